@@ -439,7 +439,12 @@ def main() -> int:
     parser.add_argument("report", type=Path, nargs="?", help="summary in JSON; REPORT.jsonl has every answer")
     parser.add_argument("--seed", type=int, default=0, help="of the order and of pairs of distortions")
     parser.add_argument("--count", type=int, default=TOTAL, help="inputs altogether")
-    parser.add_argument("--decks", type=Path, default=DECKS, help="folder with a folder for each SeisSol deck")
+    parser.add_argument(
+        "--decks",
+        type=lambda text: Path(text).resolve(),
+        default=DECKS,
+        help="folder with a folder for each SeisSol deck",
+    )
     parser.add_argument("--only", action="append", help="name of a base; default all")
     parser.add_argument("--keep", type=Path, help="folder for inputs without an answer")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)

@@ -13,7 +13,7 @@ import numpy as np
 
 from faultwave.case.load import examples
 from faultwave.run.engines import engine_of
-from faultwave.run.inputs import load_sound
+from faultwave.run.inputs import load_valid_case
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs" / "example-costs.json"
@@ -24,7 +24,7 @@ def cost(name: str) -> dict[str, object] | None:
     file = ROOT / "examples" / name / "case.yaml"
     if not file.exists() and name not in examples():
         return None
-    case, _ = load_sound(str(file) if file.exists() else name)
+    case, _ = load_valid_case(str(file) if file.exists() else name)
     plan = engine_of(case).plan(case)
     if case.engine == "fd":
         return {"engine": "fd", "size": plan.points, "updates": plan.points * plan.steps}

@@ -93,7 +93,7 @@ def green_tensors(
     problems.raise_errors()
     assert settings is not None
     asked = _asked(settings, points, duration, delay)
-    _check_room(asked, len(asked.sites), None)
+    _check_fits_memory(asked, len(asked.sites), None)
     made = [(times, strain) for _, _, times, strain in _forces(asked, say)]
     times = made[0][0]
     whole = np.stack([strain for _, strain in made]).reshape(len(asked.sites), 3, *made[0][1].shape)
@@ -221,7 +221,7 @@ def _check(asked: _Asked) -> None:
     problems.raise_errors()
 
 
-def _check_room(asked: _Asked, held: int, folder: Path | None) -> None:
+def _check_fits_memory(asked: _Asked, held: int, folder: Path | None) -> None:
     """Raise InputError if memory is too small for the strain of one force and of ``held`` sites, or the disk for the file."""
     problems, numbers = Problems(), len(asked.points) * len(COMPONENTS)
     one = WORKING * 8.0 * (asked.samples + 2 * BLOCK) * numbers / asked.plan.world.size
@@ -294,7 +294,7 @@ def save_green_tensors(
     problems.raise_errors()
     assert settings is not None
     asked = _asked(settings, places, duration, 0.0)
-    _check_room(asked, 0, output)
+    _check_fits_memory(asked, 0, output)
     world().together(lambda: create_folder(output))  # before hours of runs
     centre = _attrs(asked)["centre"]
     if centre >= settings.end_time:

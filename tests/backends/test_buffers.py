@@ -11,7 +11,7 @@ import pytest
 from faultwave import backends
 from faultwave.backends import Part, Points
 from faultwave.backends.device.backend import SPARE, piece_of
-from faultwave.backends.injector import injected
+from faultwave.backends.injector import inject_on_host
 from faultwave.kernels.language import Kernel
 from tests.backends.here import DEVICE, needs_device, present
 
@@ -129,7 +129,7 @@ def test_many_sources_of_an_item_are_summed_in_their_order_and_little_by_little(
     rows, columns, amounts = rng.normal(size=(1000, 56)), rng.normal(size=(1000, 9)), rng.normal(size=1000)
     points = Points(buffer, np.arange(10), 100 * np.arange(11), rows, columns)
     tracemalloc.start()
-    injected(points, amounts)
+    inject_on_host(points, amounts)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     want = np.zeros((10, 56, 9))

@@ -19,7 +19,7 @@ from faultwave.backends.cpu import compile as compilation
 from faultwave.backends.cpu import runtime
 from faultwave.base import cache
 from faultwave.base.errors import BackendError
-from faultwave.base.telling import listening
+from faultwave.base.telling import status_listener
 from faultwave.kernels.language import Kernel
 
 SOURCE = "long run(void) { return 42; }\n"
@@ -198,13 +198,13 @@ def test_processes_that_find_the_same_damage_leave_one_whole_library(own_cache: 
 
 
 def test_a_damaged_text_is_found_out_again(own_cache: Path, caplog) -> None:
-    cache.keep("what was found", "things", "key")
+    cache.store_text("what was found", "things", "key")
     (place,) = (own_cache.parent / "things").iterdir()
-    assert cache.recall("things", "key") == "what was found" and stat.S_IMODE(place.stat().st_mode) == 0o600
+    assert cache.load_text("things", "key") == "what was found" and stat.S_IMODE(place.stat().st_mode) == 0o600
     place.write_bytes(place.read_bytes().replace(b"found", b"fount"))
-    assert cache.recall("things", "key") is None and "is damaged" in caplog.text
-    cache.keep("what was found", "things", "key")
-    assert cache.recall("things", "key") == "what was found"
+    assert cache.load_text("things", "key") is None and "is damaged" in caplog.text
+    cache.store_text("what was found", "things", "key")
+    assert cache.load_text("things", "key") == "what was found"
 
 
 def test_a_file_that_others_may_write_is_not_read(own_cache: Path) -> None:
@@ -304,7 +304,7 @@ def test_kernels_compile_while_the_program_goes_on_and_one_that_cannot_is_told_b
 def test_the_first_compilation_is_told(monkeypatch: pytest.MonkeyPatch, own_cache: Path) -> None:
     heard: list[str] = []
     compilation._tell.cache_clear()
-    with listening(heard.append):
+    with status_listener(heard.append):
         compilation.build([("answer", SOURCE), ("other", SOURCE.replace("42", "44"))])
         compilation.build([("answer", SOURCE)])
     assert len(heard) == 1 and str(own_cache) in heard[0]

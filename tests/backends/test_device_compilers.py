@@ -60,8 +60,8 @@ def taking_long(order: int) -> list[Kernel]:
     f = form(laws.law("elastic"), order)
     made = {n: k for n, k in all_kernels(order, "elastic").items() if n.startswith("rupture") or n == "samples"}
     return [
-        kernels.correct_and_predict(f, kernels.Kept(True)),
-        kernels.predict(f, kernels.Kept(True)),
+        kernels.correct_and_predict(f, kernels.StoringVariant(True)),
+        kernels.predict(f, kernels.StoringVariant(True)),
         kernels.predict(f),
         *made.values(),
     ]

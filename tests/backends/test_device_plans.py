@@ -73,11 +73,11 @@ def test_products_into_the_same_columns_are_one() -> None:
 def wave_kernels(order: int) -> list[Kernel]:
     f = form(laws.law("elastic"), order)
     return [
-        kernels.predict(f, kernels.Kept(fault=True)),
+        kernels.predict(f, kernels.StoringVariant(fault=True)),
         kernels.correct(f),
         kernels.correct_and_predict(f),
-        kernels.correct_and_predict(f, kernels.Kept(fault=True)),
-        kernels.correct_and_predict(f, kernels.Kept(derivatives=False, parts=2), to_slower=True),
+        kernels.correct_and_predict(f, kernels.StoringVariant(fault=True)),
+        kernels.correct_and_predict(f, kernels.StoringVariant(derivatives=False, parts=2), to_slower=True),
     ]
 
 

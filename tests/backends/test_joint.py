@@ -8,7 +8,7 @@ import pytest
 
 from faultwave.backends.cpu.joint_order import Event, Schedule, Sweep, reach
 from faultwave.backends.cpu.skew import skew
-from faultwave.fd.interface import TOLD, _face
+from faultwave.fd.interface import EXCHANGED_FIELDS, _face
 from faultwave.fd.stencils import beyond
 from faultwave.kernels.stencil import record
 from faultwave.run import simulate
@@ -31,7 +31,10 @@ def blocks(kind):
     made["grid"]["boundaries"] = RIGID
     op = simulate(made).solver.operator
     rows = [round(op.blocks[-1].scheme.grid.spacing / b.scheme.grid.spacing) for b in op.blocks]
-    told = [[t for n, i in enumerate(op.interfaces) for t in i.transfers(stage, n)] for stage in range(len(TOLD))]
+    told = [
+        [t for n, i in enumerate(op.interfaces) for t in i.transfers(stage, n)]
+        for stage in range(len(EXCHANGED_FIELDS))
+    ]
     return op, rows, told
 
 
@@ -101,14 +104,14 @@ class Order:
 
     def of_transfers(self):
         faces = len(self.op.interfaces)
-        for stage in range(STEPS * len(TOLD)):
-            kind = stage % len(TOLD)
-            listed = [(n, up) for n in range(faces) for up in (False, True) for _ in TOLD[0]]
+        for stage in range(STEPS * len(EXCHANGED_FIELDS)):
+            kind = stage % len(EXCHANGED_FIELDS)
+            listed = [(n, up) for n in range(faces) for up in (False, True) for _ in EXCHANGED_FIELDS[0]]
             for n, (transfer, (face, upwards)) in enumerate(zip(self.told[kind], listed, strict=True)):
-                name = TOLD[kind][n % len(TOLD[0])]
+                name = EXCHANGED_FIELDS[kind][n % len(EXCHANGED_FIELDS[0])]
                 assert (transfer.source, transfer.target) == ((face + 1, face) if upwards else (face, face + 1))
                 number = n + sum(map(len, self.told[:kind]))
-                place = Place(*self.of_half[number, None][stage // len(TOLD)])
+                place = Place(*self.of_half[number, None][stage // len(EXCHANGED_FIELDS)])
                 plane = _face(self.op.blocks[transfer.source], name, not upwards)
                 yield stage - 0.5, transfer, name, plane, beyond(name, not upwards), place
 

@@ -11,7 +11,7 @@ import pytest
 from faultwave import backends
 from faultwave.backends.device.compilers import build_text, missing, target_of
 from faultwave.backends.device.rounding import Kernels, Rounding, texts
-from faultwave.comm.compression import Loss, codec
+from faultwave.comm.compression import CompressionLoss, codec
 from tests.backends.here import DEVICE, needs_device
 
 compiles = [
@@ -88,7 +88,7 @@ def test_a_message_is_that_of_the_host(device: Any, name: str, shape: tuple[int,
 @pytest.mark.parametrize("name", ["single", "zfp-12"])
 def test_what_is_lost_is_counted_as_on_the_host(device: Any, name: str) -> None:
     """Over messages, relative to the largest number of each; one of nothing but zeros counts for nothing."""
-    shape, want = (41, 30), Loss()
+    shape, want = (41, 30), CompressionLoss()
     made = Rounding(Kernels(device, np.dtype(float)), name, *shape)
     message = device.allocate(made.size)
     for seed in range(3):
@@ -101,7 +101,7 @@ def test_what_is_lost_is_counted_as_on_the_host(device: Any, name: str) -> None:
     largest, squares, count = made.lost()
     assert (largest, count) == (want.total()[0], want.total()[2]) == (want.largest, 2 * 41 * 30)
     assert squares == pytest.approx(want.total()[1], rel=1e-12)
-    whole = Loss()
+    whole = CompressionLoss()
     whole.sources += [made.lost, made.lost]
     assert whole.largest == largest > 0 and whole.rms == pytest.approx(want.rms, rel=1e-12)
 

@@ -22,19 +22,21 @@ from tests.fd.setups import everything, runner, scheme
 @pytest.mark.parametrize("damped", [False, True])
 @pytest.mark.parametrize("planes", [1, 2])
 def test_a_layer_across_x_adds_terms(beside, damped, planes):
-    plain, layer = (stencils.stress(True, False, stencils.Place(axes, damped)) for axes in (beside, ("x", *beside)))
+    plain, layer = (
+        stencils.stress(True, False, stencils.StencilPlace(axes, damped)) for axes in (beside, ("x", *beside))
+    )
     found, each = layer_terms(plain, layer, planes), range(planes)
     memories = {(name, plane) for name in ("psi_eu_x", "psi_ev_x", "psi_ew_x") for plane in each}
     assert {(s.array, s.plane) for s in found.added} == memories
     assert set(found.factors) == ({(name, plane) for name in stencils.STRESS for plane in each} if damped else set())
     assert same_formulas(
-        layer, stencils.stress(True, False, stencils.Place(("x", *beside), damped))
+        layer, stencils.stress(True, False, stencils.StencilPlace(("x", *beside), damped))
     ) and not same_formulas(plain, layer)
 
 
 def test_what_more_than_added_terms():
-    inside = stencils.Place()
-    plain, layer = stencils.velocity(False, inside), stencils.velocity(False, stencils.Place(("x",)))
+    inside = stencils.StencilPlace()
+    plain, layer = stencils.velocity(False, inside), stencils.velocity(False, stencils.StencilPlace(("x",)))
     assert layer_terms(layer, plain) is None and layer_terms(plain, stencils.stress(False, False, inside)) is None
     sponge = layer_terms(plain, stencils.velocity(True, inside))
     assert not sponge.added and set(sponge.factors) == {(name, 0) for name in stencils.VELOCITY}

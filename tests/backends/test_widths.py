@@ -15,7 +15,7 @@ from faultwave.backends.cpu import compile as compilation
 from faultwave.backends.cpu.lower import lower
 from faultwave.backends.cpu.runtime import CpuBackend
 from faultwave.dg import kernels
-from faultwave.dg.fault_sizes import Options, Sizes
+from faultwave.dg.fault_options import Options, Sizes
 from faultwave.dg.forms import form
 from faultwave.dg.predictors.taylor import face_rows
 from faultwave.dg.rupture import rupture
@@ -36,7 +36,7 @@ def some_kernels() -> list[Kernel]:
     friction: Any = faults.laws()["linear-slip-weakening"]
     constants = {c.name: c.default if c.default is not None else 1.0 for c in friction.constants}
     return [
-        kernels.correct_and_predict(elastic, kernels.Kept(fault=True)),
+        kernels.correct_and_predict(elastic, kernels.StoringVariant(fault=True)),
         rupture(friction, constants, Sizes(tuple(face_rows(3)), 9, 1, Options(3))),
     ]
 

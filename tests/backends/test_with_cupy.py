@@ -20,7 +20,7 @@ from faultwave.backends.copier import Part
 from faultwave.backends.device import with_cupy
 from faultwave.backends.device.backend import DeviceBackend
 from faultwave.backends.device.compilers import CUDA_FLAGS
-from faultwave.backends.device.recording import together
+from faultwave.backends.device.recording import concurrent_groups
 from faultwave.base.errors import BackendError
 from faultwave.dg import kernels
 from faultwave.dg.forms import form
@@ -449,7 +449,7 @@ def test_blocks_of_launches_are_branches_of_the_graph(cupy: Any) -> None:
         copy(2)
 
     made: Any = backend.record(work)
-    assert [len(x) for x in together(made.calls)] == [2, 2, 3, 1, 1]
+    assert [len(x) for x in concurrent_groups(made.calls)] == [2, 2, 3, 1, 1]
 
 
 def test_launches_that_need_not_wait_for_each_other_are_branches_of_the_graph(cupy: Any) -> None:
@@ -469,7 +469,7 @@ def test_launches_that_need_not_wait_for_each_other_are_branches_of_the_graph(cu
 
     device: Any = backend.device
     made = backend.record(work)
-    assert [len(x) for x in together(made.calls)] == [3, 1, 1]
+    assert [len(x) for x in concurrent_groups(made.calls)] == [3, 1, 1]
     assert [s.asked for s in device.beside] == [["wait", "launch", "record"]] * 2 + [[]] * 3
     assert device.stream.asked[-7:] == ["synchronize", "record", "launch", "wait", "wait", "launch", "launch"]
     assert len(cupy.functions["scale"].calls) == 10

@@ -26,8 +26,8 @@ def test_every_item_is_in_one_piece(threads):
 
 def test_pieces_are_put_together_in_their_order(threads):
     given = np.random.default_rng(1).normal(size=(1001, 3))
-    assert (pieces.mapped(lambda piece: 2 * given[piece, 1:], len(given), 100) == 2 * given[:, 1:]).all()
-    assert pieces.mapped(lambda piece: given[piece], 0).shape == (0, 3)
+    assert (pieces.map_chunks(lambda piece: 2 * given[piece, 1:], len(given), 100) == 2 * given[:, 1:]).all()
+    assert pieces.map_chunks(lambda piece: given[piece], 0).shape == (0, 3)
 
 
 def test_an_error_in_a_piece_is_raised_and_ends_the_others(threads):
@@ -48,14 +48,14 @@ def test_an_error_in_a_piece_is_raised_and_ends_the_others(threads):
 def test_whole_numbers_are_ordered_as_by_a_stable_sort(threads, largest, monkeypatch):
     monkeypatch.setattr(pieces, "BUCKET", 256)
     keys = np.random.default_rng(2).integers(0, largest, 10_000)
-    assert (pieces.order_of(keys) == np.argsort(keys, kind="stable")).all()
+    assert (pieces.stable_argsort(keys) == np.argsort(keys, kind="stable")).all()
 
 
 def test_threads_are_limited_for_a_while(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "6")
     assert cores.threads() == 6
-    with cores.limited(None), cores.limited(2):
+    with cores.limit_threads(None), cores.limit_threads(2):
         assert cores.threads() == 2
-        with cores.limited(4):
+        with cores.limit_threads(4):
             assert cores.threads() == 2
     assert cores.threads() == 6

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError, Problems
-from faultwave.base.projection import Projection, check_lengths, geographic_tensor, voigt
+from faultwave.base.projection import Projection, geographic_tensor, voigt, warn_map_distortion
 
 
 @pytest.mark.parametrize("azimuth", [0.0, 40.0])
@@ -72,7 +72,7 @@ def test_origin_of_another_zone(origin):
 
 def test_definitions_without_an_area_are_warned():
     problems = Problems()
-    check_lengths(Projection("+proj=utm +zone=11", (100.0, 34.0)), np.zeros(2), np.full(2, 1e4), problems)
+    warn_map_distortion(Projection("+proj=utm +zone=11", (100.0, 34.0)), np.zeros(2), np.full(2, 1e4), problems)
     assert [w.where for w in problems.warnings] == ["projection"]
 
 
@@ -88,6 +88,6 @@ def test_lengths_of_a_map():
         p, problems = Projection(crs, (-117.0, 34.0), 30.0), Problems()
         scale = p.scale(np.array([[0.0, 0.0]]))
         assert scale == pytest.approx(1.2077 if crs == "EPSG:3857" else 0.9996, rel=3e-3)
-        check_lengths(p, np.zeros(3), np.array([5e4, 5e4, 0.0]), problems)
+        warn_map_distortion(p, np.zeros(3), np.array([5e4, 5e4, 0.0]), problems)
         warned.append([w.what for w in problems.warnings])
     assert not warned[1] and len(warned[0]) == 1 and "1.21" in warned[0][0] and "(east)" in warned[0][0]

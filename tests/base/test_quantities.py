@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import Problems
-from faultwave.base.quantities import Parameter, given_constants
+from faultwave.base.quantities import Parameter, resolve_constants
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,9 @@ def test_which_numbers_are_accepted(parameter: Parameter, good: list[float], bad
 def test_a_constant_is_a_finite_number_within_its_bounds(value: float) -> None:
     problems = Problems()
     time = Parameter("relaxation_time", "s", "", 0.0, lower=0.0)
-    assert given_constants([time], {"relaxation_time": value}, "law", "constants", problems) == {}
+    assert resolve_constants([time], {"relaxation_time": value}, "law", "constants", problems) == {}
     (told,) = problems.errors
     assert told.where == "constants.relaxation_time" and told.what == f"is {value:g}"
-    assert given_constants([time], {"relaxation_time": 0.5}, "law", "constants", Problems()) == {"relaxation_time": 0.5}
+    assert resolve_constants([time], {"relaxation_time": 0.5}, "law", "constants", Problems()) == {
+        "relaxation_time": 0.5
+    }

@@ -14,7 +14,7 @@ from faultwave.base import probe as probing
 from faultwave.base.errors import InputError
 from faultwave.base.netcdf import open_netcdf
 from faultwave.base.probe import probe
-from faultwave.base.reader_process import NoAnswer, ReaderProcess
+from faultwave.base.reader_process import ReaderCrashed, ReaderProcess
 
 GREETS = "import struct, sys\nsend = lambda b: sys.stdout.buffer.write(struct.pack('<I', len(b)) + b)\nsend(b'')\n"
 DIES = GREETS + "sys.stdout.flush(); sys.stdin.readline()\n"
@@ -81,7 +81,7 @@ def test_an_interrupted_look_says_nothing_of_the_next_file(tmp_path: Path, monke
 
 
 def test_the_answer_to_another_question_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(NoAnswer):
+    with pytest.raises(ReaderCrashed):
         child(ANSWERS_ANOTHER, tmp_path, monkeypatch).ask("probe HDF5", str(tmp_path))
 
 

@@ -44,9 +44,9 @@ def test_two_of_one_name_are_a_mistake(package):
 
 def test_pick_suggests():
     with pytest.raises(InputError, match="did you mean 'elastic'") as error:
-        registry.pick({"elastic": 1, "acoustic": 2}, "elastc", "law", "law")
+        registry.get_entry({"elastic": 1, "acoustic": 2}, "elastc", "law", "law")
     assert "acoustic, elastic" in str(error.value)
-    assert registry.pick({"elastic": 1}, "elastic", "law", "law") == 1
+    assert registry.get_entry({"elastic": 1}, "elastic", "law", "law") == 1
 
 
 def test_names_are_found_without_importing(package):
@@ -72,11 +72,11 @@ def plugin(tmp_path, package, monkeypatch):
         (about / "METADATA").write_text("Metadata-Version: 2.1\nName: brought\nVersion: 1\n")
         (about / "entry_points.txt").write_text("\n".join([f"[{package.name}]", *lines]) + "\n")
         monkeypatch.delitem(sys.modules, "brought", raising=False)
-        registry.forget()
+        registry.clear_registry_caches()
 
     yield install
     monkeypatch.delitem(sys.modules, "brought", raising=False)
-    registry.forget()
+    registry.clear_registry_caches()
 
 
 def test_entry_points_name_modules_or_objects(package, plugin):

@@ -11,7 +11,7 @@ TELLS = """
 import os, signal
 from faultwave.base import signals
 def stop(number, frame):
-    signals.forget_lost_terminal()
+    signals.detach_lost_terminal()
     os.write(1, b"nobody reads this")
     os._exit(75)
 signal.signal(signal.SIGHUP, stop)
@@ -24,9 +24,9 @@ while True:
 def test_nohup_is_heeded():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        assert signal.SIGHUP not in signals.telling_to_stop()
+        assert signal.SIGHUP not in signals.stop_signals()
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
-        assert signal.SIGHUP in signals.telling_to_stop()
+        assert signal.SIGHUP in signals.stop_signals()
     finally:
         signal.signal(signal.SIGHUP, before)
 

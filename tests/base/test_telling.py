@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from faultwave.base.telling import listening, tell
+from faultwave.base.telling import report_status, status_listener
 
 
 def test_heard_while_somebody_listens() -> None:
     heard: list[str] = []
-    tell("before")
-    with listening(heard.append):
-        tell("during")
-        with listening(lambda text: heard.append(f"also {text}")):
-            tell("within")
-    tell("after")
+    report_status("before")
+    with status_listener(heard.append):
+        report_status("during")
+        with status_listener(lambda text: heard.append(f"also {text}")):
+            report_status("within")
+    report_status("after")
     assert heard == ["during", "within", "also within"]

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from faultwave.bench import scaling
-from faultwave.cli.launch import _without_ranks, from_tuned
+from faultwave.cli.launch import _without_ranks, read_tuned
 
 CASE = {
     "end_time": 1.0,
@@ -148,21 +148,21 @@ def test_the_tuned_file(tmp_path, monkeypatch):
     monkeypatch.setattr(launch, "launched", lambda: False)
     file = tmp_path / "tuned.json"
     file.write_text(json.dumps({"ranks": 4, "threads": 2, "progress": "thread"}))
-    assert from_tuned(file, None, None) == (4, 2, "thread")
-    assert from_tuned(file, 1, 3, "polling") == (1, 3, "polling")
-    assert from_tuned(None, None, 3) == (None, 3, None)
+    assert read_tuned(file, None, None) == (4, 2, "thread")
+    assert read_tuned(file, 1, 3, "polling") == (1, 3, "polling")
+    assert read_tuned(None, None, 3) == (None, 3, None)
     file.write_text("{}")
     with pytest.raises(InputError, match="no file of faultwave tune"):
-        from_tuned(file, None, None)
+        read_tuned(file, None, None)
     assert _without_ranks(["run", "a", "--ranks", "3", "--force", "--ranks=2"]) == ["run", "a", "--force"]
 
 
 def test_the_batch_script_is_bash_and_asks_for_what_was_said(tmp_path):
     import subprocess
 
-    from faultwave.cli.slurm import Job, script
+    from faultwave.cli.slurm import SlurmJob, script
 
-    text = script(Job(tmp_path / "my case.yaml", tmp_path / "out put", 16, 8, 12, "2:00:00", account="geo"))
+    text = script(SlurmJob(tmp_path / "my case.yaml", tmp_path / "out put", 16, 8, 12, "2:00:00", account="geo"))
     for line in ("--nodes=16", "--ntasks-per-node=8", "--cpus-per-task=12", "--account=geo", "--signal=USR1@300"):
         assert f"#SBATCH {line}\n" in text
     assert "#SBATCH --partition" not in text

@@ -51,6 +51,6 @@ def test_checkpoints_without_an_interval_are_told(path: Path) -> None:
 
 
 def test_more_threads_than_openmp_holds_are_refused(path: Path) -> None:
-    assert not fw.check(path, threads=cores.MOST_THREADS).errors
-    (problem,) = fw.check(path, threads=cores.MOST_THREADS + 1).errors
+    assert not fw.check(path, threads=cores.MAX_THREADS).errors
+    (problem,) = fw.check(path, threads=cores.MAX_THREADS + 1).errors
     assert "4097" in str(problem) and "<= 4096" in str(problem)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from faultwave.case.doubts import loads_of
+from faultwave.case.doubts import fault_loads
 from faultwave.case.load import load_case
 
 ROCK = {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}
@@ -26,4 +26,4 @@ BOX = {"generate": {"shape": "box", "cells": [2, 2, 2], "lower": [-1e3, -1e3, -2
 def test_loads_of_a_case(more, expected):
     case, problems = load_case({"end_time": 1.0, "mesh": BOX, "material": {"constant": ROCK}, **more})
     assert case is not None, problems
-    assert loads_of(case) == expected
+    assert fault_loads(case) == expected

@@ -17,10 +17,10 @@ from faultwave.case.load import examples, load_case
 from faultwave.case.plausibility import (
     Scene,
     advice_outside,
-    doubt_friction,
-    doubt_normal_stress,
-    doubt_rock,
-    doubt_scene,
+    warn_friction,
+    warn_normal_stress,
+    warn_rock_properties,
+    warn_scene,
 )
 from faultwave.case.ranges import Range
 
@@ -169,7 +169,7 @@ def test_unusual_rock_is_left_alone(rock: dict[str, float], place: str) -> None:
     shear = rock["rho"] * rock["vs"] ** 2
     values = {"rho": rock["rho"], "mu": shear, "lambda": rock["rho"] * rock["vp"] ** 2 - 2 * shear}
     problems = Problems()
-    doubt_rock({name: np.full(3, value, float) for name, value in values.items()}, 1e4, problems)
+    warn_rock_properties({name: np.full(3, value, float) for name, value in values.items()}, 1e4, problems)
     assert not problems.items, place
 
 
@@ -189,10 +189,10 @@ def test_friction_in_other_units() -> None:
     )  # fmt: skip
     for change, words in cases:
         problems = Problems()
-        doubt_friction({name: np.full(4, x) for name, x in (tpv5 | change).items()}, {}, 30e3, problems)
+        warn_friction({name: np.full(4, x) for name, x in (tpv5 | change).items()}, {}, 30e3, problems)
         assert (words in str(problems)) if words else not problems.items, change
     problems = Problems()  # of a laboratory fault
-    doubt_friction({"mu_s": np.array([0.6]), "d_c": np.array([1e-6]), "cohesion": np.array([-5e2])}, {}, 0.4, problems)
+    warn_friction({"mu_s": np.array([0.6]), "d_c": np.array([1e-6]), "cohesion": np.array([-5e2])}, {}, 0.4, problems)
     assert not problems.items
 
 
@@ -201,7 +201,7 @@ def test_friction_in_other_units() -> None:
 )
 def test_normal_stress_in_other_units(size: float, words: str) -> None:
     problems = Problems()
-    doubt_normal_stress(size, problems)
+    warn_normal_stress(size, problems)
     assert (words in str(problems)) if words else not problems.items
 
 
@@ -236,7 +236,7 @@ def test_finite_sources_of_too_much_or_too_little_moment() -> None:
             np.array([-2e4, -2e4, -2e4]), np.array([2e4, 2e4, 0.0]), 200.0, 6e3, places, np.full(60, total / 60), np.zeros(60),
         )  # fmt: skip
         problems = Problems()
-        doubt_scene(case, scene, problems)
+        warn_scene(case, scene, problems)
         assert (words in str(problems)) if words else "stress drop" not in str(problems), total
 
 

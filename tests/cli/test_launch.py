@@ -151,7 +151,7 @@ def test_far_more_processes_than_cores(monkeypatch):
     with pytest.raises(launch.typer.Exit):
         launch.relaunch(24, 1)
     with pytest.raises(InputError, match="--cores"):
-        launch.affordable(25, option="--cores")
+        launch.check_process_limit(25, option="--cores")
     monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-200]")
     with pytest.raises(launch.typer.Exit):
         launch.relaunch(900, 1)
@@ -164,7 +164,7 @@ def test_a_tuned_file_with_numbers_that_cannot_be(tmp_path, name, value):
     file = tmp_path / "tuned.json"
     file.write_text(json.dumps({"ranks": 2, "threads": 1, "progress": "polling", name: value}))
     with pytest.raises(InputError, match=f"{name}: is {json.dumps(value)}"):
-        launch.from_tuned(file, None, None)
+        launch.read_tuned(file, None, None)
 
 
 def test_without_mpi4py_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,7 +238,7 @@ def test_a_check_that_is_stopped_blames_no_case(monkeypatch):
     from faultwave.run import check as room
 
     def stopped(*given):
-        raise launch.unfinished(signal.SIGTERM)
+        raise launch.stopped_without_result(signal.SIGTERM)
 
     monkeypatch.setattr(room, "engine_of", stopped)
     case = {"end_time": 1, "mesh": {"generate": {"shape": "box", "cells": [2, 2, 2], "lower": [0, 0, 0], "upper": [1, 1, 1]}},

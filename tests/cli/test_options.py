@@ -10,7 +10,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from faultwave.cli.main import app
-from faultwave.cli.options import expanded, given
+from faultwave.cli.options import given, with_record_options
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ def called(*arguments):
     app = typer.Typer()
 
     @app.command()
-    @expanded
+    @with_record_options
     def draw(name: str, size: Size, colour: Annotated[str, typer.Option("--colour")] = "red") -> None:
         """Draw a box."""
         got.append((name, size, colour))
@@ -58,7 +58,7 @@ def test_two_options_of_one_name_are_refused():
 
     twice.__annotations__ = {"width": int, "size": Size}
     with pytest.raises(TypeError, match="twice: options of the same name"):
-        expanded(twice)
+        with_record_options(twice)
 
 
 def test_given_leaves_out_what_is_not():

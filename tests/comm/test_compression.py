@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faultwave.comm.compression import Loss, codec
+from faultwave.comm.compression import CompressionLoss, codec
 
 NAMES = ["single", "zfp-8", "zfp-9", "zfp-13", "zfp-24", "zfp-63", "zfp-64"]
 
@@ -57,7 +57,7 @@ def test_finite_numbers_are_never_taken_for_others(name: str, value: float) -> N
 
 
 def test_numbers_that_are_not_finite_do_not_count_as_loss() -> None:
-    loss = Loss()
+    loss = CompressionLoss()
     values = np.array([[1.0, np.nan], [2.0, np.inf]])
     loss.add(np.array([[0.5, np.nan], [0.0, np.nan]]), values)
     assert loss.total() == (0.25, 0.0625, 2)

@@ -36,13 +36,13 @@ def test_a_child_process_tells_whether_mpi_takes_memory_of_the_device(
 ) -> None:
     monkeypatch.setenv("PMI_RANK", "3")
     monkeypatch.setenv("UCX_TLS", "all")  # how the user wants it to be
-    found, why = gpu_aware.ask_child(child(f"import os; assert os.environ['UCX_TLS'] == 'all'; {body}"))
+    found, why = gpu_aware.query_child(child(f"import os; assert os.environ['UCX_TLS'] == 'all'; {body}"))
     assert found == good and words in why
 
 
 def test_a_child_that_hangs_is_a_no(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu_aware, "PATIENCE", 0.5)
-    good, why = gpu_aware.ask_child(child("import time; print('begun', flush=True); time.sleep(60)"))
+    good, why = gpu_aware.query_child(child("import time; print('begun', flush=True); time.sleep(60)"))
     assert not good and "TimeoutExpired" in why
 
 
@@ -51,7 +51,7 @@ def test_without_a_child_the_library_must_have_said_yes(
     monkeypatch: pytest.MonkeyPatch, kind: str, says: Any, good: bool
 ) -> None:
     """But where memory has an address on the host no process can end by it."""
-    monkeypatch.setattr(gpu_aware, "library_says", lambda kind: (says, ""))
+    monkeypatch.setattr(gpu_aware, "query_library", lambda kind: (says, ""))
     device: Any = SimpleNamespace(target=SimpleNamespace(dialect=kind))
     found, why = gpu_aware._child_can(Everyone({}), device, child("raise SystemExit(1)"))
     assert found == good and (good or "no child process" in why)
@@ -87,13 +87,13 @@ def test_all_come_to_one_answer(monkeypatch: pytest.MonkeyPatch, at: int, words:
     for name in ("_library_can", "_child_can", "_partners_can"):
         monkeypatch.setattr(gpu_aware, name, look(name))
     device: Any = SimpleNamespace()
-    way = gpu_aware.find(Everyone({at: (False, words)}), "auto", device, [], [])
+    way = gpu_aware.choose_halo_path(Everyone({at: (False, words)}), "auto", device, [], [])
     assert way.gpu_aware == (at == 0) and words in str(way) and len(looks) == (at or 3)
     if at:
         with pytest.raises(InputError, match=f"direct cannot be: .*{words}"):
-            gpu_aware.find(Everyone({at: (False, words)}), "direct", device, [], [])
+            gpu_aware.choose_halo_path(Everyone({at: (False, words)}), "direct", device, [], [])
     looks.clear()
-    assert not gpu_aware.find(Everyone({}), "host", device, [], []).gpu_aware and not looks
+    assert not gpu_aware.choose_halo_path(Everyone({}), "host", device, [], []).gpu_aware and not looks
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_what_a_library_tells(
     )
     for key, value in environment.items():
         monkeypatch.setenv(key, value)
-    found, told = gpu_aware.library_says(kind)
+    found, told = gpu_aware.query_library(kind)
     assert found is answer and words in told and "\n" not in told
 
 
@@ -217,7 +217,7 @@ def test_a_process_that_fails_is_a_no_of_all() -> None:
 def test_an_mpi_that_cannot_ends_the_child_only() -> None:
     """It reads where the host has no memory, as one that is not aware of devices does."""
     body = textwrap.dedent(MEMORY).replace("(self.memory.ctypes.data, False)", "(4096, False)")
-    good, why = gpu_aware.ask_child(child(textwrap.dedent(HEAD) + body + "gpu_aware.try_alone(Device())"))
+    good, why = gpu_aware.query_child(child(textwrap.dedent(HEAD) + body + "gpu_aware.try_alone(Device())"))
     assert good is False and "a test message in a child process did not arrive (it ended with" in why
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.dg import basis
-from faultwave.dg.between_clusters import places
 from faultwave.dg.forms import PenalisedFaces, form
 from faultwave.dg.layout import Connections, build_layout
+from faultwave.dg.lts_exchange import places
 from faultwave.dg.operator import Cells, Operator
 from faultwave.dg.rounding import shapely, worst_shape
 from faultwave.domain.tets.box import Box, box_mesh
@@ -19,7 +19,7 @@ from faultwave.domain.tets.clusters import assign_clusters
 from faultwave.domain.tets.geometry import geometry
 from faultwave.domain.tets.mesh import Mesh
 from faultwave.domain.tets.topology import build_topology
-from faultwave.march import March
+from faultwave.march import LocalTimeStepping
 from faultwave.physics import waves as laws
 
 ROCK = {"rho": 1.0, "lambda": 2.0, "mu": 1.0}
@@ -67,7 +67,7 @@ class Waves:
         made = form(self.law, order, time_unit, fast, predictor, narrow, compensated)
         self.operator = Operator(made, self.backend, self.layout, self.cells, compensated=compensated)
         ratios = np.cumprod([1, *self.clustering.ratios[:-1]])
-        self.march = March(float(self.clustering.steps[0]), [int(r) for r in ratios], self)
+        self.march = LocalTimeStepping(float(self.clustering.steps[0]), [int(r) for r in ratios], self)
         self.predicted: list[Callable[[int, float, float], None]] = []
         self.rule = basis.tet_quadrature(quadrature or order + 2)
         self.psi = basis.tet_basis(self.rule[0], order - 1)

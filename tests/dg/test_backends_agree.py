@@ -16,9 +16,9 @@ from faultwave import backends
 from faultwave.dg import kernels
 from faultwave.dg.basis import triangle_basis
 from faultwave.dg.fault_coupling import MatrixCoupling, PoreCoupling
+from faultwave.dg.fault_options import Options, Sizes
 from faultwave.dg.fault_points import point_rule
 from faultwave.dg.fault_record import HUGE, recorded
-from faultwave.dg.fault_sizes import Options, Sizes
 from faultwave.dg.fault_transforms import tables as fault_tables
 from faultwave.dg.forms import FORMS, Cells, Form
 from faultwave.dg.forms import form as find_form
@@ -82,11 +82,11 @@ def some(chosen: set[tuple], elsewhere: set[tuple], everything: list[tuple]) -> 
 
 def dg_kernels(form: Form) -> list[Kernel]:
     points = np.random.default_rng(0).normal(size=(5, form.b3))
-    split = kernels.Kept(derivatives=False, parts=4)
+    split = kernels.StoringVariant(derivatives=False, parts=4)
     made = [
         make(form, kept, to_slower=kept is not None)
         for make in (kernels.predict, kernels.correct_and_predict)
-        for kept in (None, kernels.Kept(fault=True, parts=2), split)
+        for kept in (None, kernels.StoringVariant(fault=True, parts=2), split)
     ]
     return made + [
         kernels.correct(form), kernels.sample(form, points), kernels.samples(form, 4), kernels.energies(form),

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from faultwave.dg.fault_forecast import FaultPiece, largest_patch, put_together
+from faultwave.dg.fault_forecast import FaultPiece, largest_patch, merge_pieces
 from faultwave.physics.friction.forecast import pieces
 from faultwave.physics.friction.law import Weakening
 from faultwave.physics.friction.plausibility import LoadedFault, doubts, rows
@@ -45,7 +45,7 @@ def test_a_fault_in_pieces_is_doubted_as_a_whole() -> None:
         )
         return FaultPiece(corners[here], fault)
 
-    whole = put_together([piece(slice(0, 15)), piece(slice(15, 28)), piece(slice(28, 40))])
+    whole = merge_pieces([piece(slice(0, 15)), piece(slice(15, 28)), piece(slice(28, 40))])
     assert len(whole.points.tau) == count and np.array_equal(whole.corners, corners)
     np.testing.assert_array_equal(whole.points.weakening.forced, forced)
     wanted = np.where(np.arange(count) < 15 * points, 0.9, 1.0) * strength["peak"]
@@ -54,4 +54,4 @@ def test_a_fault_in_pieces_is_doubted_as_a_whole() -> None:
     np.testing.assert_array_equal(patch, np.flatnonzero(whole.points.starts))
     assert len(patch) >= 60 and rows(whole.points, patch) and doubts(whole.points, patch) is not None
     alone = piece(slice(0, 40))
-    assert put_together([alone]) is alone
+    assert merge_pieces([alone]) is alone

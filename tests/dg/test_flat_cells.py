@@ -11,7 +11,7 @@ import pytest
 from faultwave.dg import flat_cells
 from faultwave.dg.plan import make_plan
 from faultwave.run.check import check
-from faultwave.run.inputs import load_sound
+from faultwave.run.inputs import load_valid_case
 from faultwave.verify import setups
 from faultwave.verify.cases.energy import noise
 
@@ -35,7 +35,7 @@ def growth(settings: dict[str, Any], steps: int = 40) -> float:
 
 
 def steps(settings: dict[str, Any]) -> np.ndarray:
-    return make_plan(load_sound(settings)[0]).step
+    return make_plan(load_valid_case(settings)[0]).step
 
 
 def test_white_noise_grows_at_the_step_of_the_inradius_and_not_at_the_one_taken(
@@ -64,6 +64,6 @@ def test_check_names_flat_cells_and_what_they_cost(tmp_path: Path) -> None:
 
 def test_patches_hold_a_cell_and_those_beyond_its_faces() -> None:
     near = np.array([[1, 2, -1, -1], [0, -1, -1, 2], [0, 1, 3, -1], [2, -1, -1, -1]])
-    found = flat_cells.neighbourhoods(np.array([3, 0]), near)
+    found = flat_cells.cut_patches(np.array([3, 0]), near)
     assert found.cells.tolist() == [2, 3, 0, 1, 2] and found.patch.tolist() == [0, 0, 1, 1, 1]
     assert found.neighbours[0].tolist() == [-1, -1, 1, -1] and found.neighbours[2].tolist() == [3, 4, -1, -1]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from faultwave.base.quantities import State
+from faultwave.dg.fault_options import Options, Sizes
 from faultwave.dg.fault_record import CLOCK
-from faultwave.dg.fault_sizes import Options, Sizes
 from faultwave.dg.rupture import rupture
 from faultwave.kernels.reference import execute
 from faultwave.physics import friction

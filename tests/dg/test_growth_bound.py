@@ -4,14 +4,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from faultwave.dg.parts.growth import AttachedGrowth, Growth
+from faultwave.dg.parts.growth import EnergyMonitor, InstabilityPlan
 from faultwave.engine.solver import BlowUp
 
 
 def attached(energy, before=2.0, given=0.0, least=0.0, others=()):
     """A look at waves of so much energy [J], where there may be ``before`` and what was ``given``."""
-    made = object.__new__(AttachedGrowth)
-    made.part, made.due, made.end, made.apart = Growth(0.5), 0.0, 10.0, 1.0
+    made = object.__new__(EnergyMonitor)
+    made.part, made.due, made.end, made.apart = InstabilityPlan(0.5), 0.0, 10.0, 1.0
     made.before, made.start, made.solver = before, 0.0, SimpleNamespace(parts={}, wrong="")
     made._energy, made._given = lambda: energy, lambda: (given, least, 0.0)
     made._given_by_others = lambda: dict(others)

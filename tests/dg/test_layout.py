@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faultwave.dg.layout import SHARE, Connections, Layout, build_layout, ranged
+from faultwave.dg.layout import SHARE, Connections, Layout, build_layout, sort_and_pad
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.clusters import assign_clusters
 from faultwave.domain.tets.mesh import BoundaryKind
@@ -131,7 +131,7 @@ def test_every_face_reads_its_neighbour(
         assert len(touched) == lay.own.size + counted["sums"] * (parts - 1) == len(set(touched)) and 0 not in touched
         assert 0 < lay.incoming[turn].min() and lay.incoming[turn].max() < spare.start
         assert len(np.unique(lay.incoming[turn])) == lay.own.size
-    extra, first = lay.second_slots[lay.second_slots != lay.own], 1 + lay.own.size + 2 * counted["sums"]
+    extra, first = lay.arriving_slots[lay.arriving_slots != lay.own], 1 + lay.own.size + 2 * counted["sums"]
     assert len(np.unique(extra)) == len(extra) == fault.sum() and (extra >= first).all()
     assert 1 + lay.own.size + counted["sums"] * (2 + parts) + len(extra) == spare.start
     check_padding(lay)
@@ -179,7 +179,7 @@ def check_padding(lay: Layout) -> None:
 @given(st.lists(st.integers(0, 3), max_size=30), st.sampled_from([1, 4, 8]))
 def test_ranged_sorts_and_pads(cluster: list[int], lanes: int) -> None:
     rows = np.arange(len(cluster))[:, None] * [1, 10]
-    found = ranged(rows, np.array(cluster, int), 4, lanes, np.array([-5, -6]))
+    found = sort_and_pad(rows, np.array(cluster, int), 4, lanes, np.array([-5, -6]))
     at = 0
     for c, (begin, end) in enumerate(found.ranges):
         want = [i for i, x in enumerate(cluster) if x == c]
@@ -213,7 +213,7 @@ def test_fault_between_clusters_is_refused() -> None:
 
 def test_channels_of_two_processes_fit_together():
     """What one sends, the other expects: in number, kind and order, whatever the clusters (by hand, without MPI)."""
-    from faultwave.dg.layout import Border
+    from faultwave.dg.layout import ProcessInterface
 
     rng = np.random.default_rng(5)
     mesh = box_mesh(Box((3, 3, 3), (0, 0, 0), (1, 1, 1), perturb=0.2, seed=2))
@@ -231,7 +231,7 @@ def test_channels_of_two_processes_fit_together():
         near, faces = topology.neighbours[mine], topology.neighbour_faces[mine]
         cell, face = np.nonzero((near >= 0) & (here[near] < 0))
         other = near[cell, face]
-        border = Border(cell, face, mine[cell], part[other], cluster[other], other, faces[cell, face])
+        border = ProcessInterface(cell, face, mine[cell], part[other], cluster[other], other, faces[cell, face])
         connections = Connections(here[near], faces, cluster[mine], none[mine], np.zeros(len(mine), bool))
         layout = build_layout(connections, np.arange(len(mine)), 4, border, len(clustering.steps))
         made.append((layout, border, mine))
@@ -262,7 +262,7 @@ def test_what_was_left_to_the_operator_is_not_read_from_the_layout() -> None:
     """Rather than be taken for no cells at all."""
     neighbours, none = np.full((2, 4), -1), np.zeros((2, 4), bool)
     cells = Connections(neighbours, neighbours, np.zeros(2, int), none, np.zeros(2, bool))
-    lay = build_layout(cells, np.arange(2), 1).left_to_operator()
+    lay = build_layout(cells, np.arange(2), 1).without_waves()
     assert len(lay.own) == 2
     for name in ("incoming", "outgoing"):
         with pytest.raises(ValueError, match="left to the operator"):

@@ -10,7 +10,7 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError
 from faultwave.dg.forms import form
-from faultwave.dg.method_of_lines import Leapfrog, RungeKutta, couples, halves
+from faultwave.dg.method_of_lines import Leapfrog, RungeKutta, halves, has_coupled_reaction
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.mesh import Mesh
 from faultwave.physics import waves as laws
@@ -126,7 +126,7 @@ def test_every_law_has_two_halves() -> None:
     assert halves(laws.law("acoustic")) == ([0], [1, 2, 3])
     assert halves(laws.law("maxwell")) == ([0, 1, 2], [3, 4, 5])
     lossy: Any = laws.law("maxwell").adapted({"conductivity": np.ones(1)})
-    assert not couples(lossy)
+    assert not has_coupled_reaction(lossy)
 
 
 def settings(**numerics: Any) -> dict[str, Any]:

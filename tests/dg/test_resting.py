@@ -10,9 +10,9 @@ import pytest
 from faultwave import backends
 from faultwave.dg.face_series import Series
 from faultwave.dg.fault_coupling import MatrixCoupling, PoreCoupling
+from faultwave.dg.fault_options import Options, Sizes
 from faultwave.dg.fault_points import point_rule
 from faultwave.dg.fault_record import recorded
-from faultwave.dg.fault_sizes import Options, Sizes
 from faultwave.dg.fault_transforms import mode_bounds
 from faultwave.dg.predictors.taylor import face_rows, powers
 from faultwave.dg.rupture import rupture

@@ -21,7 +21,7 @@ from faultwave.comm import World
 from faultwave.dg import room
 from faultwave.dg.mesh_part import WholeMesh
 from faultwave.dg.plan import make_plan
-from faultwave.dg.room import check_room, least_memory
+from faultwave.dg.room import check_fits_memory, minimum_memory
 from faultwave.dg.share import plan_for
 from faultwave.domain import tets
 from faultwave.run.engines import engine_of
@@ -65,13 +65,13 @@ def test_a_mesh_that_fits_nowhere_is_refused_before_it_is_made(monkeypatch: pyte
         plan_for(large, World())
     text = str(caught.value)
     assert "48,000,000,000,000 cells at order 4" in text and "this machine has" in text
-    check_room(case(box(4, 4, 4)))
+    check_fits_memory(case(box(4, 4, 4)))
     monkeypatch.setattr(room, "machine_memory", lambda: 384 * 3359)  # a cell has 20 x 9 and twice 4 x 10 x 3 numbers
     with pytest.raises(InputError):
-        check_room(case(box(4, 4, 4)))
+        check_fits_memory(case(box(4, 4, 4)))
     monkeypatch.setattr(room, "machine_memory", lambda: 384 * 3360)
-    check_room(case(box(4, 4, 4)))
-    check_room(case(box(4, 4, 4), precision="single"))
+    check_fits_memory(case(box(4, 4, 4)))
+    check_fits_memory(case(box(4, 4, 4), precision="single"))
 
 
 def test_a_plan_is_refused_as_a_run_is_and_a_mesh_that_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,11 +100,11 @@ def test_a_gmsh_file_too_large_is_refused_before_it_is_read(
     path.write_bytes(CONTENTS[version])
     asked = case({"file": str(path)})
     monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail("the mesh was read"))
-    needed = least_memory(asked, 2)
+    needed = minimum_memory(asked, 2)
     monkeypatch.setattr(room, "machine_memory", lambda: int(needed) - 1)
     assert any("2 cells at order 4 need more than" in p.what for p in told(lambda: plan_for(asked, World())))
     monkeypatch.setattr(room, "machine_memory", lambda: int(needed))
-    check_room(asked)
+    check_fits_memory(asked)
 
 
 def told(ask: Callable[[], Any]) -> Sequence[Problem]:
@@ -114,10 +114,10 @@ def told(ask: Callable[[], Any]) -> Sequence[Problem]:
 
 
 def test_memory_asked_for_grows_with_cells_and_order() -> None:
-    assert least_memory(case(box(4, 4, 4)), 10) == 10 * 8 * (20 * 9 + 2 * 4 * 10 * 3)
-    assert least_memory(case(box(4, 4, 4), order=6, precision="single"), 10) == 10 * 4 * (56 * 9 + 2 * 4 * 21 * 3)
+    assert minimum_memory(case(box(4, 4, 4)), 10) == 10 * 8 * (20 * 9 + 2 * 4 * 10 * 3)
+    assert minimum_memory(case(box(4, 4, 4), order=6, precision="single"), 10) == 10 * 4 * (56 * 9 + 2 * 4 * 21 * 3)
     by_lines = case(box(4, 4, 4), integrator="rk4")
-    assert least_memory(by_lines, 10) == 10 * 8 * (20 * 9 + 4 * 10 * 3)
+    assert minimum_memory(by_lines, 10) == 10 * 8 * (20 * 9 + 4 * 10 * 3)
     memory = machine_memory()
     assert memory is None or memory > 2**28
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from faultwave.dg.fault_energies import jump_energies
-from faultwave.dg.fault_points import of_modes, point_rule
+from faultwave.dg.fault_options import Options, Sizes
+from faultwave.dg.fault_points import point_rule, resize_modes
 from faultwave.dg.fault_record import recorded
-from faultwave.dg.fault_sizes import Options, Sizes
 from faultwave.dg.predictors.taylor import face_rows
 from faultwave.dg.rupture import rupture
 from faultwave.physics import friction as faults
@@ -77,6 +77,6 @@ def test_energies_by_the_jump(plain: bool) -> None:
 def test_modes_at_another_order() -> None:
     """Those of higher degrees are left out, or zero: the polynomial is the same, or its projection."""
     values = np.random.default_rng(0).normal(size=(3, 6, 2))
-    assert np.array_equal(of_modes(values, 3), values[:, :3])
-    more = of_modes(values, 10)
+    assert np.array_equal(resize_modes(values, 3), values[:, :3])
+    more = resize_modes(values, 10)
     assert np.array_equal(more[:, :6], values) and not more[:, 6:].any()

@@ -42,7 +42,7 @@ def test_waves_at_any_time_are_those_of_the_predictor(law: str, fast: bool, name
     if fast and not any(kind.suits(VARIANTS[law]) for kind in FORMS):
         pytest.skip("has the plain form only")
     form, flows = find_form(VARIANTS[law], 4, 0.7, fast), law in SOLID
-    kernel, make = kernels.predict(form, kernels.Kept(fault=True, flows=flows)), Random(form, 3)
+    kernel, make = kernels.predict(form, kernels.StoringVariant(fault=True, flows=flows)), Random(form, 3)
     data = {a.name: make(a) for a in kernel.arguments}
     found = launch(name, "double", [kernel], [data], [make.scalars(kernel)])[0]
     rows, predictor, m = rows_left(form.predictor), form.predictor, form.faced

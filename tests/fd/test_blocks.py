@@ -9,9 +9,9 @@ from ruamel.yaml import YAML
 import faultwave as fw
 from faultwave.backends import missing
 from faultwave.base.errors import RunError
-from faultwave.domain.grids.mapping import LEAST_CELLS
+from faultwave.domain.grids.mapping import MIN_CELLS
 from faultwave.fd import differences
-from faultwave.fd.block_layout import LEAST_BLOCKS
+from faultwave.fd.block_layout import MIN_BLOCKS
 from faultwave.fd.block_proposal import faces, proposed, report
 from faultwave.output.formats.image import ImageReader
 from faultwave.run import simulate
@@ -273,7 +273,7 @@ def test_bad_blocks_are_told_before_a_run(grid, text):
 
 def test_the_guide_tells_the_least_number_of_planes():
     guide = (Path(__file__).parents[2] / "docs/guide/grids.md").read_text()
-    upper, lowest = LEAST_BLOCKS, LEAST_CELLS
+    upper, lowest = MIN_BLOCKS, MIN_CELLS
     assert f"at least {upper[4]} planes below the top of that block ({upper[8]} with order 8)" in guide
     assert f"the lowest has {lowest[4]} planes or more ({lowest[8]})" in guide
     assert f"spacing along x and y, {lowest[4]} or more ({lowest[8]})" in guide

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from faultwave.fd import cell_means
-from faultwave.fd.points import held
+from faultwave.fd.points import norm_weights
 
 from . import setups
 
@@ -22,7 +22,7 @@ def tables(scheme):
             assert line[row] > 0
             found[to][row, row + offset] += line[row]
     planes = np.arange(first, top + 1)
-    return found, {to: held(scheme, name, planes) for to, name in (("half", "szz"), ("whole", "sxz"))}
+    return found, {to: norm_weights(scheme, name, planes) for to, name in (("half", "szz"), ("whole", "sxz"))}
 
 
 @pytest.mark.parametrize("order", [4, 8])

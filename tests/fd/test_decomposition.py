@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from faultwave.backends import make_stencils, missing
-from faultwave.comm.compression import Loss
+from faultwave.comm.compression import CompressionLoss
 from faultwave.comm.packing import box_source, box_target
 from faultwave.comm.world import World
 from faultwave.domain.grids.cut import Cut
@@ -120,7 +120,7 @@ def step_in_parts(backend, of, counts, ahead):
     pairs = [
         {
             (other, direction): (
-                box_source(r.halo_buffer(out), np.dtype(np.float32), "exact", Loss(), False),
+                box_source(r.halo_buffer(out), np.dtype(np.float32), "exact", CompressionLoss(), False),
                 box_target(r.halo_buffer(into), np.dtype(np.float32), "exact", False),
             )
             for other, direction, out, into in p.told(r.program, found.depth)

@@ -8,7 +8,7 @@ import pytest
 import faultwave as fw
 from faultwave.fd.fault_plane import FaultPlane
 from faultwave.fd.friction import RUPTURE_RATE, parameter
-from faultwave.fd.split import BACKWARD, FORWARD, INSIDE, SIDE
+from faultwave.fd.split import BACKWARD, FORWARD, INSIDE, INVERSE_SIDE_NORM
 from faultwave.physics import friction
 from faultwave.physics.friction.law import Load
 from faultwave.physics.friction.nucleation import smooth_step
@@ -101,10 +101,10 @@ def string(fault, step, steps):
     state = {n: np.zeros(1) for n in names} | {n: np.array([v[at]]) for n, v in given.state.items() if n in names}
     rho, mu = ROCK["rho"], ROCK["rho"] * ROCK["vs"] ** 2
     v, s = np.zeros(60), np.zeros(60)  # on points from the fault on, and half a spacing further
-    freed = 2.0 * SIDE * step / (H * rho)
+    freed = 2.0 * INVERSE_SIDE_NORM * step / (H * rho)
     for n in range(1, steps + 1):
         push = np.zeros(60)
-        push[0] = SIDE * (25 / 24 * s[0] - 1 / 24 * s[1])
+        push[0] = INVERSE_SIDE_NORM * (25 / 24 * s[0] - 1 / 24 * s[1])
         push[1] = np.dot(BACKWARD[1][1:], s[:3])
         for k in range(2, 58):
             push[k] = np.dot(INSIDE, s[k - 2 : k + 2])

@@ -120,9 +120,9 @@ def test_order_eight(tmp_path):
 
 def test_a_wrong_number_of_the_differences_leaks(tmp_path, recorded, monkeypatch):
     """The test above tells: one number off by a thousandth."""
-    right = injection.plain_numbers
+    right = injection.interior_coefficients
     monkeypatch.setattr(
-        injection, "plain_numbers", lambda scheme: right(scheme) | {"c2v": 1.001 * right(scheme)["c2v"]}
+        injection, "interior_coefficients", lambda scheme: right(scheme) | {"c2v": 1.001 * right(scheme)["c2v"]}
     )
     leaked = motion(let_in(tmp_path, recorded[0]))
     assert (largest(leaked, OUTSIDE) > 1e-7 * largest(recorded[1], OUTSIDE)).all()

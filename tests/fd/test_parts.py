@@ -9,7 +9,7 @@ import pytest
 from faultwave.case.load import load_case
 from faultwave.engine.solver import Unattended
 from faultwave.fd import registry
-from faultwave.fd.part import AfterSteps, GridAttached, GridPart
+from faultwave.fd.part import GridCapability, GridCapabilityPlan, StepCallback
 from faultwave.fd.parts.strain_green_tensors import BLOCK, Strain
 from faultwave.fd.plan import make_plan
 from faultwave.fd.report import plan_report
@@ -44,7 +44,7 @@ def test_one_thread_is_no_threads():
 
 
 @dataclass(frozen=True)
-class Clock(GridPart):
+class Clock(GridCapabilityPlan):
     """Notes the time after given steps."""
 
     name = "clock"
@@ -53,19 +53,19 @@ class Clock(GridPart):
         return Ticks(solver.operator)
 
 
-class Ticks(GridAttached):
+class Ticks(GridCapability):
     def __init__(self, operator):
         self.operator, self.times = operator, []
 
     @property
     def after(self):
-        return [AfterSteps(frozenset({0, 3, 7}), lambda: self.times.append(self.operator.time))]
+        return [StepCallback(frozenset({0, 3, 7}), lambda: self.times.append(self.operator.time))]
 
 
 def test_another_distribution_brings_a_part(monkeypatch):
     brought = SimpleNamespace(plan=lambda planning: Clock())
-    modules = registry.part_modules()
-    monkeypatch.setattr("faultwave.fd.plan.part_modules", lambda: (*modules, brought))
+    modules = registry.capability_modules()
+    monkeypatch.setattr("faultwave.fd.plan.capability_modules", lambda: (*modules, brought))
     solver = FdSolver(plan())
     solver.run(solver.plan.case.end_time, Unattended())
     step = solver.plan.scheme.step

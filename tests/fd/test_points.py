@@ -8,7 +8,7 @@ from faultwave.fd.differences import WHOLE
 from faultwave.fd.grid import HALF
 from faultwave.fd.media import Medium
 from faultwave.fd.operator import Machine, Operator
-from faultwave.fd.points import ACROSS, MARGIN, RECORDED, held, reading
+from faultwave.fd.points import ACROSS, MARGIN, RECORDED, interpolation_stencils, norm_weights
 from faultwave.fd.stencils import SHEAR, STRESS, VELOCITY
 from faultwave.run import simulate
 
@@ -37,7 +37,7 @@ def test_cubic_polynomials_are_read_exactly_at_any_depth(name, power):
     if name in ACROSS:
         power = (power[0], power[1], max(1, power[2]))
     points = np.stack([np.linspace(560.0, 690.0, 7), np.linspace(580.0, 655.0, 7), of.grid.upper[2] - DEPTHS], 1)
-    s = reading(of, name, points)
+    s = interpolation_stencils(of, name, points)
     assert (s.points >= 0).all() and (s.points < np.array(of.filled(of.grid.box).hi)).all()
     values = polynomial(places_of(of, name, s.points), power)
     found = np.concatenate([(s.value * values).sum(1)[:, None], (s.slope * values[:, None]).sum(2)], 1)
@@ -52,7 +52,7 @@ def test_cubic_polynomials_are_read_exactly_at_any_depth(name, power):
 @pytest.mark.parametrize("name", [n for n in RECORDED if n not in WHOLE])
 def test_what_lives_on_the_surface_is_read_there_as_it_is(name):
     of = scheme((12, 14, 13))
-    s = reading(of, name, np.array([[620.0, 580.0, of.grid.upper[2]]]))
+    s = interpolation_stencils(of, name, np.array([[620.0, 580.0, of.grid.upper[2]]]))
     assert (np.abs(s.value[s.points[..., 0] != 12]) < 1e-14).all() and s.value.sum() == pytest.approx(1.0)
 
 
@@ -61,7 +61,7 @@ def test_what_shears_across_the_surface_pushes_nothing_on_it():
     of = scheme((12, 14, 13))
     for name in ACROSS:
         places = np.array([[620.0, 580.0, of.grid.upper[2] - depth] for depth in (0.0, 20.0, 25.0, 30.0)])
-        s = reading(of, name, places)
+        s = interpolation_stencils(of, name, places)
         on = np.where(s.points[..., 0] == of.grid.shape[0] - 1, s.value, 0.0).sum(1)
         plain = [(1 - d) * (2 - d) * (3 - d) / 6 for d in (0.0, 0.2, 0.25, 0.3)]
         assert on == pytest.approx(np.array(plain) - [1.0, 0.2, 0.0, 0.0], abs=1e-12)
@@ -70,7 +70,7 @@ def test_what_shears_across_the_surface_pushes_nothing_on_it():
 
 def weights(of, name):
     """Of all planes of a quantity, that on the surface included."""
-    return held(of, name, np.arange(of.grid.shape[0] + (name not in WHOLE)))[:, None, None]
+    return norm_weights(of, name, np.arange(of.grid.shape[0] + (name not in WHOLE)))[:, None, None]
 
 
 def planes_of(made, name):
@@ -184,7 +184,7 @@ def test_what_is_read_lies_beside_the_place():
     of = scheme((30, 14, 13))
     points = np.stack([np.full(9, 620.0), np.full(9, 580.0), np.linspace(0.0, of.grid.upper[2], 9)], 1)
     for name in RECORDED:
-        far = reading(of, name, points).points[..., 0] - np.floor(points[:, 2:] / of.grid.spacing)
+        far = interpolation_stencils(of, name, points).points[..., 0] - np.floor(points[:, 2:] / of.grid.spacing)
         assert np.abs(far).max() <= MARGIN[4]
 
 

@@ -11,7 +11,7 @@ from faultwave.base.errors import RunError
 from faultwave.case.load import load_case
 from faultwave.fd import soil
 from faultwave.fd.cell_means import mean_lines
-from faultwave.fd.points import held
+from faultwave.fd.points import norm_weights
 from faultwave.fd.stencils import FIELDS
 from faultwave.kernels.stencil import Injection
 from faultwave.output.formats.maps_netcdf import read_maps
@@ -175,7 +175,7 @@ def locked(sim):
             own = [e - view(tile.named(soil.element(n, part))) for e, part in zip(strain, iwan.PARTS, strict=True)]
             each, mean = each + share * iwan.square(own), [a + share * b for a, b in zip(mean, own, strict=True)]
         density = 0.5 * mu[(slice(None), *columns)] * reference**2 * (each - iwan.square(mean))
-        weights = [float(held(sim.plan.scheme, "szz", low + k)) for k in range(len(density))]
+        weights = [float(norm_weights(sim.plan.scheme, "szz", low + k)) for k in range(len(density))]
         found += float(np.tensordot(weights, density, 1).sum()) * sim.plan.scheme.grid.spacing**3
     return found
 

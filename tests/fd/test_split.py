@@ -9,7 +9,7 @@ from faultwave import backends
 from faultwave.fd import friction, split
 from faultwave.fd.fault_plane import FaultPlane, high
 from faultwave.fd.grid import SIDES
-from faultwave.fd.points import held
+from faultwave.fd.points import norm_weights
 from faultwave.fd.program import fields
 from faultwave.fd.stencils import NORMAL, SHEAR, VELOCITY
 from faultwave.physics.friction import law
@@ -77,11 +77,11 @@ def energy(s, before, now):
     p, total = s.fault, 0.0
 
     def weight(name, upper):
-        z = np.array([float(held(s, name, k)) for k in range(SHAPE[0] + 1)])[:, None, None]
+        z = np.array([float(norm_weights(s, name, k)) for k in range(SHAPE[0] + 1)])[:, None, None]
         if name in ("w", "sxz", "syz"):
             z[-1] = 0.0
         shares = split.shares(p, name, SHAPE["zyx".index(p.axis)])
-        return z * (split.upper_share(p, name) if upper else shares)
+        return z * (split.upper_side_norm(p, name) if upper else shares)
 
     for upper in (False, True):
 
@@ -106,7 +106,7 @@ def work(s, r):
     total = 0.0
     for axis, velocity in s.fault.sliding.items():
         planes = np.arange(s.fault.box.lo[0], s.fault.box.hi[0])
-        shares = np.where((axis == "z") & (planes == SHAPE[0]), 0.0, held(s, velocity, planes))
+        shares = np.where((axis == "z") & (planes == SHAPE[0]), 0.0, norm_weights(s, velocity, planes))
         total += float((shares[:, None, None] * r.view(friction.at("work", axis))).sum())
     return total * s.grid.spacing**2
 

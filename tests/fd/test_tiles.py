@@ -8,7 +8,7 @@ import pytest
 
 from faultwave.backends.cpu import long_rows, rows, two_planes
 from faultwave.backends.cpu.blocking import Blocking
-from faultwave.backends.cpu.skew import far_apart_from, skew
+from faultwave.backends.cpu.skew import first_lagging_plane, skew
 from faultwave.backends.cpu.stencil import StencilRunner
 from faultwave.bench import grid_programs
 from faultwave.fd import stencils
@@ -61,7 +61,7 @@ FLAT_BELOW = {
 def test_passes_change_no_bit_of_level_after_level(kind):
     """Half-steps stay closer together on flat planes, and wait for each other where the front comes to what is above."""
     made = simulate(FLAT_BELOW[kind](), threads=2).solver.operator.runner
-    assert far_apart_from(made.program) is not None
+    assert first_lagging_plane(made.program) is not None
     rng, levels = np.random.default_rng(3), len(made.program.levels)
     halos = {n: layout.halo for n, layout in made.program.arrays.items() if layout.kind == "grid" and not layout.half}
     start = {n: np.array(made.view(n, halo)) for n, halo in halos.items()}
@@ -198,7 +198,7 @@ def test_rows_in_pieces_change_no_bit(monkeypatch):
 def test_two_planes_read_what_both_need_once(monkeypatch):
     """Values stand beside the same of the other plane, and those that are read for both are kept."""
     stencil = Stencil("one", lambda p: {"u": p.at("u") + p.scalar("c") * (p.at("s", z=1) - p.at("s"))})
-    listed = list(two_planes.side_by_side(two_planes.recorded(stencil, 2)[1]))
+    listed = list(two_planes.interleave_planes(two_planes.recorded(stencil, 2)[1]))
     keys = [e.value[1:3] for e in listed if e.op == "input"]
     assert keys == [("u", 0), ("u", 1), ("c",), ("c",), ("s", 1), ("s", 2), ("s", 0), ("s", 1)]
     held = rows._held(["const V a = LOAD(p);", "const V b = LOAD(q);", "const V c = a - b;", "const V d = a * c;"])
@@ -209,7 +209,7 @@ def test_stencils_that_read_few_numbers_go_two_planes_at_once():
     box = Box((0, 0, 0), (9, 9, 9))
 
     def go(function):
-        return two_planes.go_together([Launch(Stencil("one", function), box)], 9)
+        return two_planes.can_pair_planes([Launch(Stencil("one", function), box)], 9)
 
     assert go(lambda p: {"u": p.at("u") + p.scalar("c") * (p.at("s", z=1) - p.at("s"))})
     assert not go(lambda p: {"u": sum(p.at("s", x=n % 7, y=n // 7) for n in range(two_planes.MOST_READ + 1))})
@@ -258,11 +258,11 @@ def test_means_along_one_axis_cost_no_planes_along_the_other():
 def test_levels_below_hills_stay_behind_as_far_as_in_a_flat_grid():
     """There only velocities and stresses have anything to do; planes that something bent reads are not among these."""
     made = simulate(test_topography.hilly(grid__lower=[0, 0, -3000])).solver.operator
-    program, first = made.runner.program, far_apart_from(made.runner.program)
+    program, first = made.runner.program, first_lagging_plane(made.runner.program)
     assert first is not None and first + 4 == made.scheme.cap
     found = skew(program, first + 4)
     assert found.z == (0, 0, 0, 2) and found.step[0] == 4
-    assert far_apart_from(build_program(scheme((30, 16, 16)))) is None
+    assert first_lagging_plane(build_program(scheme((30, 16, 16)))) is None
 
 
 def test_levels_of_blocks_stay_behind_as_far_as_those_of_one_grid():

@@ -6,7 +6,16 @@ from scipy.fft import next_fast_len
 from scipy.integrate import solve_ivp
 
 from faultwave.base.errors import InputError
-from faultwave.fd.time_dispersion import Spectrum, Stepped, Undispersed, fast_length, late, predicted, removed, unquiet
+from faultwave.fd.time_dispersion import (
+    DispersionCorrectedSource,
+    Spectrum,
+    Stepped,
+    extrapolate_burg,
+    fast_length,
+    late,
+    removed,
+    residual_motion_warning,
+)
 from faultwave.green_tensors import green_tensors, seismograms
 from faultwave.run import simulate
 
@@ -58,7 +67,10 @@ def test_an_oscillator_of_fourteen_steps_a_period(frequency):
     end = STEP * STEPS
     right = lambda t, y: [-(frequency**2) * y[1] + push(t), y[0] - 0.7 * push(t)]  # noqa: E731
     solved = solve_ivp(right, (0, end), [0, 0], rtol=1e-10, atol=1e-12, dense_output=True, max_step=1.0)
-    plain, mapped = oscillate(Pushes(), frequency), oscillate(Undispersed(Pushes(), STEP, STEPS), frequency)
+    plain, mapped = (
+        oscillate(Pushes(), frequency),
+        oscillate(DispersionCorrectedSource(Pushes(), STEP, STEPS), frequency),
+    )
     times, found = removed(mapped, [0.5, 1.0], STEP, 0.25)
     early = times < 0.85 * end
     exact = solved.sol(times).T
@@ -69,16 +81,16 @@ def test_an_oscillator_of_fourteen_steps_a_period(frequency):
 
 
 def test_what_is_resumed_is_what_the_whole_is():
-    whole = Undispersed(Pushes(), STEP, STEPS)
+    whole = DispersionCorrectedSource(Pushes(), STEP, STEPS)
     assert np.array_equal(
         np.concatenate([whole.amplitudes(0, 7), whole.amplitudes(7, 20)], 1),
-        Undispersed(Pushes(), STEP, STEPS).amplitudes(0, 27),
+        DispersionCorrectedSource(Pushes(), STEP, STEPS).amplitudes(0, 27),
     )
 
 
 def test_beyond_the_run_there_are_steps_but_no_sources():
     """As many as are asked for: speed is measured by steps that may go on after the end."""
-    found = Undispersed(Pushes(), STEP, 50).amplitudes(70, 40)
+    found = DispersionCorrectedSource(Pushes(), STEP, 50).amplitudes(70, 40)
     assert found.shape == (2, 40, 2) and not found[:, 20:].any()
 
 
@@ -152,8 +164,8 @@ def test_waves_are_late_from_the_time_that_sources_act_about():
 def test_series_go_on_as_they_end():
     n = np.arange(500)
     ringing = np.exp(-n / 300) * np.cos(0.4 * n) + 0.3 * np.sin(0.1 * n)
-    assert np.abs(predicted(ringing[:400], 40) - ringing[400:440]).max() < 1e-3
-    assert not predicted(np.zeros(50), 20).any() and np.allclose(predicted(np.ones(50), 20), 1.0)
+    assert np.abs(extrapolate_burg(ringing[:400], 40) - ringing[400:440]).max() < 1e-3
+    assert not extrapolate_burg(np.zeros(50), 20).any() and np.allclose(extrapolate_burg(np.ones(50), 20), 1.0)
 
 
 def test_strain_green_tensors_are_freed_too():
@@ -233,7 +245,7 @@ def test_motion_that_goes_on_at_the_end_is_told():
         list(sim.results())
         told.append([str(r) for part in sim.solver.parts.values() for r in part.remarks()])
     assert len(told[0]) == 1 and "still move at the end, number 1 with" in told[0][0] and not told[1]
-    assert unquiet(np.exp(-np.linspace(0, 9, 200))[:, None, None] * np.ones(3), 0.01) == ""
+    assert residual_motion_warning(np.exp(-np.linspace(0, 9, 200))[:, None, None] * np.ones(3), 0.01) == ""
 
 
 @pytest.mark.parametrize("real", [False, True])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from faultwave.fd import yield_rows
-from faultwave.fd.yielding import LOST
+from faultwave.fd.yielding import LOST_SHARE
 from faultwave.physics.rheology import STRESS, rheology
 from faultwave.run import simulate
 
@@ -18,7 +18,7 @@ def run(cohesion, room=None, steps=40):
     """A runner after some steps; ``room``: of all rows instead of what they have."""
     operator = simulate(yielding(cohesion)).solver.operator
     if room is not None:
-        operator.runner.view(yield_rows.ROOM)[...] = room
+        operator.runner.view(yield_rows.YIELD_DISTANCE)[...] = room
     operator.advance(steps)
     return operator.runner
 
@@ -29,7 +29,7 @@ def test_rows_left_out_change_no_bit(cohesion):
     lost = found.values("eta") > 0
     assert 0 < lost.mean() < 0.5 and not lost.any((0, 2)).all()
     moving = [n for n, layout in found.program.arrays.items() if layout.kind == "grid" and not layout.half]
-    for name in set(moving) - {yield_rows.ROOM}:
+    for name in set(moving) - {yield_rows.YIELD_DISTANCE}:
         assert np.array_equal(found.values(name), every.values(name), equal_nan=True), name
 
 
@@ -37,16 +37,16 @@ def test_rows_that_are_said_never_to_yield_are_left_out():
     assert run(LATERAL).values("eta").any()
     assert not run(LATERAL, np.nan, 1).values("eta").any()
     found = run(LATERAL, np.nan)
-    assert not found.values(LOST).any() and not found.values("eta").any()
+    assert not found.values(LOST_SHARE).any() and not found.values("eta").any()
 
 
 def test_what_others_write_is_seen():
     """A share that was lost before, as from a checkpoint, is looked at again though waves are far from yield."""
     operator = simulate(yielding("1e9")).solver.operator
     operator.advance(2)
-    operator.runner.view(LOST)[7, 8, 7] = 0.5
+    operator.runner.view(LOST_SHARE)[7, 8, 7] = 0.5
     operator.advance(1)
-    assert not operator.runner.values(LOST).any()
+    assert not operator.runner.values(LOST_SHARE).any()
 
 
 def test_waves_within_the_room_make_no_point_yield():

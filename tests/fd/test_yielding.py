@@ -7,7 +7,7 @@ import pytest
 
 from faultwave.backends import missing
 from faultwave.fd import yielding
-from faultwave.fd.points import held
+from faultwave.fd.points import norm_weights
 from faultwave.physics.rheology import STRESS, rheology
 
 from . import setups
@@ -28,7 +28,7 @@ def rock(backend, sides=None, constants=None, cohesion=COHESION, lateral=False, 
     """A grid at rest that yields, and its step."""
     scheme = replace(setups.scheme(shape, sides), yields=True)
     constants = constants or {"relaxation_time": TIME, "seissol_strain": 0.0}
-    observer = yielding.observers(scheme, scheme.grid.box, LAW, constants, yielding.Kept(lateral), {})
+    observer = yielding.observers(scheme, scheme.grid.box, LAW, constants, yielding.RockStorage(lateral), {})
     made = setups.runner(scheme, backend, "double", observers=[observer])
     for name, values in yielding.lines(scheme, lambda z: {n: np.full(len(z), v) for n, v in at_rest.items()}).items():
         made.view(name)[...] = values
@@ -113,7 +113,7 @@ def test_shear_stresses_lose_the_mean_of_the_centres_around():
     add(made, {"s_xy": 6e6, "s_xz": 3e6, "s_yz": -2e6})
     before = {n: made.view(n).copy() for n in ARRAYS.values()}
     steps(made)
-    lost = made.view(yielding.LOST)
+    lost = made.view(yielding.LOST_SHARE)
     share = float(lost[8, 8, 7])
     assert share > 0 and (lost > 0).sum() == 1
     mean = np.mean([before[n][0, 0, 0] + AT_REST[f"s_{n[1:]}"] for n in ("sxx", "syy", "szz")])
@@ -140,10 +140,10 @@ def strain_energy(scheme, made, at_rest):
         s = {n: made.view(ARRAYS[n], 1)[1 + k, 1:-1, 1:-1] + v for n, v in at_rest.items()}
         trace, square = s["s_xx"] + s["s_yy"] + s["s_zz"], s["s_xx"] ** 2 + s["s_yy"] ** 2 + s["s_zz"] ** 2
         normal = (square - setups.LAM / (3 * setups.LAM + 2 * setups.MU) * trace**2) / (4 * setups.MU)
-        total += float(held(scheme, "szz", k)) * normal.sum()
+        total += float(norm_weights(scheme, "szz", k)) * normal.sum()
         for name in ("s_xy", "s_xz", "s_yz"):
             if name == "s_xy" or k < top:
-                total += 0.5 * float(held(scheme, ARRAYS[name], k)) * (s[name] ** 2 / setups.MU).sum()
+                total += 0.5 * float(norm_weights(scheme, ARRAYS[name], k)) * (s[name] ** 2 / setups.MU).sum()
     return total
 
 
@@ -163,7 +163,7 @@ def test_yielding_never_adds_energy():
         found.append(strain_energy(scheme, made, still))
     falls = -np.diff([before, *found])
     assert (falls > 0).all() and found[-1] < 0.85 * before
-    planes = held(scheme, "szz", np.arange(scheme.grid.shape[0] + 1))
+    planes = norm_weights(scheme, "szz", np.arange(scheme.grid.shape[0] + 1))
     counted = sum(planes[k] * made.view("plastic_work", 1)[1 + k, 1:-1, 1:-1].sum() for k in range(len(planes)))
     assert counted == pytest.approx(before - found[-1], rel=0.06)  # plain means of the shear stresses count half
     yielded = made.view("eta", 1)[1:-1, 1:-1, 1:-1] > 0
@@ -183,7 +183,7 @@ def test_backends_agree_below_a_free_surface(backend):
             inside = made.view(array)[6:-1, 6:-6, 6:-6]
             inside[...] = rng.normal(0.0, 4e6, inside.shape)
         steps(made, 6)
-        names = (*ARRAYS.values(), "u", "w", *yielding.YIELDED, yielding.GIVEN)
+        names = (*ARRAYS.values(), "u", "w", *yielding.YIELDED, yielding.INITIAL_STRESS_WORK)
         results.append({n: made.view(n, 1).copy() for n in names})
     for n, values in results[0].items():
         assert np.abs(values - results[1][n]).max() <= 1e-12 * np.abs(values).max(), n

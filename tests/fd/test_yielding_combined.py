@@ -7,7 +7,7 @@ import faultwave as fw
 from faultwave.backends import missing
 from faultwave.base.errors import RunError
 from faultwave.fd import yielding
-from faultwave.fd.points import held
+from faultwave.fd.points import norm_weights
 from faultwave.fd.stencils import FIELDS, NORMAL, SHEAR
 from faultwave.kernels.stencil import Box
 from faultwave.output.formats.image import ImageReader
@@ -421,7 +421,7 @@ def test_planes_of_every_block_weigh_as_much_as_the_block():
     """Norms that means beside faces use."""
     for op in fw.simulate(blocks()).solver.operator.blocks:
         first, top = op.scheme.ends.first, op.scheme.grid.shape[0]
-        assert held(op.scheme, "szz", np.arange(first, top + op.scheme.ends.upper)).sum() == pytest.approx(
+        assert norm_weights(op.scheme, "szz", np.arange(first, top + op.scheme.ends.upper)).sum() == pytest.approx(
             top, abs=1e-9
         )
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from faultwave.march import March, clusters
+from faultwave.march import LocalTimeStepping, clusters
 
 PIECES = 8
 
@@ -92,7 +92,7 @@ def spent(monkeypatch: pytest.MonkeyPatch, ladder: str, delay: float, at_once: b
     mirror = Mirror(rates, special, plain, friction, delay)
     mirror.at_once = at_once
     monkeypatch.setattr(clusters, "clock", SimpleNamespace(perf_counter=lambda: mirror.time))
-    march = March(1.0, rates, mirror)
+    march = LocalTimeStepping(1.0, rates, mirror)
     march.overlap = mirror
     for _ in range(8):
         march.advance(march.time + march.longest)

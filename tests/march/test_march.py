@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faultwave.march import March
+from faultwave.march import LocalTimeStepping
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Recorder:
 
     def __init__(self, count: int, time: float):
         self.turns = 0
-        self.march: March | None = None
+        self.march: LocalTimeStepping | None = None
         self.clusters = [Cluster(end=time) for _ in range(count)]
         self.read: list[list[tuple[float, float]]] = [
             [] for _ in range(2 * count)
@@ -90,7 +90,7 @@ def check_steps(steps: list[tuple[float, float]], begin: float, meetings: Sequen
 
 def march(rates: Sequence[int], tick: float, meetings: Sequence[float], start: float = 0.0) -> Recorder:
     recorder = Recorder(len(rates), start)
-    marching = recorder.march = March(tick, rates, recorder, start)
+    marching = recorder.march = LocalTimeStepping(tick, rates, recorder, start)
     for meeting in meetings:
         marching.advance(meeting)
         assert marching.time == meeting
@@ -155,13 +155,13 @@ def test_many_steps_end_exactly() -> None:
 
 
 def test_longest_step() -> None:
-    assert March(0.5, [1, 2, 6], Recorder(3, 0.0)).longest == 3.0
+    assert LocalTimeStepping(0.5, [1, 2, 6], Recorder(3, 0.0)).longest == 3.0
 
 
 def test_time_already_reached() -> None:
     """Nothing happens when asked for the time that is, or one a rounding error ahead; there is no way back."""
     recorder = Recorder(2, 1.0)
-    marching = recorder.march = March(0.1, [1, 2], recorder, 1.0)
+    marching = recorder.march = LocalTimeStepping(0.1, [1, 2], recorder, 1.0)
     marching.advance(1.0)
     marching.advance(1.0 + 1e-14)
     assert recorder.steps == [[], []] and marching.time == 1.0 + 1e-14
@@ -172,7 +172,7 @@ def test_time_already_reached() -> None:
 def test_steps_of_as_many_ticks_are_the_same_to_the_last_bit() -> None:
     """What is recorded of a step once may be done again later."""
     recorder = Steps()
-    march = recorder.march = March(0.1, [1, 2], recorder)
+    march = recorder.march = LocalTimeStepping(0.1, [1, 2], recorder)
     for _ in range(50):
         march.advance(march.time + march.longest)
     assert recorder.lengths == {0.1, 0.2}
@@ -186,7 +186,7 @@ def test_moments_are_the_same_to_the_last_bit_however_many_steps_are_taken_at_on
     begun: list[list[tuple[int, float]]] = []
     for at_once in (1, 7, 28):
         recorder = Steps()
-        march = recorder.march = March(0.1, rates, recorder, 0.3)
+        march = recorder.march = LocalTimeStepping(0.1, rates, recorder, 0.3)
         for _ in range(28 // at_once):
             march.advance(march.time_after(at_once))
         begun.append(sorted(recorder.begun))
@@ -200,7 +200,7 @@ def test_moments_are_the_same_to_the_last_bit_however_many_steps_are_taken_at_on
 def test_late_steps_are_as_many_as_early_ones(tick: float) -> None:
     """Rounding of a sum of many, late in a run, is no step more."""
     recorder = Steps()
-    march = recorder.march = March(float(tick), [1, 2], recorder, 4e6 * float(tick))
+    march = recorder.march = LocalTimeStepping(float(tick), [1, 2], recorder, 4e6 * float(tick))
     for at_once in (1, 64):
         recorder.begun.clear()
         march.advance(march.time_after(at_once))
@@ -211,7 +211,7 @@ def test_late_steps_are_as_many_as_early_ones(tick: float) -> None:
 class Steps:
     """The begin of every correction, and every length of a step, and of a time within a slower one."""
 
-    march: March
+    march: LocalTimeStepping
 
     def __init__(self) -> None:
         self.lengths: set[float] = set()
@@ -234,9 +234,9 @@ class Steps:
 def test_a_pause_lets_all_meet_early_and_changes_no_step(rates: tuple[int, ...], looks: int) -> None:
     """Wherever it comes: after a whole number of largest steps, whose moments are those of a march without pause."""
     straight, paused = Recorder(len(rates), 0.3), Recorder(len(rates), 0.3)
-    march = straight.march = March(0.1, rates, straight, 0.3)
+    march = straight.march = LocalTimeStepping(0.1, rates, straight, 0.3)
     march.advance(march.time_after(9))
-    other = paused.march = March(0.1, rates, paused, 0.3)
+    other = paused.march = LocalTimeStepping(0.1, rates, paused, 0.3)
     left, end = iter(range(looks)), other.time_after(9)
     other.advance(end, lambda: next(left, None) is None)
     met = (other.time - 0.3) / other.longest

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from faultwave.observe.grid_convergence import Kinds, by_kinds
+from faultwave.observe.grid_convergence import Kinds, fit_error_kinds
 
 SPACINGS, ORDER = (100.0, 150.0, 200.0), 4
 NOTHING = np.zeros((1, 1, 1))
@@ -30,7 +30,7 @@ def compared(of_space, by_time=NOTHING):
     """Estimated over true errors of both receivers."""
     ours = series(1.0)
     near, far = (e - of_space[0] for e in of_space[1:])
-    found = by_kinds(SPACINGS, ORDER)(ours, near, far, by_time)
+    found = fit_error_kinds(SPACINGS, ORDER)(ours, near, far, by_time)
     size = np.sqrt((ours**2).sum((0, 2)))
     return np.sqrt((found**2).sum(1)) / (np.sqrt(((of_space[0] + by_time) ** 2).sum((0, 2))) / size)
 
@@ -61,19 +61,19 @@ def test_what_steps_in_time_do_may_cancel_dispersion_and_nothing_else():
 def test_the_mix_is_that_of_the_time_until_the_coarsest_run_ended():
     waves, ours = errors(1e-3, 0.0, 1e-3), series(1.0)
     near, far = (e - waves[0] for e in waves[1:])
-    method = by_kinds(SPACINGS, ORDER)
+    method = fit_error_kinds(SPACINGS, ORDER)
     np.testing.assert_allclose(method(ours, near, far[:2000], NOTHING), method(ours, near, far, NOTHING), rtol=0.1)
 
 
 def test_records_that_agree_have_the_error_of_the_steps_alone():
     ours = series(1.0)
     same = np.zeros_like(ours)
-    method = by_kinds(SPACINGS, ORDER)
+    method = fit_error_kinds(SPACINGS, ORDER)
     assert np.all(method(ours, same, same, NOTHING) == 0.0)
     np.testing.assert_allclose(np.sqrt((method(ours, same, same, 0.01 * ours) ** 2).sum(1)), 0.01)
 
 
 def test_errors_that_a_coarser_grid_loses_all_of_stay_bounded():
     ours = series(1.0)
-    found = by_kinds(SPACINGS, ORDER)(ours, -0.9 * ours, -ours, NOTHING)
+    found = fit_error_kinds(SPACINGS, ORDER)(ours, -0.9 * ours, -ours, NOTHING)
     assert np.all(np.sqrt((found**2).sum(1)) < 1.0)

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from faultwave.observe.convergence import by_laws, of_orders
+from faultwave.observe.convergence import extrapolate_by_laws, polynomial_law
 from faultwave.observe.dataset import receivers_from_arrays
-from faultwave.observe.seismogram_errors import Known, estimated, middle, percent, with_errors
+from faultwave.observe.seismogram_errors import KnownErrors, estimated, middle, percent, with_errors
 
 ORDERS = (4, 3, 2)
 QUANTITIES = ["s_xx", "s_xy", "v1", "v2"]
@@ -30,7 +30,7 @@ def true(order):
 
 def test_errors_of_damped_waves_are_found_for_every_unit():
     ours, near, far = (run(n) for n in ORDERS)
-    found = estimated(ours, [near, far], by_laws([of_orders(ORDERS)]), "orders 3 and 2 beside order 4")
+    found = estimated(ours, [near, far], extrapolate_by_laws([polynomial_law(ORDERS)]), "orders 3 and 2 beside order 4")
     for name in ("velocity", "stress"):
         assert found[f"relative_error_of_{name}"][:3] == pytest.approx(true(4), rel=0.35)  # one factor for all
         assert np.isnan(found[f"relative_error_of_{name}"][3])
@@ -42,13 +42,15 @@ def test_errors_of_damped_waves_are_found_for_every_unit():
 
 def test_a_coarser_run_with_fewer_samples_is_compared_as_far_as_it_goes():
     ours, near, far = run(4, 300), run(3, 299), run(2, 300)
-    found = estimated(ours, [near, far], by_laws([of_orders(ORDERS)]), "")
+    found = estimated(ours, [near, far], extrapolate_by_laws([polynomial_law(ORDERS)]), "")
     assert found["relative_error_of_velocity"][:3] == pytest.approx(true(4), rel=0.35)  # one factor for all
 
 
 def test_seismograms_keep_everything_and_know_their_errors():
     ours, near, far = (run(n) for n in ORDERS)
-    errors = estimated(ours, [near, far], by_laws([of_orders(ORDERS)]), "orders 3 and 2 beside order 4")
+    errors = estimated(
+        ours, [near, far], extrapolate_by_laws([polynomial_law(ORDERS)]), "orders 3 and 2 beside order 4"
+    )
     made = with_errors(with_errors(ours, errors), errors)
     assert made["values"] is ours["values"]
     assert made.attrs["errors_estimated_from"] == "orders 3 and 2 beside order 4"
@@ -70,7 +72,10 @@ def test_errors_of_steps_in_time_are_taken_out_of_differences_and_put_into_the_e
         return lambda series, interval: series - np.sin(interval * np.arange(401))[:, None, None] * np.array([0.6, 0.8])
 
     runs = [wave(late) for late in (0.01, 0.02, 0.04)]
-    method, known = by_laws([of_orders(ORDERS)]), Known(time=[known_as(late) for late in (0.01, 0.02, 0.04)])
+    method, known = (
+        extrapolate_by_laws([polynomial_law(ORDERS)]),
+        KnownErrors(time=[known_as(late) for late in (0.01, 0.02, 0.04)]),
+    )
     found = estimated(runs[0], runs[1:], method, "", known)["relative_error"]
     np.testing.assert_allclose(found, [[0.006, 0.008]], rtol=0.05)
     assert np.all(estimated(runs[0], runs[1:], method, "")["relative_error"] < 0.7 * found)
@@ -101,10 +106,10 @@ def test_errors_that_all_runs_share_come_on_top():
     time = np.linspace(0.0, 20.0, 801)
     wave = np.exp(-(((time - 10.0) / 3.0) ** 2)) * np.sin(2.0 * np.pi * time)
     ours = receivers_from_arrays(time, wave[:, None, None] * np.array([0.6, 0.8]), ["v1", "v2"], np.zeros((1, 3)))
-    method = by_laws([of_orders(ORDERS)])
+    method = extrapolate_by_laws([polynomial_law(ORDERS)])
 
     def found(*shared):
-        return estimated(ours, [ours, ours], method, "", Known(shared))["relative_error"][0]
+        return estimated(ours, [ours, ours], method, "", KnownErrors(shared))["relative_error"][0]
 
     assert np.all(found() == 0.0)
     slope = np.array([0.0, 2.0]), np.array([0.0, 0.02])
@@ -113,5 +118,5 @@ def test_errors_that_all_runs_share_come_on_top():
     np.testing.assert_allclose(found((slope[0], np.array([9.0, 9.0]))), [0.6, 0.8], rtol=1e-6)
     near = receivers_from_arrays(time, 1.1 * ours["values"], ["v1", "v2"], np.zeros((1, 3)))
     waves = estimated(ours, [near, near], method, "")["relative_error"][0]
-    both = estimated(ours, [near, near], method, "", Known([slope]))["relative_error"][0]
+    both = estimated(ours, [near, near], method, "", KnownErrors([slope]))["relative_error"][0]
     np.testing.assert_allclose(both, np.hypot(waves, found(slope)))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from faultwave.observe.soil_loops import half_loops, largest, turns
+from faultwave.observe.soil_loops import half_loops, largest, strain_reversals
 from faultwave.physics.rheology.iwan import masing_damping
 from faultwave.verify.exact.soil_column import MasingPoint
 
@@ -28,7 +28,7 @@ def test_loops_of_a_hyperbola_have_its_stiffness_and_damping(ratio):
 def test_a_linear_record_has_no_damping_and_small_turns_do_not_count():
     x = np.linspace(0, 6 * np.pi, 3000)
     strain = np.sin(x) * x + 0.3 * np.sin(40 * x)
-    assert len(turns(strain)) < 12
+    assert len(strain_reversals(strain)) < 12
     loop = largest(strain, 5.0 * strain)
     assert loop.modulus == pytest.approx(5.0) and abs(loop.damping) < 1e-12
     assert loop.amplitude > 10

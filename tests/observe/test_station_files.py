@@ -10,7 +10,7 @@ from faultwave.fd.plan import make_plan
 from faultwave.fd.topography import placed
 from faultwave.observe.points import GROUND, SEA_LEVEL, projected, read_points, read_stations, z_references
 from faultwave.observe.station_files import read_station_file
-from faultwave.run.inputs import load_sound
+from faultwave.run.inputs import load_valid_case
 
 
 def listed(tmp_path, name, text):
@@ -53,7 +53,7 @@ SW4_GRID = "grid x=10000 y=10000 z=5000 h=100 lat=34.1 lon=-118.1 az={}\n"
 def stations_of(tmp_path, text, name="quake.in", azimuth=0.0):
     """Places, what z counts from, and codes of a case's stations, with the projection's origin at the grid's corner."""
     (tmp_path / name).write_text(text)
-    case, _ = load_sound(in_a_case(tmp_path / name, azimuth))
+    case, _ = load_valid_case(in_a_case(tmp_path / name, azimuth))
     setting = case.output.receivers
     return read_points(setting, case.projection), z_references(setting), [s.code for s in read_stations(setting)]
 
@@ -73,7 +73,7 @@ def test_sw4_axes_are_those_of_the_grid_line(tmp_path, azimuth, east, north):
 def test_sw4_axes_count_from_true_north(tmp_path):
     """In local axes turned by 30 degrees from the map's north, as an independent computation by a geodesic says."""
     points, _, _ = stations_of(tmp_path, SW4_GRID.format(20) + "rec x=3000 y=1000 depth=0 sta=A\n", azimuth=30.0)
-    case, _ = load_sound(in_a_case(tmp_path / "quake.in", 30.0))
+    case, _ = load_valid_case(in_a_case(tmp_path / "quake.in", 30.0))
     lon, lat = projected(case.projection, "here").to_geographic(points[:, :2])[0]
     toward, _, away = pyproj.Geod(ellps="WGS84").inv(-118.1, 34.1, lon, lat)
     assert toward % 360 == pytest.approx(20 + np.degrees(np.arctan2(1000, 3000)), abs=0.05)
@@ -146,7 +146,7 @@ def test_sw4_stations_in_hdf5(tmp_path):
             if absolute:
                 group["USEZVALUE"] = np.array([1], np.int32)
         file["DOWNSAMPLE"] = np.array([1], np.int32)
-    made, _ = load_sound(in_a_case(tmp_path / "s.h5", 0.0))
+    made, _ = load_valid_case(in_a_case(tmp_path / "s.h5", 0.0))
     setting = made.output.receivers
     assert read_points(setting, made.projection) == pytest.approx(np.array([[0, 0, -7], [0, 0, 9]]), abs=1e-3)
     assert z_references(setting).tolist() == [GROUND, SEA_LEVEL]
@@ -172,7 +172,7 @@ def test_stations_of_a_file_count_from_the_ground(tmp_path):
         box = {"lower": [-3e3, -3e3, -8e3], "upper": [3e3, 3e3, 1e3], "spacing": 500.0, "topography": ground}
         case |= {"engine": "fd", "grid": box}
         case["output"]["receivers"]["points"] = [[0, 0, -5.0]]
-        made, _ = load_sound(case)
+        made, _ = load_valid_case(case)
         setting = made.output.receivers
         relief = make_plan(made).scheme.grid.relief
         z = placed(relief, read_points(setting, made.projection), means, z_references(setting))[:, 2]
@@ -258,7 +258,7 @@ def test_in_a_case(tmp_path):
         "projection": {"crs": "EPSG:32611", "origin": [-118.1, 34.1]},
         "output": {"receivers": {"stations": str(tmp_path / "STATIONS"), "points": [[1, 2, 0]], "names": ["MINE"]}},
     }  # fmt: skip
-    made, _ = load_sound(case)
+    made, _ = load_valid_case(case)
     setting = made.output.receivers
     points = read_points(setting, made.projection)
     assert points.shape == (3, 3) and abs(points[1]).max() < 1e-3

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import RunError
-from faultwave.output.background import Background, Behind
+from faultwave.output.background import Background, BackgroundWriter
 from faultwave.output.formats.vtkhdf import VtkHdfReader, VtkHdfWriter
 
 
@@ -98,7 +98,7 @@ def test_snapshots_behind(tmp_path) -> None:
     points, cells = np.eye(4, 3), np.array([[0, 1, 2]])
     background = Background()
     with VtkHdfWriter(tmp_path / "a.vtkhdf", points, cells, {}, ["v1"], np.float64, steps=5) as writer:
-        behind = Behind(writer, background)
+        behind = BackgroundWriter(writer, background)
         for i in range(5):
             behind.append(float(i), {"v1": np.array([10.0 * i])})
         background.wait()

@@ -11,7 +11,7 @@ import pytest
 from faultwave.base.errors import InputError
 from faultwave.observe.dataset import FaultFrame, fault_receivers_from_arrays, receivers_from_arrays
 from faultwave.output.convert import convert
-from faultwave.output.faultplane import fit_plane, hanging_wall_left, plane_of_normal, plane_through
+from faultwave.output.faultplane import fit_plane, orient_hanging_wall_left, plane_of_normal, plane_through
 from faultwave.output.formats.receivers_hdf5 import read_receivers, write_receivers
 from faultwave.output.formats.scec import NEVER, body_station_name, fault_station_name, read_table
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
@@ -228,15 +228,15 @@ def test_fault_plane(normal: list[float]) -> None:
 def test_the_far_side_of_a_dipping_fault_is_its_hanging_wall() -> None:
     for down in ([0.0, 0.5, -0.8], [0.0, -0.5, -0.8], [0.5, 0.0, -0.8]):
         along = [1.0, 0.0, 0.0] if down[0] == 0 else [0.0, 1.0, 0.0]
-        plane = hanging_wall_left(plane_of_normal(np.cross(along, down)))
+        plane = orient_hanging_wall_left(plane_of_normal(np.cross(along, down)))
         assert plane.left @ down > 0
         np.testing.assert_allclose(np.cross([0.0, 0.0, 1.0], plane.strike), plane.left, atol=1e-12)
         # below the trace of a fault through (0, 0, -1 km)
         moved = plane_of_normal(np.cross(along, down), np.array([0.0, 0.0, -1e3]))
         expected = 1e3 * np.hypot(*down[:2]) / 0.8
-        assert hanging_wall_left(moved).off_trace(np.zeros(3)) == pytest.approx(expected)
+        assert orient_hanging_wall_left(moved).off_trace(np.zeros(3)) == pytest.approx(expected)
     steep = plane_of_normal(np.array([0.0, -1.0, 0.01]))
-    assert hanging_wall_left(steep) is steep
+    assert orient_hanging_wall_left(steep) is steep
 
 
 def test_plane_through_places() -> None:

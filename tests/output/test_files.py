@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError, RunError
-from faultwave.output.atomic import atomic_path, atomic_text, explained, side_by_side
+from faultwave.output.atomic import atomic_path, atomic_text, concurrent_flush, user_error_for
 from faultwave.output.folder import find_prefix, prepare_folder
 from faultwave.output.manifest import build_manifest, machine, read_manifest, write_manifest
 
@@ -53,8 +53,8 @@ def test_system_errors_are_explained(tmp_path: Path, number: int, kind: type, me
 
 def test_number_within_text() -> None:
     error = OSError("Unable to flush file (file write failed: errno = 28, error message = 'No space left on device')")
-    assert "the disk is full" in str(explained(error, Path("x.h5")))
-    assert "snapshots until 3 s are kept" in str(explained(error, Path("x.h5"), "snapshots until 3 s are kept"))
+    assert "the disk is full" in str(user_error_for(error, Path("x.h5")))
+    assert "snapshots until 3 s are kept" in str(user_error_for(error, Path("x.h5"), "snapshots until 3 s are kept"))
 
 
 def test_mistakes_of_the_program_stay_themselves(tmp_path: Path) -> None:
@@ -73,12 +73,12 @@ def test_files_reach_the_disk_side_by_side(tmp_path: Path, monkeypatch: pytest.M
     """All are on their way at once; at the end all have their names, the last contents where one is written twice."""
     both, sync = threading.Barrier(2, timeout=30.0), os.fsync
     monkeypatch.setattr(os, "fsync", lambda descriptor: (both.wait(), sync(descriptor)))
-    with side_by_side():
+    with concurrent_flush():
         for name in "ab":
             with atomic_text(tmp_path / name) as file:
                 file.write(name)
     monkeypatch.setattr(os, "fsync", sync)
-    with side_by_side():
+    with concurrent_flush():
         for text in ("first", "second"):
             with atomic_text(tmp_path / "c") as file:
                 file.write(text)
@@ -87,12 +87,12 @@ def test_files_reach_the_disk_side_by_side(tmp_path: Path, monkeypatch: pytest.M
 
 def test_of_files_side_by_side_the_finished_stay(tmp_path: Path) -> None:
     """Whether the block fails or the disk does."""
-    with pytest.raises(ZeroDivisionError), side_by_side():
+    with pytest.raises(ZeroDivisionError), concurrent_flush():
         with atomic_text(tmp_path / "a") as file:
             file.write("a")
         raise ZeroDivisionError
     (tmp_path / "b").mkdir()
-    with pytest.raises(InputError, match="is a folder"), side_by_side():
+    with pytest.raises(InputError, match="is a folder"), concurrent_flush():
         for name in "bc":
             with atomic_text(tmp_path / name) as file:
                 file.write(name)

@@ -98,19 +98,19 @@ BODY = """
 import sys
 import numpy as np
 from faultwave.comm import world
-from faultwave.output.fields import WrittenElsewhere
+from faultwave.output.fields import ForeignContents
 from faultwave.output.snapshot_sums import Earlier
 from faultwave.output.formats.vtkhdf import LagrangeTetrahedra
-from faultwave.output.slabs import SlabWriter
+from faultwave.output.slabs import SharedFieldWriter
 path = sys.argv[1]
 places = np.arange(90.0).reshape(3, 10, 3)  # of three cells of degree 2; none of them on the first process, then two
 def write(mine, done, room, steps):
     points, numbers = places[mine].reshape(-1, 3), 7 + np.array(mine, np.int32)
     def make(points, cells, static):
-        elsewhere = WrittenElsewhere(Earlier(done), mesh=True)
+        elsewhere = ForeignContents(Earlier(done), mesh=True)
         return LagrangeTetrahedra(path, points, cells, static, ["v1"], np.float64, room, elsewhere)
     cells = np.arange(10 * len(mine)).reshape(-1, 10)
-    with SlabWriter(world(), make, points, cells, {"global-id": numbers}, goes_on=bool(done)) as writer:
+    with SharedFieldWriter(world(), make, points, cells, {"global-id": numbers}, goes_on=bool(done)) as writer:
         for k in range(len(done), steps):
             writer.append(0.5 * k, {"v1": 100.0 * k + points[:, 0]})
         writer.sync_for_checkpoint()

@@ -19,20 +19,20 @@ BODY = """
 import sys
 import numpy as np
 from faultwave.comm import world
-from faultwave.output.fields import WrittenElsewhere
+from faultwave.output.fields import ForeignContents
 from faultwave.output.snapshot_sums import Earlier
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.formats.xdmf import XdmfWriter
-from faultwave.output.slabs import SlabWriter
+from faultwave.output.slabs import SharedFieldWriter
 folder = sys.argv[1]
 corners = np.arange(36.0).reshape(3, 4, 3)  # of three cells; none of them on the first process, then two
 def write(name, kind, mine, done, room, steps):
     points, numbers = corners[mine].reshape(-1, 3), 7 + np.array(mine, np.int32)
     def make(points, cells, static):
         assert not any(points.strides) and not any(cells.strides) and (done or not any(static["global-id"].strides))
-        return kind(f"{folder}/{name}", points, cells, static, ["v1"], np.float64, room, WrittenElsewhere(Earlier(done), mesh=True))
+        return kind(f"{folder}/{name}", points, cells, static, ["v1"], np.float64, room, ForeignContents(Earlier(done), mesh=True))
     cells = np.arange(4 * len(mine)).reshape(-1, 4)
-    with SlabWriter(world(), make, points, cells, {"global-id": numbers}, goes_on=bool(done)) as writer:
+    with SharedFieldWriter(world(), make, points, cells, {"global-id": numbers}, goes_on=bool(done)) as writer:
         for k in range(len(done), steps):
             writer.append(0.5 * k, {"v1": 100.0 * k + numbers})
         writer.sync_for_checkpoint()
@@ -78,23 +78,23 @@ import numpy as np
 from faultwave.base.errors import RunError
 from faultwave.comm import world
 from faultwave.output import shared_file
-from faultwave.output.fields import WrittenElsewhere
+from faultwave.output.fields import ForeignContents
 from faultwave.output.snapshot_sums import Earlier
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.formats.xdmf import XdmfWriter
-from faultwave.output.slabs import SlabWriter
+from faultwave.output.slabs import SharedFieldWriter
 folder, full, form = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 kind, name = {"vtkhdf": (VtkHdfWriter, "a.vtkhdf"), "xdmf": (XdmfWriter, "a.xdmf")}[form]
 corners = np.arange(36.0).reshape(3, 4, 3)
 mine = [[0], [1, 2]][world().rank]
 def make(points, cells, static):
-    return kind(folder / name, points, cells, static, ["v1"], np.float64, 8, WrittenElsewhere(mesh=True))
+    return kind(folder / name, points, cells, static, ["v1"], np.float64, 8, ForeignContents(mesh=True))
 put = shared_file.SharedFile.put
 def no_room(self, *given):
     raise OSError(errno.ENOSPC, "no space")
 try:
     cells = np.arange(4 * len(mine)).reshape(-1, 4)
-    with SlabWriter(world(), make, corners[mine].reshape(-1, 3), cells, {"global-id": np.array(mine)}) as writer:
+    with SharedFieldWriter(world(), make, corners[mine].reshape(-1, 3), cells, {"global-id": np.array(mine)}) as writer:
         for k in range(5):
             if world().rank == full and k == 3:
                 while not (folder / "written").exists():  # the other is ahead

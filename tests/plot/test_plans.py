@@ -15,8 +15,8 @@ from faultwave.base.errors import InputError
 from faultwave.observe.model import Coverage, Label, Marks, Model, Section, Sheet
 from faultwave.plot import plot_model
 from faultwave.plot.plans import _frame, profiles
-from faultwave.run.inputs import load_sound
-from faultwave.run.planned import model_of
+from faultwave.run.inputs import load_valid_case
+from faultwave.run.planned import plan_model
 
 ROCK = {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}
 BOX = {
@@ -77,7 +77,7 @@ def guide() -> dict:
 
 
 def modelled(case: dict) -> Model:
-    return model_of(load_sound(case)[0])[0]
+    return plan_model(load_valid_case(case)[0])[0]
 
 
 def texts(fig: Figure) -> str:

@@ -13,7 +13,7 @@ from faultwave.dg.resolved import within_region
 from faultwave.domain import tets
 from faultwave.domain.tets.mesh import FILE_FACES
 from faultwave.run.engines import engine_of
-from faultwave.run.inputs import load_sound
+from faultwave.run.inputs import load_valid_case
 
 ROCK = {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}
 
@@ -53,7 +53,7 @@ def case(tmp_path, rows="-3,-1\n3,1\n", header="x[km],y[km]", **build):
 
 def told(asked):
     with pytest.raises(InputError) as caught:
-        make_plan(load_sound(asked)[0])
+        make_plan(load_valid_case(asked)[0])
     return str(caught.value)
 
 
@@ -76,7 +76,7 @@ def test_a_sea_surface_may_be_under_gravity(tmp_path):
     for kind in ("free-surface", "gravity"):
         asked = case(tmp_path, topography=dem, sea=True, sea_surface=kind)
         asked["material"]["regions"] = {"sea": {"rho": 1030.0, "vp": 1500.0, "vs": 0.0}}
-        found[kind] = make_plan(load_sound(asked)[0])
+        found[kind] = make_plan(load_valid_case(asked)[0])
     free, pulled = found["free-surface"], found["gravity"]
     assert not (free.topology.kinds == tets.BoundaryKind.GRAVITY).any() and "gravity" not in free.parts
     cells, faces = np.nonzero(pulled.topology.kinds == tets.BoundaryKind.GRAVITY)
@@ -89,7 +89,7 @@ def test_a_sea_surface_may_be_under_gravity(tmp_path):
 
 def test_a_sea_surface_needs_a_sea(tmp_path):
     with pytest.raises(InputError, match="sea_surface needs sea: true"):
-        load_sound(case(tmp_path, sea_surface="gravity"))
+        load_valid_case(case(tmp_path, sea_surface="gravity"))
 
 
 def test_elements_follow_the_frequency_that_is_asked_for(tmp_path):
@@ -98,7 +98,7 @@ def test_elements_follow_the_frequency_that_is_asked_for(tmp_path):
         "constant": {"rho": 2700.0},
         "expression": {"vp": "6000", "vs": "if (z > -2000.0) { return 2000; } return 3464;"},
     }
-    plan = make_plan(load_sound(asked)[0])
+    plan = make_plan(load_valid_case(asked)[0])
     text = dict(resolution(plan))["frequency with 10 points per S wavelength"]
     assert float(text.split(" Hz")[0]) > 0.95 * 0.35
     edge = np.cbrt(6 * np.sqrt(2) * plan.geometry.volume)
@@ -108,7 +108,7 @@ def test_elements_follow_the_frequency_that_is_asked_for(tmp_path):
 
 def test_elements_on_a_fault_follow_its_cohesive_zone(tmp_path):
     """Three points in it, order of them an edge."""
-    plan = make_plan(load_sound(case(tmp_path, fault_size=None, cohesive_zone="1.8 km"))[0])
+    plan = make_plan(load_valid_case(case(tmp_path, fault_size=None, cohesive_zone="1.8 km"))[0])
     cells, faces = np.nonzero(plan.mesh.tags == 3)
     corners = plan.mesh.vertices[plan.mesh.cells[:, FILE_FACES][cells, faces]]
     edges = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)
@@ -116,7 +116,7 @@ def test_elements_on_a_fault_follow_its_cohesive_zone(tmp_path):
 
 
 def test_reflections_come_back_late_enough(tmp_path):
-    plan = make_plan(load_sound(case(tmp_path, reflections_after="1 s"))[0])
+    plan = make_plan(load_valid_case(case(tmp_path, reflections_after="1 s"))[0])
     low, high = plan.mesh.vertices.min(0), plan.mesh.vertices.max(0)
     np.testing.assert_allclose(low, [-11e3, -11e3, -12e3])
     np.testing.assert_allclose(high, [11e3, 11e3, 0.0], atol=1e-6)
@@ -124,7 +124,7 @@ def test_reflections_come_back_late_enough(tmp_path):
 
 def test_elements_grow_around_the_region_and_the_raster_need_not_reach_there(tmp_path):
     dem = {"file": write_dem(tmp_path / "dem.asc"), "crs": "local"}
-    plan = make_plan(load_sound(case(tmp_path, reflections_after="3 s", frequency="0.3 Hz", topography=dem))[0])
+    plan = make_plan(load_valid_case(case(tmp_path, reflections_after="3 s", frequency="0.3 Hz", topography=dem))[0])
     edge, x = np.cbrt(6 * np.sqrt(2) * plan.geometry.volume), plan.geometry.centroids
     inner = within_region(plan.case, x)
     assert 0.1 < inner.mean() < 0.9
@@ -174,7 +174,7 @@ def test_a_mesh_comes_from_one_place(tmp_path):
     asked = case(tmp_path)
     asked["mesh"]["generate"] = {"shape": "tpv5"}
     with pytest.raises(InputError, match="one of file, generate and build"):
-        load_sound(asked)
+        load_valid_case(asked)
 
 
 @pytest.mark.parametrize(
@@ -186,6 +186,6 @@ def test_a_reference_that_means_other_walls_of_two_faults_is_told(tmp_path, dip,
     asked["mesh"]["build"]["faults"][0].update(dip="60 deg", depth="4 km")
     asked["fault"]["reference"] = reference
     asked["fault"]["parameters"]["constant"]["T_d"] = dip
-    plan = make_plan(load_sound(asked)[0])
+    plan = make_plan(load_valid_case(asked)[0])
     told = [str(p) for p in plan.warnings if p.where == "fault.reference"]
     assert ["hanging wall of faults [3] and the foot wall of [65]" in t for t in told] == [True] * warned

@@ -15,10 +15,10 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError, NotBuiltError
 from faultwave.case.load import load_case
-from faultwave.domain.grids.mapping import LEAST_CELLS
-from faultwave.fd.block_layout import LEAST, LEAST_BLOCK
+from faultwave.domain.grids.mapping import MIN_CELLS
+from faultwave.fd.block_layout import LEAST, MIN_BLOCK
 from faultwave.fd.time_dispersion import Stepped, late
-from faultwave.observe.grid_convergence import by_kinds
+from faultwave.observe.grid_convergence import fit_error_kinds
 from faultwave.observe.seismogram_errors import middle
 from faultwave.output.formats.receivers_hdf5 import read_receivers
 from faultwave.run.coarser import ORDER, TIMES, check_coarser, coarser
@@ -121,7 +121,7 @@ def test_grids_are_estimated_by_larger_spacings(tmp_path):
         )  # a Gaussian is largest six durations after its start
         freed.append(series - known[-1])
     near, far = (data - freed[0][: len(data)] for data in freed[1:])
-    wanted = by_kinds((2.0, 3.0, 4.0), 4)(freed[0], near, far, known[0])
+    wanted = fit_error_kinds((2.0, 3.0, 4.0), 4)(freed[0], near, far, known[0])
     np.testing.assert_allclose(found["relative_error_of_velocity"], np.sqrt((wanted**2).sum(1)), rtol=0.02)
     assert np.all(np.sqrt((known[0] ** 2).sum((0, 2)) / (velocity(session.receivers) ** 2).sum((0, 2))) > 1e-3)
 
@@ -272,7 +272,7 @@ def test_the_guide_tells_how_many_planes_blocks_want():
     guide = (Path(__file__).parents[2] / "docs/guide/outputs.md").read_text()
     told = re.search(r"a block wants (\d+) planes, the lowest one (\d+), a periodic or rigid axis (\d+) points", guide)
     upper, lowest, axis = (int(number) for number in told.groups())
-    assert (upper, lowest, axis) == (TIMES[-1] * LEAST_BLOCK, TIMES[-1] * LEAST, TIMES[-1] * LEAST_CELLS[ORDER])
+    assert (upper, lowest, axis) == (TIMES[-1] * MIN_BLOCK, TIMES[-1] * LEAST, TIMES[-1] * MIN_CELLS[ORDER])
     for planes, fits in ((lowest, True), (lowest - 2, False)):  # the box is 40 planes of the lowest block deep
         settings = made(**blocks(Path("x"), (4000.0 - 100.0 * planes, 100.0)))
         with (

@@ -11,7 +11,7 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import RunError
 from faultwave.dg import plan as planning
-from faultwave.dg.parts.growth import MARGIN, silent_after
+from faultwave.dg.parts.growth import MARGIN, end_of_sources
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Triangle
 from tests.run.rupture.setup import settings, slip_weakening
@@ -134,6 +134,6 @@ def test_a_rupture_that_explodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_when_sources_are_silent() -> None:
     sources = [PointSource(np.zeros(3), Triangle(2.0), force=np.ones(3), onset=onset) for onset in (0.0, 3.0)]
-    assert silent_after(sources, 10.0) == pytest.approx(5.0, abs=0.05)
-    assert silent_after(sources, 4.0) == 4.0 and silent_after([], 4.0) == 0.0
+    assert end_of_sources(sources, 10.0) == pytest.approx(5.0, abs=0.05)
+    assert end_of_sources(sources, 4.0) == 4.0 and end_of_sources([], 4.0) == 0.0
     assert MARGIN > 1

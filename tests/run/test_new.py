@@ -11,7 +11,7 @@ from faultwave.cli.main import app
 from faultwave.physics.friction.frame import plus_side
 from faultwave.physics.sources.load import load_sources
 from faultwave.run import new
-from faultwave.run.inputs import load_sound
+from faultwave.run.inputs import load_valid_case
 
 TENSOR = ("--moment-tensor", "0,90,0,5,3", "--lon", "9", "--lat", "46", "--size", "9km")
 TRACE = [[-117.54, 35.66], [-117.50, 35.70], [-117.46, 35.74]]
@@ -149,7 +149,7 @@ def test_a_grid_reaches_deep_enough_below_mountains(tmp_path, monkeypatch, lowes
 def test_the_case_holds_the_tensor_that_was_asked_for(tmp_path):
     folder = tmp_path / "case"
     well("new", folder, "--lon", 9.0, "--lat", 46.0, "--size", "10km", "--moment-tensor", "0,90,0,5,3")
-    case = load_sound(folder / "case.yaml")[0]
+    case = load_valid_case(folder / "case.yaml")[0]
     assert case.sources[0].kind == "double-couple"
     (source,) = load_sources(case.sources, projection=case.projection)
     moment = 10 ** (1.5 * 5 + 9.1)
@@ -166,7 +166,7 @@ def test_files_of_sources_are_taken_along(tmp_path):
         "longitude: 9.0\ndepth: 4.0\nMrr: 1.0e+23\nMtt: -1.0e+23\nMpp: 0.0\nMrt: 0.0\nMrp: 0.0\nMtp: 0.0\n"
     )
     well("new", tmp_path / "case", "--lon", 9.0, "--lat", 46.0, "--size", "20km", "--moment-tensor", cmt)
-    case = load_sound(tmp_path / "case" / "case.yaml")[0]
+    case = load_valid_case(tmp_path / "case" / "case.yaml")[0]
     assert case.title.startswith("Moment tensor at")
     assert case.sources[0].kind == "cmtsolution" and case.sources[0].file == tmp_path / "case" / "CMTSOLUTION"
 
@@ -223,7 +223,7 @@ def test_nobody_is_sent_to_draw_a_case_that_is_not_there(tmp_path, trace):
 
 def test_the_region_holds_a_fault_that_dips_little(tmp_path, trace):
     well("new", tmp_path / "case", "--fault", trace, "--dip", "20", "--fault-depth", "8km", "--until", "10s")
-    built = load_sound(tmp_path / "case" / "case.yaml")[0].mesh.build
+    built = load_valid_case(tmp_path / "case" / "case.yaml")[0].mesh.build
     assert built.upper[0] > 8e3 / np.tan(np.radians(20.0))
 
 
@@ -243,15 +243,15 @@ def test_a_slow_source_of_a_file_is_waited_for(tmp_path):
         "longitude: 9.0\ndepth: 4.0\nMrr: 1.0e+23\nMtt: -1.0e+23\nMpp: 0.0\nMrt: 0.0\nMrp: 0.0\nMtp: 0.0\n"
     )
     well("new", tmp_path / "case", "--lon", 9.0, "--lat", 46.0, "--size", "20km", "--moment-tensor", cmt)
-    assert load_sound(tmp_path / "case" / "case.yaml")[0].end_time >= 40.0
+    assert load_valid_case(tmp_path / "case" / "case.yaml")[0].end_time >= 40.0
 
 
 def test_sides_are_as_far_as_reflections_want(tmp_path):
     well("new", tmp_path / "case", *TENSOR)
-    case = load_sound(tmp_path / "case" / "case.yaml")[0]
+    case = load_valid_case(tmp_path / "case" / "case.yaml")[0]
     assert case.mesh.build.reflections_after == case.end_time
     told = well("new", tmp_path / "long", *TENSOR, "--until", "1000s")
-    built = load_sound(tmp_path / "long" / "case.yaml")[0].mesh.build
+    built = load_valid_case(tmp_path / "long" / "case.yaml")[0].mesh.build
     assert built.reflections_after < 300.0 and "may come back after" in told
     assert "BEFORE the end" in (tmp_path / "long" / "case.yaml").read_text()
 
@@ -259,11 +259,11 @@ def test_sides_are_as_far_as_reflections_want(tmp_path):
 def test_a_grid_is_fine_enough_for_a_shallow_source(tmp_path):
     words = ("--frequency", "0.2Hz", "--engine", "fd")
     well("new", tmp_path / "case", *TENSOR, *words)
-    frequency = load_sound(tmp_path / "case" / "case.yaml")[0].grid.frequency
+    frequency = load_valid_case(tmp_path / "case" / "case.yaml")[0].grid.frequency
     np.testing.assert_allclose(3360.0 / 6.0 / frequency, 3000.0 / 4.0, rtol=1e-3)
     deep = ("--moment-tensor", "0,90,0,5,30", *TENSOR[2:])
     well("new", tmp_path / "deep", *deep, *words)
-    assert load_sound(tmp_path / "deep" / "case.yaml")[0].grid.frequency == 0.2
+    assert load_valid_case(tmp_path / "deep" / "case.yaml")[0].grid.frequency == 0.2
 
 
 def test_a_case_that_proves_unsound_leaves_nothing(tmp_path, trace, monkeypatch):
@@ -300,7 +300,7 @@ def test_files_of_one_name_are_all_taken_along(tmp_path):
         paths[-1].parent.mkdir()
         paths[-1].write_text(f"lon,lat\n-117.5{number},35.66\n-117.4{number},35.74\n")
     well("new", tmp_path / "case", *[w for path in paths for w in ("--fault", path)])
-    case = load_sound(tmp_path / "case" / "case.yaml")[0]
+    case = load_valid_case(tmp_path / "case" / "case.yaml")[0]
     files = [fault.trace for fault in case.mesh.build.faults]
     assert [file.read_text() for file in files] == [path.read_text() for path in paths]
     assert "IASP91" in (tmp_path / "case" / "layers.txt").read_text()
@@ -311,7 +311,7 @@ def test_any_name_of_a_file_is_written_so_that_it_is_read(tmp_path, trace):
     odd = tmp_path / 'my, "fault\'s": {a} # 1.geojson'
     odd.write_bytes(trace.read_bytes())
     well("new", tmp_path / "case", "--fault", odd)
-    case = load_sound(tmp_path / "case" / "case.yaml")[0]
+    case = load_valid_case(tmp_path / "case" / "case.yaml")[0]
     assert case.mesh.build.faults[0].trace == tmp_path / "case" / odd.name
     assert odd.stem in case.title
 
@@ -329,7 +329,7 @@ AT = ("--lon", 10.0, "--lat", 46.0)
 def test_faults_drawn_in_opposite_directions_have_their_hanging_walls_on_one_side(tmp_path):
     folder = tmp_path / "case"
     well("new", folder, *AT, "--fault", two_traces(tmp_path), "--dip", 60, "--rake", 90)
-    fault = load_sound(folder / "case.yaml")[0].fault
+    fault = load_valid_case(folder / "case.yaml")[0].fault
     for right in (1.0, -1.0):  # the one dips to the east, the other one to the west
         hanging_wall = np.array([[-right * np.sin(np.pi / 3), 0.0, -np.cos(np.pi / 3)]])
         on_face, above = np.zeros((1, 3)), -hanging_wall

@@ -22,7 +22,7 @@ from faultwave.dg.parts import fault
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.puml import write_puml
 from faultwave.engine import forecast
-from faultwave.engine.forecast import RunTime, Unwritten
+from faultwave.engine.forecast import CountingFiles, RunTime
 from tests.run.rupture.setup import settings, slip_weakening
 
 LIMIT = 0.05
@@ -110,11 +110,11 @@ def test_a_large_mesh_is_stepped_in_part(tmp_path: Path, monkeypatch: pytest.Mon
     """A share of the cells of each cluster; what the rest would take is counted."""
     plan = fw.simulate(settings(tmp_path, slip_weakening())).plan
     assert not isinstance(run_forecast.solver_to_try(plan).backend, Partial)
-    whole = run_forecast.run_time(run_forecast.solver_to_try(plan), Unwritten(1.0), report.updates(plan), 0.3)
+    whole = run_forecast.run_time(run_forecast.solver_to_try(plan), CountingFiles(1.0), report.updates(plan), 0.3)
     monkeypatch.setattr(run_forecast, "UPDATES", 0.3 * _largest_step(plan))
     solver: Any = run_forecast.solver_to_try(plan)
     assert isinstance(solver.backend, Partial)
-    part = run_forecast.run_time(solver, Unwritten(1.0), report.updates(plan), 0.3)
+    part = run_forecast.run_time(solver, CountingFiles(1.0), report.updates(plan), 0.3)
     assert whole.share == 1 and 0.3 <= part.share < 0.7, "vectors of cells are whole"
     assert part.rate == pytest.approx(whole.rate, rel=3), "of the order of it"
     told = run_forecast.whole_memory(solver)
@@ -137,7 +137,7 @@ def test_a_largest_step_of_minutes_is_left_unfinished(tmp_path: Path) -> None:
     assert often > 5e3
     solver: Any = run_forecast.solver_to_try(plan)
     began = process_time()
-    found = run_forecast.run_time(solver, Unwritten(1.0), report.updates(plan), 0.1)
+    found = run_forecast.run_time(solver, CountingFiles(1.0), report.updates(plan), 0.1)
     assert process_time() - began < 1.5, "tenths of a second where the whole largest step takes several"
     assert run_forecast.unfinished(solver) and found.rate > 0
     assert found.steps == pytest.approx(report.updates(plan) / found.rate, rel=0.5)
@@ -172,7 +172,7 @@ def test_the_time_of_a_run_and_what_it_is_spent_on() -> None:
 
 
 def test_snapshots_count_until_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = Unwritten(1.0)
+    files = CountingFiles(1.0)
     (one,) = files.cells("volume", None, None, None, ["a"], 0.1)
     other = files.lattice("surface", SimpleNamespace(count=5, fields=("b",)))  # type: ignore[arg-type]
     for time in (0.0, 0.1):

@@ -12,7 +12,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.backends.device import backend
-from faultwave.backends.device.recording import together
+from faultwave.backends.device.recording import concurrent_groups
 from faultwave.base.errors import BackendError
 from faultwave.dg.operator import Operator
 from faultwave.dg.replays import MOST, SOON, Replays
@@ -139,7 +139,7 @@ def test_a_largest_step_has_few_launches_and_stages(tmp_path: Any) -> None:
     ] + ["correct"]
     assert sum(found[n] for n in cells) <= 2 * (steps + clusters)
     assert set(found) <= {"rupture", "samples", "readings", *cells}
-    assert len(together(calls)) <= 3 * steps + clusters
+    assert len(concurrent_groups(calls)) <= 3 * steps + clusters
 
 
 @needs_device

@@ -16,7 +16,7 @@ from faultwave.base.errors import InputError, Problems
 from faultwave.case.load import load_case
 from faultwave.dg import enough_digits as of_meshes
 from faultwave.domain.tets import BoundaryKind
-from faultwave.engine.precision import LASTING, LASTING_OF_FAULTS, Estimate, settle
+from faultwave.engine.precision import PERMANENT_ERROR, PERMANENT_ERROR_OF_FAULTS, Estimate, choose_precision
 from faultwave.fd import enough_digits as of_grids
 from faultwave.physics.friction import laws
 from tests.run.rupture.setup import settings, slip_weakening, small_mesh
@@ -160,7 +160,7 @@ def test_what_a_fault_leaves_in_a_closed_box_is_bounded(tmp_path: Path) -> None:
     alone = single.plan.case
     sourced = alone.model_copy(update={"sources": [None]})  # what a point leaves may be more
     least, most = (of_meshes.estimate(c, single.plan.law, 1e6, True).error for c in (alone, sourced))
-    assert most == pytest.approx(least * LASTING / LASTING_OF_FAULTS)
+    assert most == pytest.approx(least * PERMANENT_ERROR / PERMANENT_ERROR_OF_FAULTS)
 
 
 def _absorbing(case: dict[str, Any]) -> dict[str, Any]:
@@ -258,7 +258,7 @@ class Asked:
 )
 def test_the_cheapest_that_is_enough(steps: float, can: bool, compensated: bool, want: tuple[str, bool]) -> None:
     limit = Estimate(2e5, 4.0, {}).error
-    chosen = settle(
+    chosen = choose_precision(
         Asked(compensated=compensated, precision_error=limit), Estimate(steps, 4.0, {}), can, Problems()
     ).numerics
     assert (chosen.precision, chosen.compensated) == want

@@ -6,8 +6,8 @@ from typer.testing import CliRunner
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.cli.main import app
-from faultwave.run.inputs import load_sound
-from faultwave.run.planned import model_of
+from faultwave.run.inputs import load_valid_case
+from faultwave.run.planned import plan_model
 from faultwave.run.sketch import sketch
 
 CASE = """
@@ -30,9 +30,9 @@ def drawn(tmp_path, monkeypatch, trace):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "case.yaml").write_text(CASE)
     (tmp_path / "trace.csv").write_text(trace)
-    case, _ = load_sound("case.yaml")
+    case, _ = load_valid_case("case.yaml")
     with pytest.raises(InputError) as error:
-        model_of(case)
+        plan_model(case)
     return sketch(case, error.value.problems)
 
 
@@ -59,13 +59,13 @@ def test_the_command_draws_it_and_fails(tmp_path, monkeypatch):
 
 
 def test_receivers_outside_and_holes_say_where():
-    case, _ = load_sound({
+    case, _ = load_valid_case({
         "engine": "fd", "end_time": 1.0, "grid": {"lower": [0, 0, -2e3], "upper": [2e3, 2e3, 0], "spacing": 100.0},
         "material": {"expression": {"rho": "2500", "vp": "5000", "vs": "if (x > 1900 && z > -100) { return -1; } return 2500;"}},
         "output": {"receivers": {"points": [[5e3, 1e3, 0.0]]}},
     })  # fmt: skip
     with pytest.raises(InputError) as error:
-        model_of(case)
+        plan_model(case)
     model = sketch(case, error.value.problems)
     assert model is not None and model.trouble is not None
     x = model.trouble.points[:, 0]
@@ -89,9 +89,9 @@ def with_raster(tmp_path, monkeypatch, upper):
     text = CASE.replace("depth: 10 km", f"depth: 10 km\n    {RASTER}").replace("upper: [10 km", f"upper: [{upper}")
     (tmp_path / "case.yaml").write_text(text)
     (tmp_path / "trace.csv").write_text("x[km],y[km]\n-5,0\n0,1\n")
-    case, _ = load_sound("case.yaml")
+    case, _ = load_valid_case("case.yaml")
     with pytest.raises(InputError) as error:
-        model_of(case)
+        plan_model(case)
     return sketch(case, error.value.problems)
 
 
@@ -142,7 +142,7 @@ def test_check_says_who_draws_where(tmp_path, monkeypatch):
 
 
 def test_problems_without_a_place_are_not_drawn():
-    case, _ = load_sound("plane-wave")
+    case, _ = load_valid_case("plane-wave")
     problems = Problems()
     problems.error("somewhere", "is wrong")
     assert sketch(case, problems.items) is None

@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-from faultwave.cli.slurm import Job, script
+from faultwave.cli.slurm import SlurmJob, script
 
 
 def test_names_with_blanks(tmp_path):
-    text = script(Job(tmp_path / "my case.yaml", tmp_path / "out put", 16, 8, 12, "2:00:00", account="geo"))
+    text = script(SlurmJob(tmp_path / "my case.yaml", tmp_path / "out put", 16, 8, 12, "2:00:00", account="geo"))
     for line in ("--nodes=16", "--ntasks-per-node=8", "--cpus-per-task=12", "--account=geo", "--signal=USR1@300"):
         assert f"#SBATCH {line}\n" in text
     assert "#SBATCH --partition" not in text
@@ -45,7 +45,7 @@ def test_a_job_goes_on_only_where_that_leads_somewhere(tmp_path, does, turns):
         (bin / name).write_text(f'#!/bin/bash\necho "{name} $@" >> {tmp_path}/calls\n{body}\n')
         (bin / name).chmod(0o755)
     file = tmp_path / "a.sbatch"
-    file.write_text(script(Job(tmp_path / "my case.yaml", out, 1, 1, 1)))
+    file.write_text(script(SlurmJob(tmp_path / "my case.yaml", out, 1, 1, 1)))
     for turn, goes_on in enumerate(turns):
         time.sleep(0.02)  # a clock tick of the file system
         environment = {

@@ -321,7 +321,7 @@ The programs are advanced together in tiles of rows.
 """
 
 
-def joint_steps(name: str) -> MakeJointSteps | None:
+def make_joint_steps(name: str) -> MakeJointSteps | None:
     """Return the factory of joint steps of the backend called ``name``, or None if it has none."""
     module = f"{_load(best(stencils=True) if name == 'auto' else name).__name__}.joint"
     if importlib.util.find_spec(module) is None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.kernels.stencil import Box, Layout, Program, numbers_of_rows
+from faultwave.kernels.stencil import Box, Layout, Program, row_scalars
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class GridArrays:
         groups: dict[str, list[str]] = {}
         for name, layout in program.arrays.items():
             groups.setdefault(layout.group or f"={name}", []).append(name)
-        of_rows = numbers_of_rows(program)
+        of_rows = row_scalars(program)
         for group, names in groups.items():
             self._allocate(group, names, program.arrays[names[0]], of_rows.issuperset(names))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from faultwave.backends.awaited import Marked
 from faultwave.backends.copier import Part, copied
-from faultwave.backends.injector import Points, injected
+from faultwave.backends.injector import Points, inject_on_host
 
 
 class Immediate:
@@ -35,7 +35,7 @@ class Immediate:
         return functools.partial(copied, parts)
 
     def injector(self, points: Points) -> Callable[[np.ndarray], None]:
-        return functools.partial(injected, points)
+        return functools.partial(inject_on_host, points)
 
     def record(self, work: Callable[[], None]) -> None:
         """Execute ``work`` without recording; launches cost next to nothing here."""

@@ -38,7 +38,7 @@ class Points:
     columns: np.ndarray
 
 
-def injected(points: Points, amounts: np.ndarray) -> None:
+def inject_on_host(points: Points, amounts: np.ndarray) -> None:
     """Add the sources of amounts (m,) on the processor, in the order of the sources of each item.
 
     All first sources of items are added, then all second ones, and so on, so that no item occurs twice in one operation.
@@ -62,4 +62,4 @@ def injected(points: Points, amounts: np.ndarray) -> None:
     points.buffer.add(sums, points.items)
 
 
-__all__ = ["Points", "injected"]
+__all__ = ["Points", "inject_on_host"]

@@ -25,7 +25,7 @@ def cache_root() -> Path:
     return Path(own or Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "faultwave")
 
 
-def owned_by_others(path: Path) -> str:
+def writable_by_others(path: Path) -> str:
     """Return how users other than this one and root could have written a path, or an empty text if they could not.
 
     Raises
@@ -85,7 +85,7 @@ def is_sealed(path: Path) -> bool:
 def read_sealed(path: Path) -> bytes | None:
     """Return the content of a cache file, None if it is absent, damaged or writable by others."""
     try:
-        if owned_by_others(path.parent) or owned_by_others(path) or not is_sealed(path):
+        if writable_by_others(path.parent) or writable_by_others(path) or not is_sealed(path):
             return None
         return path.read_bytes()[:-LENGTH]
     except (OSError, RuntimeError):
@@ -112,8 +112,8 @@ def _place(kind: str, key: tuple[object, ...]) -> Path:
     return cache_root() / kind / name
 
 
-def recall(kind: str, *key: object) -> str | None:
-    """Return the text stored by ``keep`` under a key, None if it is absent, damaged or writable by others."""
+def load_text(kind: str, *key: object) -> str | None:
+    """Return the text stored by ``store_text`` under a key, None if it is absent, damaged or writable by others."""
     try:
         content = read_sealed(_place(kind, key))
         return None if content is None else content.decode("utf-8")
@@ -121,10 +121,10 @@ def recall(kind: str, *key: object) -> str | None:
         return None
 
 
-def keep(text: str, kind: str, *key: object) -> None:
+def store_text(text: str, kind: str, *key: object) -> None:
     """Store a text under a key of numbers and texts."""
     with contextlib.suppress(OSError, RuntimeError):
         write_sealed(_place(kind, key), text.encode("utf-8"))
 
 
-__all__ = ["cache_root", "is_sealed", "keep", "owned_by_others", "read_sealed", "recall", "write_sealed"]
+__all__ = ["cache_root", "is_sealed", "store_text", "writable_by_others", "read_sealed", "load_text", "write_sealed"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from faultwave.base.errors import InputError, Problems
 
 
-class collected:
+class collect_problems:
     """Collects the problems of an InputError raised inside the block, so that checking continues."""
 
     def __init__(self, problems: Problems):

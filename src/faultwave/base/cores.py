@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-MOST_THREADS = 4096
+MAX_THREADS = 4096
 """Largest number of threads; OpenMP stores thread data on the first thread's stack, which would overflow beyond it."""
 
 _allowed: set[int] = set(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else set()
@@ -26,33 +26,33 @@ def count() -> int:
     return len(_allowed) or os.cpu_count() or 1
 
 
-_asked: list[int] = []
+_thread_limits: list[int] = []
 
 
 def threads() -> int:
-    """Return the default number of threads: OMP_NUM_THREADS if set, else one per core, bounded by ``limited``."""
+    """Return the default number of threads: OMP_NUM_THREADS if set, else one per core, bounded by ``limit_threads``."""
     told = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     found = int(told) if told.isdigit() and int(told) > 0 else count()
-    return min([found, MOST_THREADS, *_asked])
+    return min([found, MAX_THREADS, *_thread_limits])
 
 
 @contextmanager
-def limited(most: int | None) -> Iterator[None]:
+def limit_threads(most: int | None) -> Iterator[None]:
     """Limit ``threads`` to ``most`` inside the block; None sets no limit."""
-    _asked.extend([] if most is None else [most])
+    _thread_limits.extend([] if most is None else [most])
     try:
         yield
     finally:
-        del _asked[len(_asked) - (most is not None) :]
+        del _thread_limits[len(_thread_limits) - (most is not None) :]
 
 
-def restrict(cores: set[int]) -> None:
+def restrict_cores(cores: set[int]) -> None:
     """Restrict this process to the given cores from now on."""
     _allowed.intersection_update(cores)
     os.sched_setaffinity(0, _allowed)
 
 
-def roam() -> None:
+def use_all_cores() -> None:
     """Let the calling thread, and what it starts, run on any allowed core."""
     if _allowed:
         os.sched_setaffinity(0, _allowed)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from faultwave.base.errors import FaultwaveError, InputError, Problem
 from faultwave.base.words import printable
 
-UNFIT = (
+VALUE_ERRORS = (
     ArithmeticError,
     AssertionError,
     AttributeError,
@@ -30,7 +30,7 @@ LONGEST = 200  # characters of a library's message
 
 
 @contextmanager
-def explaining_values(where: str, failed: str) -> Iterator[None]:
+def describe_bad_values(where: str, failed: str) -> Iterator[None]:
     """Turn any error caused by values of files within the block into an InputError.
 
     Parameters
@@ -44,11 +44,11 @@ def explaining_values(where: str, failed: str) -> Iterator[None]:
         yield
     except FaultwaveError:
         raise
-    except UNFIT as error:
+    except VALUE_ERRORS as error:
         said = printable(" ".join(str(error).split()))[:LONGEST]
         what = f"{failed}: its values do not go together ({type(error).__name__}: {said})"
         advice = "The files are damaged, or of another run: restore them, or run again."
         raise InputError(Problem(where, what, advice=advice)) from error
 
 
-__all__ = ["explaining_values"]
+__all__ = ["describe_bad_values"]

@@ -48,12 +48,12 @@ def opened(path: str | Path, what: str, probed: bool = True) -> Iterator[h5py.Fi
     """
     if probed:
         probe(path, what)
-    with telling(path, what), h5py.File(path, "r") as file:
+    with naming_file_errors(path, what), h5py.File(path, "r") as file:
         yield file
 
 
 @contextmanager
-def telling(path: str | Path, what: str) -> Iterator[None]:
+def naming_file_errors(path: str | Path, what: str) -> Iterator[None]:
     """Turn errors of a file inside the block into an InputError that names the file."""
     try:
         yield
@@ -164,11 +164,11 @@ def dataset(path: Path, file: Any, name: str, dimensions: int | None, kinds: str
         raise InputError(Problem(str(path), f"'{name}' has shape {found.shape}", allowed))
     if found.dtype.kind not in kinds:
         raise InputError(Problem(str(path), f"'{name}' holds {found.dtype}", "numbers"))
-    held(path, found)
+    check_size_of_dataset(path, found)
     return found
 
 
-def held(path: str | Path, found: Any) -> Any:
+def check_size_of_dataset(path: str | Path, found: Any) -> Any:
     """Return a dataset after checking that the file is large enough for it, before memory is allocated.
 
     Raises
@@ -178,7 +178,7 @@ def held(path: str | Path, found: Any) -> Any:
     """
     size = Path(path).stat().st_size
     try:
-        probe_child.whole(str(found.name), found.shape or (), found.dtype.itemsize, size)
+        probe_child.check_dataset_size(str(found.name), found.shape or (), found.dtype.itemsize, size)
     except probe_child.Unsound as error:
         raise InputError(Problem(str(path), str(error), advice="Was it cut short on the way?")) from None
     return found

@@ -43,7 +43,7 @@ def resident_memory() -> int | None:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def untouched(places: Iterable[tuple[int, int]]) -> int | None:
+def nonresident_bytes(places: Iterable[tuple[int, int]]) -> int | None:
     """Return the size [bytes] of memory ranges that are allocated but not yet resident.
 
     Parameters
@@ -93,7 +93,7 @@ def release_freed() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def whole_memory_rows(snapshots: bool = False, most: float | None = None) -> list[tuple[str, str]]:
+def process_memory_rows(snapshots: bool = False, most: float | None = None) -> list[tuple[str, str]]:
     """Return the row of ``faultwave plan`` on the memory of the process.
 
     Parameters
@@ -118,6 +118,6 @@ __all__ = [
     "peak_memory",
     "release_freed",
     "resident_memory",
-    "untouched",
-    "whole_memory_rows",
+    "nonresident_bytes",
+    "process_memory_rows",
 ]

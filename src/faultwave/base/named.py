@@ -10,7 +10,7 @@ SHOWN = 20
 """Largest number of keys listed in an error."""
 
 
-class Named(dict[Key, Value]):
+class NamedDict(dict[Key, Value]):
     """Dictionary whose KeyError lists the existing keys; ``what`` describes its items."""
 
     def __init__(self, what: str, items: dict[Key, Value]):
@@ -23,4 +23,4 @@ class Named(dict[Key, Value]):
         raise KeyError(f"there is no {self.what} {key!r}, only {', '.join(there[:SHOWN]) or 'none'}{more}")
 
 
-__all__ = ["Named"]
+__all__ = ["NamedDict"]

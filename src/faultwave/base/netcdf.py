@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from faultwave.base import probe_child
-from faultwave.base.hdf5 import telling
+from faultwave.base.hdf5 import naming_file_errors
 from faultwave.base.log import get_logger
-from faultwave.base.probe import there, unsound
-from faultwave.base.reader_process import READER, NoAnswer
+from faultwave.base.probe import invalid_file_error, there
+from faultwave.base.reader_process import READER, ReaderCrashed
 
 log = get_logger(__name__)
 
@@ -62,7 +62,7 @@ class NetcdfVariable:
     def _values(self, window: tuple[slice, ...], dtype: str | None) -> np.ndarray:
         bounds = [[s.start, s.stop, s.step] for s in window]
         data = _asked("read NetCDF", self.path, self.what, name=self.name, window=bounds, dtype=dtype)
-        with telling(self.path, self.what):
+        with naming_file_errors(self.path, self.what):
             head = BytesIO(data[: 1 << 16])
             np.lib.format.read_magic(head)
             shape, _, kind = np.lib.format.read_array_header_1_0(head)
@@ -98,15 +98,15 @@ def _asked(task: str, path: Path, what: str, **wanted: Any) -> bytearray:
     except OSError as error:
         log.debug("%s is read by this process, as no other can be started: %s", path, error)
         sent = bytearray()
-        with telling(path, what):
+        with naming_file_errors(path, what):
             probe_child.TASKS[task][1](str(path), os.path.getsize(path), wanted, sent.extend, _without_limits)
         return sent
-    except NoAnswer as error:
-        raise unsound(path, what, str(error)) from None
+    except ReaderCrashed as error:
+        raise invalid_file_error(path, what, str(error)) from None
     if wrong is None:
-        raise unsound(path, what, "the Python package netCDF4 is not there")
+        raise invalid_file_error(path, what, "the Python package netCDF4 is not there")
     if wrong:
-        raise unsound(path, what, wrong)
+        raise invalid_file_error(path, what, wrong)
     return sent
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from faultwave.base.errors import suggest
 
-MOST_FILES = 5000
+MAX_FILES = 5000
 """Largest number of files of a folder that are compared with a misspelt name."""
 ALIKE = 0.75
 """Similarity of names, with and without their suffix, above which one is taken for a misspelling of the other."""
@@ -24,7 +24,7 @@ _read: ContextVar[list[Path] | None] = ContextVar("read", default=None)
 
 
 @contextmanager
-def noting_files() -> Iterator[list[Path]]:
+def recording_files() -> Iterator[list[Path]]:
     """Collect the files read within the block that no setting names, such as includes of an easi model."""
     found: list[Path] = []
     token = _read.set(found)
@@ -34,8 +34,8 @@ def noting_files() -> Iterator[list[Path]]:
         _read.reset(token)
 
 
-def note_file(path: Path) -> Path:
-    """Record a file that another file names, for ``noting_files``, and return it."""
+def record_file(path: Path) -> Path:
+    """Record a file that another file names, for ``recording_files``, and return it."""
     found = _read.get()
     if found is not None and path.absolute() not in found:
         found.append(path.absolute())
@@ -43,7 +43,7 @@ def note_file(path: Path) -> Path:
 
 
 @contextmanager
-def beside_case(files: Sequence[Path]) -> Iterator[None]:
+def searching_case_folders(files: Sequence[Path]) -> Iterator[None]:
     """Within the block, also search for files named by other files in the folders of the case's own ``files``."""
     token = _of_case.set(tuple(file.parent for file in files))
     try:
@@ -52,7 +52,7 @@ def beside_case(files: Sequence[Path]) -> Iterator[None]:
         _of_case.reset(token)
 
 
-def places_of(name: Path, beside: Path) -> list[Path]:
+def candidate_paths(name: Path, beside: Path) -> list[Path]:
     """Return the candidate paths of a file that another file names.
 
     They are next to that file, next to the case, and in the working folder.
@@ -81,24 +81,37 @@ def similar(tried: Sequence[Path]) -> str:
     for path in tried:
         try:
             with os.scandir(path.parent) as found:
-                names = [entry.name for entry in itertools.islice(found, MOST_FILES) if entry.is_file()]
+                names = [entry.name for entry in itertools.islice(found, MAX_FILES) if entry.is_file()]
         except (OSError, ValueError):
             continue
-        near = [name for name in names if min(likeness(path.name, name), likeness(path.stem, Path(name).stem)) >= ALIKE]
+        near = [
+            name
+            for name in names
+            if min(name_similarity(path.name, name), name_similarity(path.stem, Path(name).stem)) >= ALIKE
+        ]
         if near:
             return suggest(path.name, near)
     return ""
 
 
-def likeness(one: str, other: str) -> float:
+def name_similarity(one: str, other: str) -> float:
     """Return the similarity of two texts from 0 to 1, ignoring case."""
     return difflib.SequenceMatcher(None, one.lower(), other.lower()).ratio()
 
 
-def looked_for(tried: Sequence[Path]) -> str:
+def search_advice(tried: Sequence[Path]) -> str:
     """Return advice for a file that was not found in any folder."""
     near = similar(tried)
     return "Looked for " + " and ".join(shown(path, 500) for path in tried) + (f"; {near}" if near else "")
 
 
-__all__ = ["beside_case", "is_file", "looked_for", "note_file", "noting_files", "places_of", "shown", "similar"]
+__all__ = [
+    "searching_case_folders",
+    "is_file",
+    "search_advice",
+    "record_file",
+    "recording_files",
+    "candidate_paths",
+    "shown",
+    "similar",
+]

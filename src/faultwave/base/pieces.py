@@ -12,14 +12,14 @@ import numpy as np
 
 from faultwave.base import cores
 
-PIECE = 1 << 14
+CHUNK_SIZE = 1 << 14
 """Number of items in a piece; the data of a cell processed at once take some hundred bytes."""
 
 BUCKET = 1 << 18
 """Number of keys that are sorted at once."""
 
 
-def in_pieces(work: Callable[[slice], None], count: int, size: int = PIECE) -> None:
+def in_pieces(work: Callable[[slice], None], count: int, size: int = CHUNK_SIZE) -> None:
     """Call ``work`` on consecutive pieces of a range, on all threads of the program.
 
     Parameters
@@ -55,7 +55,7 @@ def in_pieces(work: Callable[[slice], None], count: int, size: int = PIECE) -> N
                 errors.append(error)
 
     def help_out() -> None:
-        cores.roam()
+        cores.use_all_cores()
         take()
 
     number = min(cores.threads(), -(-count // size)) - 1
@@ -72,7 +72,7 @@ def in_pieces(work: Callable[[slice], None], count: int, size: int = PIECE) -> N
         raise errors[0]
 
 
-def mapped(work: Callable[[slice], np.ndarray], count: int, size: int = PIECE) -> np.ndarray:
+def map_chunks(work: Callable[[slice], np.ndarray], count: int, size: int = CHUNK_SIZE) -> np.ndarray:
     """Return an array assembled from the results of ``work`` on consecutive pieces.
 
     Parameters
@@ -100,7 +100,7 @@ def mapped(work: Callable[[slice], np.ndarray], count: int, size: int = PIECE) -
     return made
 
 
-def order_of(keys: np.ndarray) -> np.ndarray:
+def stable_argsort(keys: np.ndarray) -> np.ndarray:
     """Return ``np.argsort(keys, kind="stable")`` of integers (n,), by sorting cache-sized buckets."""
     buckets = -(-len(keys) // BUCKET)
     if buckets < 2:
@@ -109,7 +109,7 @@ def order_of(keys: np.ndarray) -> np.ndarray:
     bounds = np.unique(some[:: max(1, len(some) // buckets)][1:])
     if not len(bounds):
         return np.argsort(keys, kind="stable")
-    bucket = mapped(lambda p: np.searchsorted(bounds, keys[p], side="right").astype(np.uint16), len(keys))
+    bucket = map_chunks(lambda p: np.searchsorted(bounds, keys[p], side="right").astype(np.uint16), len(keys))
     members = np.argsort(bucket, kind="stable")  # counting sort for 16-bit integers
     ends = np.cumsum(np.bincount(bucket, minlength=len(bounds) + 1))
 
@@ -123,4 +123,4 @@ def order_of(keys: np.ndarray) -> np.ndarray:
     return members
 
 
-__all__ = ["in_pieces", "mapped", "order_of"]
+__all__ = ["in_pieces", "map_chunks", "stable_argsort"]

@@ -13,10 +13,10 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
-from faultwave.base.cache import keep, recall
+from faultwave.base.cache import load_text, store_text
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.log import get_logger
-from faultwave.base.reader_process import READER, NoAnswer
+from faultwave.base.reader_process import READER, ReaderCrashed
 
 log = get_logger(__name__)
 
@@ -29,7 +29,7 @@ def probe(path: str | Path, what: str) -> None:
         str(path.absolute()), (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
     )
     if wrong:
-        raise unsound(path, what, wrong)
+        raise invalid_file_error(path, what, wrong)
 
 
 def there(path: Path, what: str) -> os.stat_result:
@@ -43,7 +43,7 @@ def there(path: Path, what: str) -> os.stat_result:
     return about
 
 
-def unsound(path: Path, what: str, wrong: str) -> InputError:
+def invalid_file_error(path: Path, what: str, wrong: str) -> InputError:
     """Return the error for a file that is not a valid ``what``, with its defect ``wrong``."""
     return InputError(Problem(str(path), f"is no sound {what}: {wrong}", advice="Was it cut short on the way?"))
 
@@ -61,7 +61,7 @@ def _probed(path: str, version: tuple[int, ...]) -> str:
     """
     key = (path, "h5py", _installed("h5py"))
     told = " ".join(map(str, version))
-    if recall("sound-files", *key) == told:
+    if load_text("sound-files", *key) == told:
         return ""
     started = time.time_ns()
     try:
@@ -69,10 +69,10 @@ def _probed(path: str, version: tuple[int, ...]) -> str:
     except OSError as error:  # without child processes, the file is read directly
         log.debug("%s is read without a look at it first: %s", path, error)
         return ""
-    except NoAnswer as error:
+    except ReaderCrashed as error:
         return str(error)
     if wrong == "" and 0 < version[-1] < started - SETTLED:
-        keep(told, "sound-files", *key)
+        store_text(told, "sound-files", *key)
     return wrong or ""
 
 

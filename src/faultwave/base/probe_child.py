@@ -63,7 +63,7 @@ def limit(size: int, seconds: int = 5) -> None:
         resource.setrlimit(kind, (most, hard))
 
 
-def whole(name: str, shape: tuple[int, ...], item: int, size: int) -> int:
+def check_dataset_size(name: str, shape: tuple[int, ...], item: int, size: int) -> int:
     """Return the size [bytes] of a dataset. Raises Unsound if a file of ``size`` bytes cannot contain it."""
     count = item
     for n in shape:
@@ -98,7 +98,7 @@ def probe_hdf5(path: str, size: int, wanted: dict[str, Any], send: Send, allow: 
             raise Unsound(f"'{name}' lies {depth} groups deep")
         for key in item.attrs:
             about = item.attrs.get_id(key)
-            whole(f"{name}@{key}", about.shape, about.dtype.itemsize, size)
+            check_dataset_size(f"{name}@{key}", about.shape, about.dtype.itemsize, size)
             item.attrs[key]
         if isinstance(item, h5py.Dataset):
             left -= data(item, name)
@@ -119,9 +119,9 @@ def probe_hdf5(path: str, size: int, wanted: dict[str, Any], send: Send, allow: 
             raise Unsound(f"'{name}' keeps its values in another file, '{os.fsdecode(found.external[0][0])}'")
         if found.is_virtual:
             raise Unsound(f"'{name}' is put together from other files")
-        count = whole(name, found.shape, found.dtype.itemsize, size)
+        count = check_dataset_size(name, found.shape, found.dtype.itemsize, size)
         if found.chunks is not None:
-            whole(f"a chunk of {name}", found.chunks, found.dtype.itemsize, size)
+            check_dataset_size(f"a chunk of {name}", found.chunks, found.dtype.itemsize, size)
             found.id.get_num_chunks()
         if count <= left:
             found[()]
@@ -186,7 +186,7 @@ def describe_netcdf(path: str, size: int, wanted: dict[str, Any], send: Send, al
     with netCDF4.Dataset(path) as file:
         variables = {}
         for name, variable in file.variables.items():
-            whole(name, variable.shape, getattr(variable.dtype, "itemsize", 1), size)
+            check_dataset_size(name, variable.shape, getattr(variable.dtype, "itemsize", 1), size)
             variables[name] = {
                 "dimensions": variable.dimensions,
                 "shape": variable.shape,
@@ -208,7 +208,7 @@ def read_netcdf(path: str, size: int, wanted: dict[str, Any], send: Send, allow:
     with netCDF4.Dataset(path) as file:
         variable, dtype = file.variables[wanted["name"]], wanted["dtype"]
         window = tuple(slice(*bounds) for bounds in wanted["window"]) if wanted["window"] else (...,)
-        count = whole(wanted["name"], variable.shape, 8, size)
+        count = check_dataset_size(wanted["name"], variable.shape, 8, size)
         allow(size + 4 * count, 60)
         variable.set_auto_mask(dtype is not None)
         values = variable[window]

@@ -240,7 +240,7 @@ def _between(longitude: float, west: float, east: float) -> bool:
     return (longitude - west) % 360.0 <= (east - west) % 360.0 or east - west >= 360.0
 
 
-def check_lengths(projection: Projection, lower: np.ndarray, upper: np.ndarray, problems: Problems) -> None:
+def warn_map_distortion(projection: Projection, lower: np.ndarray, upper: np.ndarray, problems: Problems) -> None:
     """Warn if the map distorts lengths within the box of a case.
 
     Positions, speeds and distances of a case refer to the map.

@@ -127,7 +127,7 @@ def state_columns(states: Iterable[State]) -> Columns:
     return Columns(**{s.name: s.size for s in listed})
 
 
-def given_at_points(
+def parameters_at_points(
     parameters: Iterable[Parameter], values: Mapping[str, Any], count: int, user: str, where: str, problems: Problems
 ) -> dict[str, np.ndarray]:
     """Return parameters by name at all points, with defaults for absent ones.
@@ -165,7 +165,7 @@ def given_at_points(
     return found
 
 
-def given_constants(
+def resolve_constants(
     constants: Iterable[Parameter],
     values: Mapping[str, float],
     user: str,
@@ -221,4 +221,4 @@ def declared(packages: Iterable[str]) -> Iterator[Parameter]:
                     yield from (p for p in listed if isinstance(p, Parameter))
 
 
-__all__ = ["declared", "given_at_points", "given_constants", "Output", "Parameter", "State", "state_columns"]
+__all__ = ["declared", "parameters_at_points", "resolve_constants", "Output", "Parameter", "State", "state_columns"]

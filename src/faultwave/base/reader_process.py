@@ -15,7 +15,7 @@ from faultwave.base import probe_child
 from faultwave.base.children import PYTHON, without_launcher
 
 
-class NoAnswer(Exception):
+class ReaderCrashed(Exception):
     """Raised if the child process ended twice while it worked on a file."""
 
 
@@ -40,7 +40,7 @@ class ReaderProcess:
         ------
         OSError
             If no process can be started.
-        NoAnswer
+        ReaderCrashed
             If the process ends before it answers.
         """
         with self.lock:
@@ -53,7 +53,7 @@ class ReaderProcess:
                 except BaseException:  # an interruption: pending data would be taken for the next answer
                     self._end()
                     raise
-        raise NoAnswer("the process that reads it ends without an answer")
+        raise ReaderCrashed("the process that reads it ends without an answer")
 
     def _answer(
         self, process: subprocess.Popen[bytes], task: str, path: str, wanted: dict[str, Any]

@@ -101,7 +101,7 @@ def _scan(package: str, kind: Any) -> dict[str, Any]:
     return found
 
 
-def forget() -> None:
+def clear_registry_caches() -> None:
     """Clear the caches, so that folders and entry points are searched again."""
     for remembered in (_everything, entries, _scan):
         remembered.cache_clear()
@@ -123,7 +123,7 @@ def modules(package: str, group: str) -> list[Any]:
     return [*_modules(package), *_entries(group)]
 
 
-def pick(entries: dict[str, T], name: str, what: str, where: str) -> T:
+def get_entry(entries: dict[str, T], name: str, what: str, where: str) -> T:
     """Return the entry called ``name``.
 
     Parameters

@@ -16,7 +16,7 @@ TRY_AGAIN = 75
 It is EX_TEMPFAIL of sysexits.h.
 """
 
-BY_OUR_LAUNCHER = "FAULTWAVE_RELAUNCHED"
+LAUNCHED_BY_FAULTWAVE = "FAULTWAVE_RELAUNCHED"
 """Environment variable of processes whose launcher this program started.
 
 For them, SIGUSR1 stands for any signal that the program received.
@@ -44,12 +44,12 @@ class Told(KeyboardInterrupt):
 
         For SIGUSR1, by which schedulers announce the end of a job, the code for trying again.
         """
-        if self.number == signal.SIGUSR1 and BY_OUR_LAUNCHER not in os.environ:
+        if self.number == signal.SIGUSR1 and LAUNCHED_BY_FAULTWAVE not in os.environ:
             return TRY_AGAIN
         return 128 + self.number
 
 
-def telling_to_stop() -> list[int]:
+def stop_signals() -> list[int]:
     """Return the signals that stop a run: SIGINT, SIGTERM, SIGUSR1, and SIGHUP unless nohup ignores it.
 
     Launchers forward SIGUSR1; SIGHUP means that the terminal was lost.
@@ -58,7 +58,7 @@ def telling_to_stop() -> list[int]:
     return [*found, signal.SIGHUP] if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN else [*found]
 
 
-def forget_lost_terminal() -> None:
+def detach_lost_terminal() -> None:
     """Redirect the streams of a lost terminal to nowhere.
 
     Writing to it would otherwise end the program before it saves its output.
@@ -71,4 +71,4 @@ def forget_lost_terminal() -> None:
                 os.close(nowhere)
 
 
-__all__ = ["AT_ONCE", "BY_OUR_LAUNCHER", "STOPS", "TRY_AGAIN", "Told", "forget_lost_terminal", "telling_to_stop"]
+__all__ = ["AT_ONCE", "LAUNCHED_BY_FAULTWAVE", "STOPS", "TRY_AGAIN", "Told", "detach_lost_terminal", "stop_signals"]

@@ -9,7 +9,7 @@ _listeners: list[Callable[[str], None]] = []
 
 
 @contextmanager
-def listening(show: Callable[[str], None]) -> Iterator[None]:
+def status_listener(show: Callable[[str], None]) -> Iterator[None]:
     """Call ``show`` with each status message until the end of the block."""
     _listeners.append(show)
     try:
@@ -18,10 +18,10 @@ def listening(show: Callable[[str], None]) -> Iterator[None]:
         _listeners.remove(show)
 
 
-def tell(text: str) -> None:
+def report_status(text: str) -> None:
     """Report the current long-running activity to all listeners."""
     for show in list(_listeners):
         show(text)
 
 
-__all__ = ["listening", "tell"]
+__all__ = ["status_listener", "report_status"]

@@ -13,7 +13,7 @@ YOUNG = 10.0
 """Age [s] up to which a process has only loaded libraries and read its arguments."""
 
 
-def young_age() -> float:
+def startup_age() -> float:
     """Return the age of this process [s] if it is at most ``YOUNG``; 0 if it is older or unknown."""
     try:
         ticks = int(Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19])

@@ -31,7 +31,7 @@ GRACE = 1.2
 LAST = 0.4
 """Further time [s] in which its thread may end it."""
 
-ROOM = 1 << 16
+PAGE_SIZE = 1 << 16
 """Size [bytes] of the memory shared with the watchdog process."""
 
 NEW_PHASE = 0xFF
@@ -63,7 +63,7 @@ class Watchdog:
         """Start the watchdog process, once per program and only if processes can be forked."""
         if self.page is not None or not hasattr(os, "fork"):
             return
-        page = mmap.mmap(-1, ROOM)
+        page = mmap.mmap(-1, PAGE_SIZE)
         heard, self.pipe = os.pipe()
         ask, asked = os.pipe()
         parent = os.getpid()
@@ -79,7 +79,7 @@ class Watchdog:
         self._tell()
         os.set_blocking(self.pipe, False)
         signal.set_wakeup_fd(self.pipe, warn_on_full_buffer=False)
-        threading.Thread(target=self._obey, args=(ask,), name="faultwave-end", daemon=True).start()
+        threading.Thread(target=self._end_on_request, args=(ask,), name="faultwave-end", daemon=True).start()
 
     @contextlib.contextmanager
     def phase(self, needed: int, sentence: str) -> Iterator[None]:
@@ -110,18 +110,18 @@ class Watchdog:
         if self.page is None or self.pid == 0:
             return
         told = json.dumps([self.needed, self.sentence, self.scratch]).encode()
-        if len(told) + 8 <= ROOM:
+        if len(told) + 8 <= PAGE_SIZE:
             self.page[: len(told) + 8] = len(told).to_bytes(8, "little") + told
         if new_phase:
             with contextlib.suppress(OSError):
                 os.write(self.pipe, bytes([NEW_PHASE]))
 
-    def _obey(self, ask: int) -> None:
+    def _end_on_request(self, ask: int) -> None:
         """End this program when the watchdog process requests it; runs in a thread."""
         told = os.read(ask, 1)
         if told and self.page is not None:
             end_children(os.getpid(), self.pid)
-            _tidy(self.page, told[0])
+            _clean_up(self.page, told[0])
             os._exit(128 + told[0])
 
 
@@ -135,7 +135,7 @@ def _watch(parent: int, heard: int, asked: int, page: mmap.mmap) -> NoReturn:
         os.dup2(nowhere, 0)
         os.dup2(nowhere, 1)
         _close_all_but(2, heard, asked)
-        _heed(parent, heard, asked, page)
+        _watch_signals(parent, heard, asked, page)
     os._exit(0)
 
 
@@ -146,7 +146,7 @@ def _close_all_but(*kept: int) -> None:
         begin = number + 1
 
 
-def _heed(parent: int, heard: int, asked: int, page: mmap.mmap) -> None:
+def _watch_signals(parent: int, heard: int, asked: int, page: mmap.mmap) -> None:
     count, number, deadline = 0, 0, 0.0
     while True:
         wait = max(0.0, deadline - time.monotonic()) if deadline else None
@@ -159,7 +159,7 @@ def _heed(parent: int, heard: int, asked: int, page: mmap.mmap) -> None:
                     count = 0
                 elif byte in signals.STOPS:
                     count, number = count + 1, byte
-                    if count >= _told(page)[0] and not deadline:
+                    if count >= _read_page(page)[0] and not deadline:
                         deadline = time.monotonic() + GRACE
             continue
         os.write(asked, bytes([number]))
@@ -169,7 +169,7 @@ def _heed(parent: int, heard: int, asked: int, page: mmap.mmap) -> None:
         for pid in (parent, *children):
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
-        _tidy(page, number)
+        _clean_up(page, number)
         return
 
 
@@ -181,7 +181,7 @@ def _ended(heard: int) -> bool:
     return False
 
 
-def _told(page: mmap.mmap) -> tuple[int, str, list[str]]:
+def _read_page(page: mmap.mmap) -> tuple[int, str, list[str]]:
     for _ in range(50):
         length = int.from_bytes(page[:8], "little")
         try:
@@ -193,9 +193,9 @@ def _told(page: mmap.mmap) -> tuple[int, str, list[str]]:
     return 1, SET_UP, []
 
 
-def _tidy(page: mmap.mmap, number: int) -> None:
+def _clean_up(page: mmap.mmap, number: int) -> None:
     """Remove scratch folders and report what is left on disk."""
-    _, sentence, scratch = _told(page)
+    _, sentence, scratch = _read_page(page)
     for folder in scratch:
         shutil.rmtree(folder, ignore_errors=True)
     with contextlib.suppress(OSError):

@@ -6,13 +6,13 @@ import unicodedata
 
 REPLACED = "\ufffd"
 """Replacement for characters that cannot be shown."""
-KEPT = "\n\t"
+PRESERVED = "\n\t"
 _HIDDEN = ("Cc", "Cs", "Co", "Cn")
-_TURNING = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F}
+_BIDIRECTIONAL_MARKS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F}
 """Control characters that change the direction of the surrounding text."""
 
 
-def printable(text: str, kept: str = KEPT) -> str:
+def printable(text: str, kept: str = PRESERVED) -> str:
     """Return a text with all unprintable characters replaced, except those in ``kept``.
 
     Replaced are control characters, which a terminal executes, halves of surrogate pairs, which no file can contain, and marks that change
@@ -20,12 +20,12 @@ def printable(text: str, kept: str = KEPT) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c if c in kept or not hidden(c) else REPLACED for c in text)
+    return "".join(c if c in kept or not is_unprintable(c) else REPLACED for c in text)
 
 
-def hidden(character: str) -> bool:
+def is_unprintable(character: str) -> bool:
     """Return True if a character cannot be shown."""
-    return unicodedata.category(character) in _HIDDEN or ord(character) in _TURNING
+    return unicodedata.category(character) in _HIDDEN or ord(character) in _BIDIRECTIONAL_MARKS
 
 
-__all__ = ["REPLACED", "hidden", "printable"]
+__all__ = ["REPLACED", "is_unprintable", "printable"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from faultwave.base.cores import MOST_THREADS
+from faultwave.base.cores import MAX_THREADS
 from faultwave.base.errors import Problems
 
 
@@ -11,8 +11,8 @@ def check_counts(problems: Problems, **counts: int | None) -> None:
     for name, number in counts.items():
         if number is not None and number < 1:
             problems.error(f"--{name}", f"is {number}", "at least 1")
-        elif name == "threads" and number is not None and number > MOST_THREADS:
-            problems.error("--threads", f"is {number}", f"1 to {MOST_THREADS}")
+        elif name == "threads" and number is not None and number > MAX_THREADS:
+            problems.error("--threads", f"is {number}", f"1 to {MAX_THREADS}")
 
 
 __all__ = ["check_counts"]

@@ -23,7 +23,7 @@ from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.media import Medium
 from faultwave.fd.operator import Machine, Operator
 from faultwave.fd.parts.receivers import PointSampler
-from faultwave.fd.program import Scheme, bytes_a_point, fields
+from faultwave.fd.program import Scheme, fields, point_nbytes
 from faultwave.kernels.stencil import cost
 from faultwave.media.attenuation import Spectrum, relaxation
 
@@ -72,7 +72,7 @@ def check(s: Setting) -> None:
         problems.error("--precision", f"'{s.precision}' does not exist", "double, single")
     check_counts(problems, threads=s.threads, repeats=s.repeats)
     problems.raise_errors()
-    needed, memory = math.prod(s.cells) * bytes_a_point(s.attenuation, s.precision), machine_memory() or float("inf")
+    needed, memory = math.prod(s.cells) * point_nbytes(s.attenuation, s.precision), machine_memory() or float("inf")
     if needed > memory:
         points = " x ".join(map(str, s.cells))
         what = f"{points} points need more than {needed / 2**30:,.3g} GiB, and this machine has {memory / 2**30:.3g}"
@@ -115,7 +115,7 @@ def _receivers(grid: Grid) -> np.ndarray:
 def bytes_per_point(attenuation: bool, itemsize: int) -> int:
     """Return the bytes that one sweep moves per point: every array is read once, fields and memory variables are also written."""
     precision = "single" if itemsize == 4 else "double"
-    return bytes_a_point(attenuation, precision) + itemsize * len(fields(attenuation))
+    return point_nbytes(attenuation, precision) + itemsize * len(fields(attenuation))
 
 
 def bench(s: Setting, say: Say = lambda _: None, sweep: int | None = None) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def bench(s: Setting, say: Say = lambda _: None, sweep: int | None = None) -> di
     rate, copies = float(np.median(rates)), np.array(roofs.samples["copy"])
     itemsize = np.dtype(runner.arrays.dtype).itemsize
     moved = bytes_per_point(s.attenuation, itemsize)
-    inside = stencils.Place()
+    inside = stencils.StencilPlace()
     flops = sum(cost(f)[0] for f in (stencils.velocity(False, inside), stencils.stress(s.attenuation, False, inside)))
     wave = runner.arrays.storage["wave"].nbytes + runner.arrays.storage["medium"].nbytes
     return {
@@ -165,7 +165,7 @@ def bench(s: Setting, say: Say = lambda _: None, sweep: int | None = None) -> di
         "blocking": asdict(runner.blocking),
         "blockings_tried": [{**asdict(b), "points_per_second": points / t} for b, t in tried.items()],
         "memory_bytes": runner.nbytes,
-        "memory_per_point": bytes_a_point(s.attenuation, s.precision),
+        "memory_per_point": point_nbytes(s.attenuation, s.precision),
         "memory_per_point_with_halo": wave / points,
     }
 

@@ -24,7 +24,7 @@ import numpy as np
 from faultwave.base.progress import duration
 from faultwave.case.load import load_case
 from faultwave.dg.basis import triangle_size
-from faultwave.dg.between_clusters import places
+from faultwave.dg.lts_exchange import places
 from faultwave.dg.plan import Plan, make_plan
 from faultwave.dg.run_forecast import PATIENCE, advance_for, unfinished
 from faultwave.dg.solver import Solver

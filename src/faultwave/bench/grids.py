@@ -18,7 +18,7 @@ from faultwave.bench.counts import check_counts
 from faultwave.bench.proxy import facts
 from faultwave.bench.report import Section
 from faultwave.fd import stencils
-from faultwave.fd.yielding import LOST
+from faultwave.fd.yielding import LOST_SHARE
 from faultwave.run import simulate
 
 FORMAT = "faultwave-bench-grids-2"
@@ -147,7 +147,7 @@ def _bent(scheme: Any) -> float:
 
 def _yields(operator: Any) -> float:
     """Return the fraction of points that yielded in the last step."""
-    return float((operator.values(LOST) > 0.0).mean())
+    return float((operator.values(LOST_SHARE) > 0.0).mean())
 
 
 def _shake(operator: Any) -> None:

@@ -13,9 +13,9 @@ from faultwave.backends.device.lower import lower
 from faultwave.backends.device.model import modelled
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.dg import kernels
-from faultwave.dg.fault_coupling import coupling_of
+from faultwave.dg.fault_coupling import make_coupling
+from faultwave.dg.fault_options import Options, Sizes
 from faultwave.dg.fault_points import point_rule
-from faultwave.dg.fault_sizes import Options, Sizes
 from faultwave.dg.forms import form as find_form
 from faultwave.dg.rupture import rupture
 from faultwave.dg.yield_points import yield_points
@@ -35,7 +35,7 @@ def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
     """
     law = find_law(law_name)
     form = find_form(law, order)
-    faults, split = kernels.Kept("stress" in law.roles), kernels.Kept(derivatives=False, parts=2)
+    faults, split = kernels.StoringVariant("stress" in law.roles), kernels.StoringVariant(derivatives=False, parts=2)
     makers = (kernels.predict, kernels.correct_and_predict)
     found = [
         *[make(form, kept, to_slower=kept is split) for make in makers for kept in (None, faults, split)],
@@ -47,7 +47,7 @@ def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
         for name, friction in friction_laws().items():
             constants = {c.name: c.default if c.default is not None else 1.0 for c in friction.constants}
             sizes = Sizes(tuple(form.predictor.face_rows), points, 1, Options(order))
-            result[f"rupture-{name}"] = rupture(friction, constants, sizes, coupling_of(form.law))
+            result[f"rupture-{name}"] = rupture(friction, constants, sizes, make_coupling(form.law))
         nodes = yield_points("nodes", order - 1)
         for name, rock in rheologies().items():
             constants = {c.name: c.default if c.default is not None else 1.0 for c in rock.constants}

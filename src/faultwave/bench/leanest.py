@@ -107,7 +107,7 @@ def _nonzeros(matrix: np.ndarray) -> int:
     return int((np.abs(matrix) > 1e-9).sum())  # differences of matrices leave rounding noise
 
 
-def useful_flops(law: str, order: int) -> int | None:
+def minimal_flops(law: str, order: int) -> int | None:
     """Return the flops of one element update in the leanest form; None for a law whose leanest form is not known."""
     form = FORMS.get(law)
     if form is None:
@@ -123,4 +123,4 @@ def useful_flops(law: str, order: int) -> int | None:
     )
 
 
-__all__ = ["FORMS", "Form", "derivative_nonzeros", "trace_nonzeros", "useful_flops"]
+__all__ = ["FORMS", "Form", "derivative_nonzeros", "trace_nonzeros", "minimal_flops"]

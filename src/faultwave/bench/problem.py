@@ -15,7 +15,7 @@ from faultwave.bench.book import Book
 from faultwave.bench.counts import check_counts
 from faultwave.dg.basis import tet_size
 from faultwave.dg.plan import make_plan
-from faultwave.dg.room import check_room
+from faultwave.dg.room import check_fits_memory
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.domain.tets.box import FAULT_TAG, Box, box_mesh
@@ -221,7 +221,7 @@ def solver(s: Setting) -> Solver:
     case, problems = load_case(settings)
     problems.raise_errors()
     assert case is not None
-    check_room(case)
+    check_fits_memory(case)
     plan = make_plan(case, mesh(cells, s.faults))
     numerics = case.numerics
     book = Book(backends.make(numerics.backend, numerics.precision, numerics.threads))

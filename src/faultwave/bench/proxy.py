@@ -18,7 +18,7 @@ from faultwave.bench import problem
 from faultwave.bench.book import Book, Entry
 from faultwave.bench.device_roofs import DeviceRoofs
 from faultwave.bench.energy import joules, why_not
-from faultwave.bench.leanest import useful_flops
+from faultwave.bench.leanest import minimal_flops
 from faultwave.bench.problem import Setting
 from faultwave.bench.roofs import Roofs, last_cache_bytes
 from faultwave.dg.solver import Solver
@@ -27,7 +27,7 @@ from faultwave.output.manifest import machine, versions
 
 FORMAT = "faultwave-bench-proxy-1"
 REPEAT_SECONDS = 0.5
-LEAST_STEPS = 10
+MIN_STEPS = 10
 """Smallest number of steps of a repeat.
 
 Correction and prediction are one kernel between steps, but not before the first or after the last.
@@ -86,7 +86,9 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
         "fault_faces": faces,
         "fault_face_updates": _face_updates(samples, cells, faces),
         "dofs_per_cell": solver.operator.b3 * len(solver.plan.law.quantities),
-        **_update(samples, _kernel_table(samples, book, steps, cells), cells, useful_flops(setting.law, setting.order)),
+        **_update(
+            samples, _kernel_table(samples, book, steps, cells), cells, minimal_flops(setting.law, setting.order)
+        ),
         "roofs": {n: asdict(roofs.roof(n)) for n in roofs.samples},
         "bytes_per_cell": book.nbytes() / cells,
         "resident_bytes": book.nbytes(),
@@ -187,10 +189,10 @@ def _enough_cells(setting: Setting) -> int:
 
 
 def _enough_steps(solver: Solver) -> int:
-    """Return the number of steps that take about REPEAT_SECONDS, at least LEAST_STEPS."""
+    """Return the number of steps that take about REPEAT_SECONDS, at least MIN_STEPS."""
     start = time.perf_counter()
     _advance(solver, 1)
-    return max(LEAST_STEPS, round(REPEAT_SECONDS / (time.perf_counter() - start)))
+    return max(MIN_STEPS, round(REPEAT_SECONDS / (time.perf_counter() - start)))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from faultwave.plot import style
 
-LEAST_SHARE = 0.02
+MIN_SHARE = 0.02
 """Smallest share of the time of a step for which a kernel is drawn."""
 
 
@@ -75,7 +75,7 @@ def _colours(count: int) -> list[str]:
 
 def _point(ax: Axes, r: dict[str, Any], colour: str, only: bool) -> tuple[np.ndarray, np.ndarray]:
     """Draw the kernels and the update of one result; return all intensities and rates drawn."""
-    shown = [k for k in r["kernels"] if k["share"] >= LEAST_SHARE]
+    shown = [k for k in r["kernels"] if k["share"] >= MIN_SHARE]
     x = [k["flops_per_item"] / k["bytes_per_item"] for k in shown]
     y = [1e-9 * k["flops_per_second"] for k in shown]
     ax.scatter(x, y, [20 + 160 * k["share"] for k in shown], color=colour, alpha=0.55, linewidths=0, zorder=3)

@@ -13,14 +13,14 @@ from typing import Any
 
 from faultwave import backends
 from faultwave.base.children import PYTHON
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.base.errors import InputError, Problem, Problems, RunError
 from faultwave.base.progress import rate
 from faultwave.bench.kept import Files
 from faultwave.bench.worker import MARK
 from faultwave.case.load import load_case
 from faultwave.engine.backend import check_backend
-from faultwave.run.inputs import read_case
+from faultwave.run.inputs import load_case_and_inputs
 
 Rows = list[tuple[str, ...]]
 
@@ -54,14 +54,14 @@ def check(
     """
     problems = Problems()
     for overrides in asked:
-        settings, found = read_case(case, overrides)
+        settings, found = load_case_and_inputs(case, overrides)
         if settings is not None and settings.engine != "dg":
             found.error("engine", f"is {settings.engine}, and time stepping is measured on meshes", "dg")
         elif settings is not None:
             check_backend(settings.numerics, backends.names(), found)
         problems.extend(p for p in found.errors if p not in problems.items)
     if weak and not problems.errors:
-        with collected(problems):
+        with collect_problems(problems):
             widened(case, 1)
     if not 0 < seconds < math.inf:
         problems.error("--seconds", f"is {seconds:g}", "more than 0 s")

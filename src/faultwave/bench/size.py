@@ -25,7 +25,7 @@ from faultwave.bench.kept import Files
 from faultwave.bench.proxy import facts
 from faultwave.bench.worker import MARK
 from faultwave.case.load import load_case
-from faultwave.dg.room import least_memory
+from faultwave.dg.room import minimum_memory
 from faultwave.plot import style
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 5_000_000, 10_000_000)
@@ -134,7 +134,7 @@ def _needed(setting: Setting, cells: int, found: Sequence[dict[str, Any]]) -> fl
         return float(found[-1]["bytes"] / found[-1]["cells"] * cells)
     case, _ = load_case(box(setting, TINY))
     assert case is not None
-    return least_memory(case, cells)
+    return minimum_memory(case, cells)
 
 
 def apart(case: dict[str, Any], steps: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Association of settings with an engine, or with a kind of their group.
 
-It is declared once at the setting, as ``json_schema_extra=only('fd')`` or ``of_kind('ricker', 'burst')``.
+It is declared once at the setting, as ``json_schema_extra=only('fd')`` or ``only_for_kinds('ricker', 'burst')``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def only(engine: str, why: str = "") -> dict[str, Any]:
     return {"engine": engine, "why": why or f"needs the engine {engine}"}
 
 
-def of_kind(*kinds: str) -> dict[str, Any]:
+def only_for_kinds(*kinds: str) -> dict[str, Any]:
     """Return the schema entry of a setting that only these kinds of its group use.
 
     ``Kinds`` rejects it with any other.
@@ -76,7 +76,7 @@ class WrongSettings(ValueError):
         super().__init__("; ".join(map(str, wrong.values())))
 
 
-def misplaced(settings: BaseModel, engine: str, at: Location = ()) -> Iterator[tuple[Location, Problem]]:
+def misplaced_settings(settings: BaseModel, engine: str, at: Location = ()) -> Iterator[tuple[Location, Problem]]:
     """Yield the settings given in a case on ``engine`` that belong to another engine, with their problems.
 
     Parameters
@@ -94,7 +94,7 @@ def misplaced(settings: BaseModel, engine: str, at: Location = ()) -> Iterator[t
             allowed = f"engine: {extra['engine']}"
             yield here, Problem(".".join(map(str, here)), str(extra["why"]), allowed)
         elif isinstance(value, BaseModel):
-            yield from misplaced(value, engine, here)
+            yield from misplaced_settings(value, engine, here)
 
 
-__all__ = ["Kinds", "WrongSettings", "misplaced", "of_kind", "one_of", "only"]
+__all__ = ["Kinds", "WrongSettings", "misplaced_settings", "only_for_kinds", "one_of", "only"]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from faultwave.base.units import Quantity
-from faultwave.case.common import InputFile, Settings, ascending, meshable, need
+from faultwave.case.common import InputFile, Settings, check_ascending, check_meshable, need
 
 Corner = tuple[Quantity("m"), Quantity("m")]
 
@@ -162,7 +162,7 @@ class Build(Settings):
     @model_validator(mode="after")
     def _sound(self) -> Self:
         need(
-            ascending(self.lower, self.upper),
+            check_ascending(self.lower, self.upper),
             self._meshable(),
             (not self.sea or self.topography is not None, "sea needs topography, which says where the sea floor is"),
             (self.sea or self.sea_surface == "free-surface", "sea_surface needs sea: true"),
@@ -174,7 +174,7 @@ class Build(Settings):
         upper: Any = self.upper
         sides = [abs(upper[axis] - lower[axis]) for axis in range(2)]
         size = self.far_size or max(*sides, self.depth) / 8
-        return meshable((*sides, self.depth), size, "lower, upper and depth")
+        return check_meshable((*sides, self.depth), size, "lower, upper and depth")
 
     def edge_on_faults(self, order: int) -> float | None:
         """Return ``fault_size``, or the edge that resolves ``cohesive_zone``.

@@ -96,7 +96,7 @@ Constants = Annotated[dict[str, float], BeforeValidator(_convert)]
 """Constants that hold everywhere, which must be finite."""
 
 
-def ascending(lower: Any, upper: Any, what: str = "lower must be below upper on every axis") -> tuple[bool, str]:
+def check_ascending(lower: Any, upper: Any, what: str = "lower must be below upper on every axis") -> tuple[bool, str]:
     """Return a condition for ``need``: each coordinate of ``lower`` is below its counterpart in ``upper``.
 
     Corners may be None.
@@ -107,14 +107,14 @@ def ascending(lower: Any, upper: Any, what: str = "lower must be below upper on 
     return not wrong, f"{what}: {', '.join(wrong)}"
 
 
-FARTHEST = 1e8
+LARGEST_EXTENT = 1e8
 """Largest extent of a region [m]."""
 
-MOST_ELEMENTS = 1e10
+MAX_ELEMENTS = 1e10
 """Largest number of elements of a mesh that a machine can generate at once."""
 
 
-def meshable(sides: Sequence[float], size: float, keys: str) -> tuple[bool, str]:
+def check_meshable(sides: Sequence[float], size: float, keys: str) -> tuple[bool, str]:
     """Return a condition for ``need``: a box with ``sides`` [m] can be meshed with elements of ``size`` [m].
 
     ``keys`` names the settings of the extents in the error text.
@@ -122,9 +122,9 @@ def meshable(sides: Sequence[float], size: float, keys: str) -> tuple[bool, str]
     count = 1.0
     for side in sides:
         count *= min(max(side, size) / size, 1e30)
-    return max(sides) <= FARTHEST and count <= MOST_ELEMENTS, (
+    return max(sides) <= LARGEST_EXTENT and count <= MAX_ELEMENTS, (
         f"{keys} make a box of {' x '.join(f'{side:.4g}' for side in sides)} m, which holds about {count:.2g} elements of {size:.4g} m: "
-        f"at most {FARTHEST:g} m a side and {MOST_ELEMENTS:g} elements. Are metres meant, or kilometres?"
+        f"at most {LARGEST_EXTENT:g} m a side and {MAX_ELEMENTS:g} elements. Are metres meant, or kilometres?"
     )
 
 

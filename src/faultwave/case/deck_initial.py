@@ -39,7 +39,7 @@ def read_initial(r: Reader) -> None:
         "pressureinjection": _pressure_injection,
     }  # fmt: skip
     if kind not in made:
-        r.not_built(BLOCK, "cICType", "this initial condition", ", ".join(made))
+        r.report_unsupported(BLOCK, "cICType", "this initial condition", ", ".join(made))
         return
     made[kind](r)
     if kind == "zero":

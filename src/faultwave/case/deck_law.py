@@ -11,7 +11,7 @@ from pathlib import Path
 
 from faultwave.base.paths import is_file
 
-SHOWN_BY = {"anisotropic": "c11", "poroelastic": "bulk_solid"}
+MARKER_PARAMETERS = {"anisotropic": "c11", "poroelastic": "bulk_solid"}
 """Parameter that only the material files of a law contain."""
 
 
@@ -30,6 +30,6 @@ def law_of(material: str, folders: Sequence[Path]) -> str | None:
         content = path.read_text(encoding="utf-8", errors="replace")
         text += re.sub(r"#.*", "", content)
         todo += re.findall(r"!Include\s+[\"']?([^\s\"']+)", content)
-    named = {name for name in (*SHOWN_BY.values(), "lambda", "mu") if re.search(rf"\b{name}\b", text)}
-    found = next((law for law, name in SHOWN_BY.items() if name in named), None)
+    named = {name for name in (*MARKER_PARAMETERS.values(), "lambda", "mu") if re.search(rf"\b{name}\b", text)}
+    found = next((law for law, name in MARKER_PARAMETERS.items() if name in named), None)
     return "acoustic" if found is None and "lambda" in named and "mu" not in named else found

@@ -20,7 +20,7 @@ def read_mesh(r: Reader, folders: tuple[Path, ...]) -> None:
         return
     if generator not in ("puml", "netcdf"):
         advice = "Neither does SeisSol read it any longer: convert the mesh to PUML"
-        r.not_built(block, "meshgenerator", "this mesh source", "puml, netcdf, cubegenerator", advice)
+        r.report_unsupported(block, "meshgenerator", "this mesh source", "puml, netcdf, cubegenerator", advice)
     elif not r.given(block, "MeshFile"):
         r.missing(block, "MeshFile", "a PUML mesh" if generator == "puml" else "a netCDF mesh")
     if not r.given(block, "MeshFile"):

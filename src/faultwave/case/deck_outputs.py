@@ -44,7 +44,7 @@ def read_outputs(r: Reader, frictional: bool, folders: tuple[Path, ...] = ()) ->
     _check_count(r, "output", "nrecordpoints", "RFileName", folders)
     _surface(r)
     _energies(r)
-    _idle_switches(r)
+    _warn_inactive_outputs(r)
     if frictional:
         kind = r.get("dynamicrupture", "OutputPointType", 0)
         if kind not in (0, 3, 4, 5):
@@ -104,7 +104,7 @@ def _volume(r: Reader) -> None:
     names = MASKED.get(r.data.get("law", ""), VOLUME_NAMES)
     chosen = r.get(block, "iOutputMask", [True] * len(names))
     for key, quantities in (("iOutputMask", names), ("iPlasticityMask", STRAIN_NAMES), ("IntegrationMask", names)):
-        _doubt_mask(r, block, key, quantities)
+        _warn_short_mask(r, block, key, quantities)
     fields = [name for name, asked in zip(names, chosen, strict=False) if asked]
     if r.get("equations", "Plasticity"):
         strains = r.get(block, "iPlasticityMask", [name == "eta" for name in STRAIN_NAMES])
@@ -136,7 +136,7 @@ def _volume(r: Reader) -> None:
     _put(r, "volume", setting, block, {**keys, "region": "OutputRegionBounds", "groups": "OutputGroups"})
 
 
-def _doubt_mask(r: Reader, block: str, key: str, names: tuple[str, ...]) -> None:
+def _warn_short_mask(r: Reader, block: str, key: str, names: tuple[str, ...]) -> None:
     """Warn of a mask with fewer numbers than there are quantities."""
     if r.given(block, key):
         count = len(words(r.entries[block, key.lower()].text))
@@ -185,7 +185,7 @@ _SWITCHES = {
 """Switches that are off unless a deck sets them, with the keys that depend on them."""
 
 
-def _idle_switches(r: Reader) -> None:
+def _warn_inactive_outputs(r: Reader) -> None:
     """Warn of keys of an output that the deck neither switches on nor off, since it is off by default."""
     for switch, keys in _SWITCHES.items():
         if r.given("output", switch) or (switch == "WavefieldOutput" and r.given("output", "Format")):

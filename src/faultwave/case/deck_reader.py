@@ -134,7 +134,7 @@ class Reader:
         """Report a warning about a key."""
         self.problems.warn(self.where(block, key), f"{self.spelt(block, key)}: {what}")
 
-    def not_built(self, block: str, key: str, feature: str, allowed: str = "", advice: str = "") -> None:
+    def report_unsupported(self, block: str, key: str, feature: str, allowed: str = "", advice: str = "") -> None:
         """Report an error for an unsupported feature that would change the result."""
         given = self.entries[block, key.lower()]
         what = f"{given.name} = {given.text}: {feature} is not built yet"

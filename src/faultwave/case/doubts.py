@@ -5,13 +5,23 @@ from __future__ import annotations
 from faultwave.base import cores
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
-from faultwave.case.plausibility import doubt_angles, doubt_sampling
+from faultwave.case.plausibility import warn_angles, warn_sampling
 
 SAMPLED = ("receivers", "fault_receivers", "fault", "surface", "volume", "energies")
 """Outputs with an interval."""
 
 
-MOVERS = ("sources", "fault", "incident", "injection", "currents", "ports", "dirichlet", "plasticity", "parts")
+SETTINGS_WITH_MOTION = (
+    "sources",
+    "fault",
+    "incident",
+    "injection",
+    "currents",
+    "ports",
+    "dirichlet",
+    "plasticity",
+    "parts",
+)
 """Settings that may cause motion; whether a fault ruptures is checked where its stress is known."""
 
 
@@ -25,7 +35,7 @@ LOADS = {
 """Settings that may change the stress or pore pressure on a fault during a run, with their description."""
 
 
-def loads_of(case: Case) -> tuple[str, ...]:
+def fault_loads(case: Case) -> tuple[str, ...]:
     """Return descriptions of everything that may load or weaken a fault other than its own stress and nucleation."""
     found = [words for name, words in LOADS.items() if getattr(case, name)]
     if case.initial.kind != "zero":
@@ -33,10 +43,10 @@ def loads_of(case: Case) -> tuple[str, ...]:
     return tuple(found)
 
 
-def doubt_case(case: Case) -> Problems:
+def warn_case(case: Case) -> Problems:
     """Warn of cases without any motion, outputs with an interval longer than the run, and more threads than cores."""
     problems = Problems()
-    if case.initial.kind == "zero" and not any(getattr(case, name) for name in MOVERS):
+    if case.initial.kind == "zero" and not any(getattr(case, name) for name in SETTINGS_WITH_MOTION):
         what = "nothing sets anything in motion: there is no source, no fault, no initial state, and no wave comes in"
         allowed = "sources, fault, initial, " + (
             "injection" if case.engine == "fd" else "incident, dirichlet, currents, ports"
@@ -49,8 +59,8 @@ def doubt_case(case: Case) -> Problems:
             short = interval * 1e-3 <= case.end_time / 10.0
             advice = "Is it in ms? Numbers are in s; texts may carry units: '10 ms'." if short else ""
             problems.warn(f"output.{name}.interval", what, f"up to {case.end_time:g} s", advice)
-    doubt_angles(case, problems)
-    doubt_sampling(case, problems)
+    warn_angles(case, problems)
+    warn_sampling(case, problems)
     checkpoint = case.output.checkpoint
     if checkpoint is not None and checkpoint.interval is None and checkpoint.wall_time is None:
         what = (
@@ -65,4 +75,4 @@ def doubt_case(case: Case) -> Problems:
     return problems
 
 
-__all__ = ["doubt_case"]
+__all__ = ["warn_case"]

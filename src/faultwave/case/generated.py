@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from faultwave.base.units import Quantity
-from faultwave.case.common import Settings, Vector, ascending, meshable, need
+from faultwave.case.common import Settings, Vector, check_ascending, check_meshable, need
 from faultwave.case.grid import Side
 
 SideKind = Literal[
@@ -57,7 +57,7 @@ class GenerateBox(Settings):
         named = {s[0] for s in self.boundaries if len(s) == 2}
         mixed = sorted(a for a in named if self.boundaries.get(a) == "periodic")  # type: ignore[call-overload]
         need(
-            ascending(self.lower, self.upper),
+            check_ascending(self.lower, self.upper),
             (not half, f"periodic is for a whole axis: write '{half[0][0] if half else ''}: periodic'"),
             (not mixed, f"axis {', '.join(mixed)} is periodic, so its sides cannot be anything else"),
             (
@@ -103,10 +103,10 @@ class GenerateTpv5(Settings):
                 self.fault_length < 2 * self.half_width[0],
                 "the fault must lie inside the box: raise half_width or cut fault_length",
             ),
-            meshable(
+            check_meshable(
                 (2 * self.half_width[0], 2 * self.half_width[1], self.depth), self.far_size, "half_width and depth"
             ),
-            meshable((self.fault_length, self.fault_depth), self.size, "fault_length and fault_depth"),
+            check_meshable((self.fault_length, self.fault_depth), self.size, "fault_length and fault_depth"),
             (self.fault_depth < self.depth, "the fault must lie inside the box: raise depth or cut fault_depth"),
             (
                 all(

@@ -7,8 +7,8 @@ from typing import Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from faultwave.base.units import Quantity
-from faultwave.case.belongs import Kinds, of_kind, only
-from faultwave.case.common import InputFile, Settings, Vector, ascending, need
+from faultwave.case.belongs import Kinds, only, only_for_kinds
+from faultwave.case.common import InputFile, Settings, Vector, check_ascending, need
 
 Side = Literal["x", "y", "z", "x-", "x+", "y-", "y+", "z-", "z+"]
 GridSideKind = Literal["absorbing", "free-surface", "periodic", "rigid"]
@@ -33,7 +33,7 @@ class AbsorbingLayer(Kinds):
     frequency: Quantity("Hz", gt=0) | None = Field(
         None,
         description="Dominant frequency of the waves; default the resolved one.",
-        json_schema_extra=of_kind("cpml"),
+        json_schema_extra=only_for_kinds("cpml"),
     )
     along: float | None = Field(
         None,
@@ -41,7 +41,7 @@ class AbsorbingLayer(Kinds):
         le=1,
         description="Damping of all motion in the layer over that across it, which keeps soft layers at the sides stable. "
         "Default 0 where the fastest P wave is at most 3 times the slowest S wave, 0.02 where it is 6 times that or more.",
-        json_schema_extra=of_kind("cpml"),
+        json_schema_extra=only_for_kinds("cpml"),
     )
 
 
@@ -191,7 +191,7 @@ class Grid(Settings):
             (self.spacing or self.frequency, "give spacing or frequency"),
             (not self.blocks or self.spacing, "blocks: give spacing, that of the uppermost block"),
             ((self.lower is None) == (self.upper is None), "give lower and upper, or neither"),
-            ascending(self.lower, self.upper),
+            check_ascending(self.lower, self.upper),
             (not half, f"periodic is for a whole axis: write '{half[0][0] if half else ''}: periodic'"),
             (not free, f"a grid has its free surface at z+, not at {', '.join(free)}"),
         )

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from faultwave.base.registry import entries
 from faultwave.base.units import Quantity
-from faultwave.case.belongs import Kinds, of_kind, one_of
+from faultwave.case.belongs import Kinds, one_of, only_for_kinds
 from faultwave.case.common import InputFile, Vector
 
 Count = Annotated[int, Field(ge=1)]
@@ -33,32 +33,34 @@ class GroundModel(Kinds):
     crs: str | None = Field(
         None,
         description="Projection of an sfile, which names none; default the case's.",
-        json_schema_extra=of_kind("sfile"),
+        json_schema_extra=only_for_kinds("sfile"),
     )
     names: dict[Name, str] = Field(
-        default_factory=dict, description="Variables with names of their own.", json_schema_extra=of_kind("netcdf")
+        default_factory=dict,
+        description="Variables with names of their own.",
+        json_schema_extra=only_for_kinds("netcdf"),
     )
     shape: tuple[Count, Count, Count] | None = Field(
-        None, description="Points along x, y, z.", json_schema_extra=of_kind("awp-mesh")
+        None, description="Points along x, y, z.", json_schema_extra=only_for_kinds("awp-mesh")
     )
     spacing: Quantity("m", gt=0) | None = Field(
-        None, description="Between points.", json_schema_extra=of_kind("awp-mesh")
+        None, description="Between points.", json_schema_extra=only_for_kinds("awp-mesh")
     )
     vertical_spacing: Quantity("m", gt=0) | None = Field(
-        None, description="Between points along z, if another.", json_schema_extra=of_kind("awp-mesh")
+        None, description="Between points along z, if another.", json_schema_extra=only_for_kinds("awp-mesh")
     )
     origin: Vector = Field(
         (0.0, 0.0, 0.0),
         description="x, y and z of the first point; z goes down from there.",
-        json_schema_extra=of_kind("awp-mesh"),
+        json_schema_extra=only_for_kinds("awp-mesh"),
     )
     variables: list[str] | None = Field(
         None,
         description="What each point holds, in order; default by their number (3, 5 or 8) as AWP has it.",
-        json_schema_extra=of_kind("awp-mesh"),
+        json_schema_extra=only_for_kinds("awp-mesh"),
     )
     byte_order: Literal["little", "big"] = Field(
-        "little", description="Byte order.", json_schema_extra=of_kind("awp-mesh")
+        "little", description="Byte order.", json_schema_extra=only_for_kinds("awp-mesh")
     )
 
     def conditions(self) -> Iterable[tuple[object, str]]:

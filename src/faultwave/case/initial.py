@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from faultwave.base.registry import entries
 from faultwave.base.units import Quantity
-from faultwave.case.belongs import Kinds, of_kind, one_of
+from faultwave.case.belongs import Kinds, one_of, only_for_kinds
 from faultwave.case.common import Settings, Vector, need
 from faultwave.case.fields import FieldSetting
 
@@ -56,61 +56,67 @@ class Initial(Kinds):
         "zero", description="Initial state: none, an exact solution by name, or a field of place (and time)."
     )
     wave: list[PlaneWave] = Field(
-        default_factory=list, description="Superposed plane waves.", json_schema_extra=of_kind("plane-wave")
+        default_factory=list, description="Superposed plane waves.", json_schema_extra=only_for_kinds("plane-wave")
     )
     field: FieldSetting | None = Field(
-        None, description="Initial quantities by name, functions of x, y, z and t.", json_schema_extra=of_kind("easi")
+        None,
+        description="Initial quantities by name, functions of x, y, z and t.",
+        json_schema_extra=only_for_kinds("easi"),
     )
     mode: int = Field(
         0,
         ge=0,
         le=20,
         description="Number of the mode: 0 is a wave of the sea surface.",
-        json_schema_extra=of_kind("ocean"),
+        json_schema_extra=only_for_kinds("ocean"),
     )
     wavenumbers: tuple[Quantity("1/m", gt=0), Quantity("1/m", gt=0)] | None = Field(
-        None, description="Horizontal wavenumbers along x and y.", json_schema_extra=of_kind("ocean")
+        None, description="Horizontal wavenumbers along x and y.", json_schema_extra=only_for_kinds("ocean")
     )
     depth: Quantity("m", gt=0) | None = Field(
-        None, description="Depth of the water.", json_schema_extra=of_kind("ocean")
+        None, description="Depth of the water.", json_schema_extra=only_for_kinds("ocean")
     )
     height: Quantity("m") | None = Field(
         None,
         description="Largest height of the sea; default: that of waves with (w t, x, y) in sines of 1 Pa, as SeisSol's.",
-        json_schema_extra=of_kind("ocean"),
+        json_schema_extra=only_for_kinds("ocean"),
     )
     level: Quantity("m") = Field(
         0.0,
         description="z of the sea surface, or of the interface of fluid and solid.",
-        json_schema_extra=of_kind("ocean", "scholte", "snell"),
+        json_schema_extra=only_for_kinds("ocean", "scholte", "snell"),
     )
     frequency: Quantity("Hz", gt=0) = Field(
-        1.0, description="Frequency of the waves.", json_schema_extra=of_kind("scholte", "snell")
+        1.0, description="Frequency of the waves.", json_schema_extra=only_for_kinds("scholte", "snell")
     )
     amplitude: Quantity("m/s") = Field(
         1.0,
         description="Largest vertical velocity at the interface, or velocity of the sound that comes in.",
-        json_schema_extra=of_kind("scholte", "snell"),
+        json_schema_extra=only_for_kinds("scholte", "snell"),
     )
     angle: Quantity("deg", gt=0, lt=90) = Field(
-        10.0, description="Of the sound that comes in, from the vertical.", json_schema_extra=of_kind("snell")
+        10.0, description="Of the sound that comes in, from the vertical.", json_schema_extra=only_for_kinds("snell")
     )
-    phase: float = Field(0.0, description="Phase of the sound that comes in [rad].", json_schema_extra=of_kind("snell"))
+    phase: float = Field(
+        0.0, description="Phase of the sound that comes in [rad].", json_schema_extra=only_for_kinds("snell")
+    )
     pressure: Quantity("Pa") | None = Field(
-        None, description="Pore pressure at the centre.", json_schema_extra=of_kind("pressure-injection")
+        None, description="Pore pressure at the centre.", json_schema_extra=only_for_kinds("pressure-injection")
     )
     width: Quantity("1/m^2", gt=0) | None = Field(
         None,
         description="How fast the pressure falls with the distance r: as exp(-width r^2).",
-        json_schema_extra=of_kind("pressure-injection"),
+        json_schema_extra=only_for_kinds("pressure-injection"),
     )
     center: Vector = Field(
-        (0.0, 0.0, 0.0), description="Where the fluid is injected.", json_schema_extra=of_kind("pressure-injection")
+        (0.0, 0.0, 0.0),
+        description="Where the fluid is injected.",
+        json_schema_extra=only_for_kinds("pressure-injection"),
     )
     boundaries_only: bool = Field(
         False,
         description="Start at rest: the solution only comes in through faces of kind analytic.",
-        json_schema_extra=of_kind(*KINDS, "easi"),
+        json_schema_extra=only_for_kinds(*KINDS, "easi"),
     )
 
     def conditions(self) -> Iterable[tuple[object, str]]:

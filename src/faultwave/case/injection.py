@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from faultwave.base.units import Quantity
-from faultwave.case.common import InputFile, Settings, Vector, ascending, need
+from faultwave.case.common import InputFile, Settings, Vector, check_ascending, need
 from faultwave.case.sources import TimeFunction
 
 _Row = tuple[float, float, float]
@@ -40,7 +40,7 @@ class BoxOutput(Settings):
     @model_validator(mode="after")
     def _sound(self) -> Self:
         need(
-            ascending(self.lower, self.upper),
+            check_ascending(self.lower, self.upper),
             ((self.spacing is None) == (self.interval is None), "spacing and interval go together"),
             (
                 self.spacing is not None or "h5drm" not in self.formats,
@@ -122,7 +122,7 @@ class Injection(Settings):
             (corners or (self.lower is None and self.upper is None), "give both lower and upper, or neither"),
             (self.plane_wave is None or corners, "a plane_wave needs lower and upper of the box"),
             (self.h5drm is None or self.file is not None, "h5drm is of a file"),
-            ascending(self.lower, self.upper),
+            check_ascending(self.lower, self.upper),
         )
         return self
 

@@ -16,7 +16,7 @@ from faultwave.base.errors import Problem
 from faultwave.base.registry import entries
 from faultwave.base.units import Quantity
 from faultwave.base.words import printable
-from faultwave.case.belongs import Location, WrongSettings, misplaced, one_of, only
+from faultwave.case.belongs import Location, WrongSettings, misplaced_settings, one_of, only
 from faultwave.case.build import Build
 from faultwave.case.common import Constants, InputFile, Scaling, Settings, Vector, need
 from faultwave.case.dirichlet import Dirichlet
@@ -228,7 +228,7 @@ class Numerics(Settings):
         "cpu",
         description="Where kernels run: cpu, cuda, hip, opencl, numpy, one that a package adds, or auto (the fastest).",
     )
-    threads: int | None = Field(None, ge=1, le=cores.MOST_THREADS, description="OpenMP threads; default all cores.")
+    threads: int | None = Field(None, ge=1, le=cores.MAX_THREADS, description="OpenMP threads; default all cores.")
     progress: Literal["polling", "thread"] = Field(
         "polling",
         description="How messages between processes move while kernels run: polling between kernels, or a thread on a core set "
@@ -373,7 +373,7 @@ class Stop(Settings):
         return self
 
 
-OnlyForTets = Annotated[Mesh, WrapValidator(lambda value, check: None if value is None else check(value))]
+TetMesh = Annotated[Mesh, WrapValidator(lambda value, check: None if value is None else check(value))]
 """Mesh, or None if the engine is not dg."""
 
 
@@ -386,7 +386,7 @@ class Case(Settings):
     )
     law: str = Field("elastic", description="Wave physics: name of a law; `faultwave laws` lists them.")
     end_time: Quantity("s", gt=0) = Field(description="Simulated time.")
-    mesh: OnlyForTets = Field(description="Mesh; the engine fd needs none.")
+    mesh: TetMesh = Field(description="Mesh; the engine fd needs none.")
     grid: Grid | None = Field(None, description="Regular grid; the engine fd needs one.")
     material: FieldSetting = Field(description="rho, mu, lambda (or rho, vp, vs); relative_permittivity, ...")
     attenuation: Attenuation | None = Field(
@@ -521,7 +521,7 @@ class Case(Settings):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        wrong = dict(misplaced(self, self.engine))
+        wrong = dict(misplaced_settings(self, self.engine))
         if wrong:
             raise WrongSettings(wrong)
         needed = (

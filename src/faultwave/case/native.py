@@ -44,7 +44,7 @@ def load_native(
     if document is None:
         return None, problems
     try:
-        data = _plain(document, [MOST_VALUES])
+        data = _plain(document, [MAX_VALUES])
     except ValueError as error:
         problems.error(str(path), str(error))
         return None, problems
@@ -55,7 +55,7 @@ def load_native(
     data["source_files"] = (path.absolute(),)
     case = build(data, (path.absolute().parent,), where, problems, overrides, partial=partial)
     wrong = {problem.where for problem in problems.items}
-    for location in _empty(data):
+    for location in _locations_without_value(data):
         if where(location) not in wrong:
             problems.warn(where(location), f"'{dotted(location)}' is empty: it has no effect")
     for location, name in _unknown_parameters(data):
@@ -116,7 +116,7 @@ def _yaml_advice(what: str) -> str:
     return "Remove one of the two" if "duplicate key" in what else ""
 
 
-MOST_VALUES, DEEPEST = 1_000_000, 50
+MAX_VALUES, DEEPEST = 1_000_000, 50
 """Limits of a case file, since nested aliases in a few lines can expand beyond any memory."""
 
 
@@ -140,7 +140,7 @@ def _plain(node: Any, left: list[int], depth: int = 0) -> Any:
     left[0] -= 1
     if left[0] < 0 or depth > DEEPEST:
         raise ValueError(
-            f"has more than {MOST_VALUES:,} values or {DEEPEST} groups inside each other, as aliases (*) can make"
+            f"has more than {MAX_VALUES:,} values or {DEEPEST} groups inside each other, as aliases (*) can make"
         )
     if isinstance(node, Mapping):
         return {(k if isinstance(k, int) else str(k)): _plain(value, left, depth + 1) for k, value in node.items()}
@@ -170,13 +170,13 @@ def line_of(document: CommentedMap, location: Location) -> int:
     return int(line) + 1
 
 
-def _empty(node: Any, location: Location = ()) -> Iterator[Location]:
+def _locations_without_value(node: Any, location: Location = ()) -> Iterator[Location]:
     """Yield the locations of keys without a value."""
     items = node.items() if isinstance(node, Mapping) else enumerate(node) if isinstance(node, list) else ()
     for part, value in items:
         if value is None:
             yield (*location, part)
-        yield from _empty(value, (*location, part))
+        yield from _locations_without_value(value, (*location, part))
 
 
 def _unknown_parameters(data: Mapping[str, Any]) -> Iterator[tuple[Location, str]]:

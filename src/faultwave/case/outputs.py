@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from faultwave.base.units import Quantity
 from faultwave.case.belongs import only
-from faultwave.case.common import Geographic, InputFile, OutputFolder, Settings, Vector, ascending, need
+from faultwave.case.common import Geographic, InputFile, OutputFolder, Settings, Vector, check_ascending, need
 from faultwave.case.grid import IntensityOutput
 from faultwave.case.injection import BoxOutput
 from faultwave.case.measures import Checkpoints, FarField, Flux, Spectrum
@@ -188,7 +188,7 @@ class VolumeOutput(FieldOutput):
     def _sound(self) -> Self:
         if self.region is not None:
             r = self.region
-            need(ascending(r[::2], r[1::2], "region must be xmin xmax ymin ymax zmin zmax, each min < max"))
+            need(check_ascending(r[::2], r[1::2], "region must be xmin xmax ymin ymax zmin zmax, each min < max"))
         return self
 
 

@@ -16,11 +16,11 @@ from faultwave.base.errors import Problems
 from faultwave.base.magnitude import magnitude
 from faultwave.case import ranges
 from faultwave.case.model import Case
-from faultwave.case.ranges import A_PLACE, Range
+from faultwave.case.ranges import SMALLEST_PLACE, Range
 
-MOST = 0.5
+SHARE_OUT_OF_RANGE = 0.5
 """Share of points that must be out of range, for quantities that may be so on purpose at single points."""
-TINY = 0.05
+NEGLIGIBLE_SHARE = 0.05
 """Fraction of the resolution below which distances and depths have no effect in a run."""
 FULL_SPACE = (
     "Name it: boundaries: { z+: free-surface } of mesh.generate, or tag the faces of the ground 1 (mesh.boundaries, "
@@ -72,7 +72,7 @@ class Scene:
         return float((self.upper - self.lower).max())
 
 
-def doubt_rock(values: Mapping[str, np.ndarray], size: float, problems: Problems) -> None:
+def warn_rock_properties(values: Mapping[str, np.ndarray], size: float, problems: Problems) -> None:
     """Warn of material parameters that look like km/s, g/cm^3 or GPa, or exchanged.
 
     Parameters
@@ -80,11 +80,11 @@ def doubt_rock(values: Mapping[str, np.ndarray], size: float, problems: Problems
     values : mapping of str to ndarray, shape (n,)
         rho [kg/m^3], lambda and mu [Pa], optionally Qp and Qs.
     size : float
-        Longest side of the model [m]; below ``ranges.A_PLACE`` numbers may be dimensionless.
+        Longest side of the model [m]; below ``ranges.SMALLEST_PLACE`` numbers may be dimensionless.
     problems : Problems
         Collects the warnings.
     """
-    if size < A_PLACE or not {"rho", "lambda", "mu"} <= values.keys():
+    if size < SMALLEST_PLACE or not {"rho", "lambda", "mu"} <= values.keys():
         return
     rho, shear = np.asarray(values["rho"], float), np.asarray(values["mu"], float)
     with np.errstate(all="ignore"):  # invalid materials are reported elsewhere
@@ -101,7 +101,7 @@ def doubt_rock(values: Mapping[str, np.ndarray], size: float, problems: Problems
     odd = _doubt(ranges.P_SPEED, fast, "material", "P waves have", problems, "m/s", _of_speeds)
     odd |= _doubt(ranges.S_SPEED, slow, "material", "S waves have", problems, "m/s", _of_speeds)
     if not odd:
-        _doubt_ratio(ratio, problems)
+        _warn_ratio(ratio, problems)
     for name in (n for n in ("Qp", "Qs") if n in values):
         _doubt(ranges.QUALITY, np.asarray(values[name], float), "material", f"{name} is", problems, "", _of_quality)
 
@@ -119,14 +119,14 @@ def _of_quality(unit: str) -> str:
     return "Is it 1/Q? Q is the quality factor, 20 to 1000 in rock."
 
 
-def _doubt_ratio(ratio: np.ndarray, problems: Problems) -> None:
+def _warn_ratio(ratio: np.ndarray, problems: Problems) -> None:
     limits = ranges.SPEED_RATIO
     high, low = ratio > limits.high, ratio < limits.low
     if high.any():
         what = f"Vp/Vs is up to {ratio.max():.4g}, at {100 * high.mean():.3g} % of the points above {limits.high:g}"
         advice = "Has one of the two a unit that the other has not, as vp: 6 km/s and vs: 3.464? Or are vs and rho exchanged?"
         problems.warn("material", what, limits.allowed, advice)
-    if low.mean() > MOST:
+    if low.mean() > SHARE_OUT_OF_RANGE:
         with np.errstate(all="ignore"):
             poisson = (ratio**2 - 2.0) / (2.0 * (ratio**2 - 1.0))
         what = f"Vp/Vs is down to {ratio.min():.4g}: Poisson's ratio is {poisson[ratio.argmin()]:.3g}"
@@ -146,12 +146,12 @@ def _doubt(
     worst = values[beyond]
     part = "" if beyond.all() else f" at {100 * beyond.mean():.3g} % of the points"
     some = "Has one layer or region another unit, or a digit too many?"
-    told = advice(limits.meant(float(np.median(worst)))) if beyond.mean() > MOST else some
-    problems.warn(where, f"{words} {_span(worst)}{f' {unit}' if unit else ''}{part}", limits.allowed, told)
+    told = advice(limits.meant(float(np.median(worst)))) if beyond.mean() > SHARE_OUT_OF_RANGE else some
+    problems.warn(where, f"{words} {_range_text(worst)}{f' {unit}' if unit else ''}{part}", limits.allowed, told)
     return True
 
 
-def doubt_friction(
+def warn_friction(
     values: Mapping[str, np.ndarray], constants: Mapping[str, float], length: float, problems: Problems
 ) -> None:
     """Warn of friction parameters that look like mm, MPa or per cent.
@@ -191,7 +191,7 @@ def doubt_friction(
                 problems,
                 "",
                 lambda unit: "Is it in per cent, or an angle in degrees?",
-                MOST,
+                SHARE_OUT_OF_RANGE,
             )
     for name, x in given("rs_a", "rs_b"):
         _doubt(
@@ -202,42 +202,42 @@ def doubt_friction(
             problems,
             "",
             lambda unit: "0.01 is usual.",
-            MOST,
+            SHARE_OUT_OF_RANGE,
         )
     if length > 0:
         for name, x in given("d_c", "rs_sl0", "rs_srL"):
-            _doubt_lengths(ranges.WEAKENING_DISTANCE, name, x, length, problems)
+            _warn_lengths(ranges.WEAKENING_DISTANCE, name, x, length, problems)
         slips = given("strike_slip", "dip_slip", "slip")
         for name, x in slips:
-            _doubt_lengths(ranges.SLIP, name, np.abs(x), length, problems)
+            _warn_lengths(ranges.SLIP, name, np.abs(x), length, problems)
     for name, x in given("cohesion"):
         size = np.abs(x[x != 0])
-        if len(size) and length >= A_PLACE:
-            _doubt(ranges.COHESION, size, where, f"{name} is", problems, "Pa", advice(name, "Pa"), MOST)
+        if len(size) and length >= SMALLEST_PLACE:
+            _doubt(ranges.COHESION, size, where, f"{name} is", problems, "Pa", advice(name, "Pa"), SHARE_OUT_OF_RANGE)
     for name, x in given("tp_initial_temperature", "tp_iniTemp", "IniTemp"):
         if np.any((x > -100.0) & (x < ranges.TEMPERATURE.low)):
-            what = f"{name} is {_span(x)} K"
+            what = f"{name} is {_range_text(x)} K"
             problems.warn(
                 where, what, ranges.TEMPERATURE.allowed, "Is it in degrees Celsius? Texts may carry units: '210 degC'."
             )
 
 
-def _doubt_lengths(limits: Range, name: str, x: np.ndarray, length: float, problems: Problems) -> None:
+def _warn_lengths(limits: Range, name: str, x: np.ndarray, length: float, problems: Problems) -> None:
     share = x / length
     beyond = limits.beyond(share)
-    if beyond.mean() > MOST:
+    if beyond.mean() > SHARE_OUT_OF_RANGE:
         size = float(np.median(x[beyond]))
         unit = limits.meant(size / length)
         advice = f"Is {name} in {unit}? Numbers are in m; texts may carry units." if unit else "Numbers are in m."
         problems.warn(
             "fault.parameters",
-            f"{name} is {_span(x[beyond])} m on a fault of {length:.4g} m",
+            f"{name} is {_range_text(x[beyond])} m on a fault of {length:.4g} m",
             f"up to {limits.high * length:.3g} m",
             advice,
         )
 
 
-def doubt_normal_stress(size: float, problems: Problems) -> None:
+def warn_normal_stress(size: float, problems: Problems) -> None:
     """Warn if the median normal stress on a fault, ``size`` [Pa], is implausible."""
     if size == 0 or not ranges.NORMAL_STRESS.beyond(np.array([size])).any():
         return
@@ -249,7 +249,7 @@ def doubt_normal_stress(size: float, problems: Problems) -> None:
     )  # fmt: skip
 
 
-def doubt_scene(case: Case, scene: Scene, problems: Problems) -> None:
+def warn_scene(case: Case, scene: Scene, problems: Problems) -> None:
     """Warn of places, moments, times and sides of a planned run that are probably not intended.
 
     Parameters
@@ -261,22 +261,22 @@ def doubt_scene(case: Case, scene: Scene, problems: Problems) -> None:
     problems : Problems
         Collects the warnings.
     """
-    if scene.full_space and scene.size >= A_PLACE:
+    if scene.full_space and scene.size >= SMALLEST_PLACE:
         problems.warn(_side(case), "no side is a free surface: the waves are those of a full space", advice=FULL_SPACE)
-    if scene.size < A_PLACE:
+    if scene.size < SMALLEST_PLACE:
         return
-    _doubt_height(case, scene, problems)
-    _doubt_shallow(case, scene, problems)
-    _doubt_receivers(scene, problems)
-    _doubt_moments(scene, problems)
-    _doubt_times(case, scene, problems)
+    _warn_height(case, scene, problems)
+    _warn_shallow(case, scene, problems)
+    _warn_receivers(scene, problems)
+    _warn_moments(scene, problems)
+    _warn_times(case, scene, problems)
 
 
 def _side(case: Case) -> str:
     return "mesh.generate.boundaries" if case.mesh is not None and case.mesh.generate is not None else "mesh.boundaries"
 
 
-def _doubt_height(case: Case, scene: Scene, problems: Problems) -> None:
+def _warn_height(case: Case, scene: Scene, problems: Problems) -> None:
     """Warn of a georeferenced model entirely above sea level, which suggests that depth was counted as positive."""
     where = "grid" if case.engine == "fd" else "mesh"
     if case.projection is not None and scene.lower[2] >= 0 and scene.upper[2] > 9e3:
@@ -286,14 +286,14 @@ def _doubt_height(case: Case, scene: Scene, problems: Problems) -> None:
         )
 
 
-def _doubt_shallow(case: Case, scene: Scene, problems: Problems) -> None:
+def _warn_shallow(case: Case, scene: Scene, problems: Problems) -> None:
     """Warn of sources that would be at a usual depth if their z were in km."""
     depth = scene.upper[2] - scene.sources[:, 2]
     moments = scene.moment > 0
-    tiny = moments & (depth > 0) & (depth < TINY * scene.resolution) & (scene.sources[:, 2] < 0)
+    tiny = moments & (depth > 0) & (depth < NEGLIGIBLE_SHARE * scene.resolution) & (scene.sources[:, 2] < 0)
     inside = scene.sources[:, 2] * 1e3 > scene.lower[2]
     found = tiny & inside
-    if moments.any() and found.sum() > MOST * moments.sum():
+    if moments.any() and found.sum() > SHARE_OUT_OF_RANGE * moments.sum():
         z = float(scene.sources[found, 2].min())
         what = (
             f"{int(found.sum())} of {int(moments.sum())} lie {-z:.4g} m deep, and points of the solution are "
@@ -304,7 +304,7 @@ def _doubt_shallow(case: Case, scene: Scene, problems: Problems) -> None:
         )
 
 
-def _doubt_receivers(scene: Scene, problems: Problems) -> None:
+def _warn_receivers(scene: Scene, problems: Problems) -> None:
     """Warn of receivers whose coordinates are probably in km, and of receivers at a source.
 
     The former lie within a few metres of the origin, and would spread over the model in km.
@@ -316,7 +316,7 @@ def _doubt_receivers(scene: Scene, problems: Problems) -> None:
     inside = (
         (places * 1e3 >= scene.lower - 1e-9 * scene.size) & (places * 1e3 <= scene.upper + 1e-9 * scene.size)
     ).all()
-    if 0 < flat.max() < TINY * scene.resolution and inside:
+    if 0 < flat.max() < NEGLIGIBLE_SHARE * scene.resolution and inside:
         what = (
             f"all {len(places)} lie within {flat.max():.4g} m of x = y = 0, and points of the solution are "
             f"{scene.resolution:.4g} m apart"
@@ -346,7 +346,7 @@ def _nearest(places: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.nda
     return apart.min(1), apart.argmin(1)
 
 
-def _doubt_moments(scene: Scene, problems: Problems) -> None:
+def _warn_moments(scene: Scene, problems: Problems) -> None:
     """Warn of moments that are magnitudes, in dyne cm, or too large for the model or the source area."""
     acting = scene.moment[scene.moment > 0]
     if not len(acting):
@@ -397,7 +397,7 @@ def _doubt_moments(scene: Scene, problems: Problems) -> None:
         problems.warn("sources", what, ranges.STRESS_DROP.allowed, advice)
 
 
-def _doubt_times(case: Case, scene: Scene, problems: Problems) -> None:
+def _warn_times(case: Case, scene: Scene, problems: Problems) -> None:
     """Warn of runs that end before any wave arrives, or continue long after all waves have left."""
     if not scene.fastest > 0:
         return
@@ -459,7 +459,7 @@ def advice_outside(place: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> s
     return ""
 
 
-def doubt_angles(case: Case, problems: Problems) -> None:
+def warn_angles(case: Case, problems: Problems) -> None:
     """Warn of strike, dip and rake that look like radians."""
     for n, source in enumerate(case.sources):
         angles = [source.strike, source.dip, source.rake]
@@ -476,7 +476,7 @@ def doubt_angles(case: Case, problems: Problems) -> None:
             )
 
 
-def doubt_sampling(case: Case, problems: Problems) -> None:
+def warn_sampling(case: Case, problems: Problems) -> None:
     """Warn of seismograms whose interval is too long for the highest frequency in the case."""
     receivers = case.output.receivers
     if receivers is None:
@@ -501,11 +501,11 @@ def doubt_sampling(case: Case, problems: Problems) -> None:
         )
 
 
-def _span(values: np.ndarray) -> str:
+def _range_text(values: np.ndarray) -> str:
     low, high = f"{values.min():.3g}", f"{values.max():.3g}"
     return low if low == high else f"{low} to {high}"
 
 
 __all__ = [
-    "Scene", "advice_outside", "doubt_angles", "doubt_friction", "doubt_normal_stress", "doubt_rock", "doubt_sampling", "doubt_scene",
+    "Scene", "advice_outside", "warn_angles", "warn_friction", "warn_normal_stress", "warn_rock_properties", "warn_sampling", "warn_scene",
 ]  # fmt: skip

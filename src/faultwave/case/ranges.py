@@ -34,7 +34,7 @@ class Range:
     mistakes : tuple of Mistake
         Frequent mistakes of units.
     of_places : bool
-        True if it holds for models of at least ``A_PLACE``; smaller ones may be dimensionless.
+        True if it holds for models of at least ``SMALLEST_PLACE``; smaller ones may be dimensionless.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Range:
         return f"{self.low:g} to {self.high:g}{f' {self.unit}' if self.unit else ''}"
 
 
-A_PLACE = 100.0
+SMALLEST_PLACE = 100.0
 """Size [m] above which a model is a place on a planet; smaller models, as in tests, may be dimensionless."""
 
 _SPEED = (Mistake("km/s", 1e3), Mistake("mm/s", 1e-3), Mistake("cm/s", 1e-2), Mistake("ft/s", 0.3048))
@@ -98,7 +98,7 @@ CROSSINGS = Range("times that P waves cross the model within the run", "", 0.0, 
 
 
 __all__ = [
-    "A_PLACE", "COHESION", "CROSSINGS", "DENSITY", "FRICTION", "LARGEST_MOMENT", "MAGNITUDE_AS_MOMENT", "NORMAL_STRESS",
+    "SMALLEST_PLACE", "COHESION", "CROSSINGS", "DENSITY", "FRICTION", "LARGEST_MOMENT", "MAGNITUDE_AS_MOMENT", "NORMAL_STRESS",
     "P_SPEED", "QUALITY", "RATE_DEPENDENCE", "SLIP", "SPEED_RATIO", "STRESS_DROP", "S_SPEED", "TEMPERATURE",
     "WEAKENING_DISTANCE", "Mistake", "Range",
 ]  # fmt: skip

@@ -123,7 +123,7 @@ def _material(r: Reader) -> None:
     if r.get(block, "Plasticity"):
         _plasticity(r)
     if r.get(block, "ITMEnable"):
-        r.not_built(block, "ITMEnable", "the instantaneous time mirror", "0")
+        r.report_unsupported(block, "ITMEnable", "the instantaneous time mirror", "0")
     _attenuation(r)
     _flux(r, "flux", "NumFlux")
     if r.given(block, "BoundaryFileName"):
@@ -160,7 +160,7 @@ def _plasticity(r: Reader) -> None:
     """Read plasticity, at the points and with the plastic strain of SeisSol."""
     block, key = "equations", "PlasticityFileName"
     for entry in r.numbered(block, "plasticityfilename"):
-        r.not_built(block, entry.key, "several simulations in one run")
+        r.report_unsupported(block, entry.key, "several simulations in one run")
     key = key if r.given(block, key) else "MaterialFileName"
     if r.given(block, key):
         r.put(("plasticity", "parameters", "easi"), r.get(block, key), block, key)
@@ -192,7 +192,7 @@ def _sources(r: Reader) -> None:
     if kind == 0:
         return
     if kind not in (42, 50):
-        r.not_built(block, "Type", "this kind of source", "0, 42 (NRF), 50 (FSRM)")
+        r.report_unsupported(block, "Type", "this kind of source", "0, 42 (NRF), 50 (FSRM)")
     elif not r.given(block, "FileName"):
         r.missing(block, "FileName", "the source file")
     else:
@@ -243,7 +243,7 @@ def _fault(r: Reader) -> bool:
     """Read dynamic rupture and return True if faces have friction."""
     block = "dynamicrupture"
     for entry in r.numbered(block, "modelfilename"):
-        r.not_built(block, entry.key, "several simulations in one run")
+        r.report_unsupported(block, entry.key, "several simulations in one run")
     number = r.get(block, "FL", 0)
     if not r.get(block, "enabled", True) or not r.given(block, "ModelFileName"):
         return False
@@ -254,7 +254,7 @@ def _fault(r: Reader) -> bool:
     if number not in LAWS:
         allowed = ", ".join(map(str, [0, *sorted(LAWS)]))
         if number in _NOT_BUILT:
-            r.not_built(block, "FL", _NOT_BUILT[number], allowed)
+            r.report_unsupported(block, "FL", _NOT_BUILT[number], allowed)
         else:
             r.wrong(block, "FL", allowed)
         return False

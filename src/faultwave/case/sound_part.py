@@ -19,7 +19,7 @@ Location = tuple[str | int, ...]
 ROUNDS = 20
 """Largest number of removals; a removed setting may invalidate its group, and that the case."""
 
-STAND_INS: dict[str, Any] = {
+PLACEHOLDERS: dict[str, Any] = {
     "end_time": 1.0,
     "mesh": {"generate": {"shape": "box", "cells": [2, 2, 2], "lower": [0, 0, -1], "upper": [1, 1, 0]}},
     "grid": {"lower": [0, 0, -1], "upper": [1, 1, 0], "spacing": 0.1},
@@ -28,11 +28,11 @@ STAND_INS: dict[str, Any] = {
 """Placeholders for settings that every case requires."""
 
 
-Told = Callable[[Sequence[Any], dict[str, Any]], None]
+ErrorReceiver = Callable[[Sequence[Any], dict[str, Any]], None]
 """Function that receives errors of pydantic and the settings that they refer to."""
 
 
-def sound_part(data: dict[str, Any], folders: Sequence[Path], tell: Told) -> Case | None:
+def sound_part(data: dict[str, Any], folders: Sequence[Path], tell: ErrorReceiver) -> Case | None:
     """Return the case without the settings that validation rejects, None if nothing remains.
 
     Of a list, the entries before the first invalid one are retained, so that their indices stay; ``Case.left_out`` lists the removed
@@ -55,11 +55,11 @@ def sound_part(data: dict[str, Any], folders: Sequence[Path], tell: Told) -> Cas
         except ValidationError as error:
             items = error.errors(include_url=False)
             if number:
-                tell(list(_of_the_rest(items, data, [*left_out, *put_in])), data)
+                tell(list(_independent_errors(items, data, [*left_out, *put_in])), data)
             wrong = [location for item in items for location in _wrong(item)]
-            found = dict.fromkeys(_written(data, location) for location in wrong)
+            found = dict.fromkeys(_user_location(data, location) for location in wrong)
             taken = list(filter(None, found))
-            lacking = _stand_in(data, wrong) if not all(found) else []
+            lacking = _insert_placeholders(data, wrong) if not all(found) else []
             waiting = _without_fault(data, wrong) if not all(found) and not lacking else []
             for location in taken:
                 _remove(data, location)
@@ -73,23 +73,23 @@ def sound_part(data: dict[str, Any], folders: Sequence[Path], tell: Told) -> Cas
     return None
 
 
-def _of_the_rest(items: Iterable[Any], data: dict[str, Any], changed: Sequence[Location]) -> Iterator[Any]:
+def _independent_errors(items: Iterable[Any], data: dict[str, Any], changed: Sequence[Location]) -> Iterator[Any]:
     """Yield errors, and parts of errors, that do not result from the ``changed`` settings."""
     for item in items:
         cause = item.get("ctx", {}).get("error")
-        at = _written(data, item["loc"])
+        at = _user_location(data, item["loc"])
         if isinstance(cause, WrongSettings):
-            kept = {place: told for place, told in cause.wrong.items() if not _follows(place, changed)}
+            kept = {place: told for place, told in cause.wrong.items() if not _may_result_from(place, changed)}
             if kept:
                 yield item | {"ctx": {"error": WrongSettings(kept)}}
             continue
         if item["type"] == "missing":
             at = (*at, item["loc"][-1])
-        if not _follows(at, changed):
+        if not _may_result_from(at, changed):
             yield item
 
 
-def _follows(at: Location, changed: Iterable[Location]) -> bool:
+def _may_result_from(at: Location, changed: Iterable[Location]) -> bool:
     """Return True if an error may result from a change.
 
     This holds inside and above the change, for a name similar to a misspelt setting in the same group, for list entries after the first
@@ -122,7 +122,7 @@ def _wrong(item: Any) -> Iterator[Location]:
         yield location
 
 
-def _written(data: dict[str, Any], location: Location) -> Location:
+def _user_location(data: dict[str, Any], location: Location) -> Location:
     """Return the part of pydantic's location that the user wrote, up to the first list entry; () for the whole case."""
     node: Any = data
     path = list[str | int]()
@@ -146,11 +146,11 @@ def _remove(data: dict[str, Any], path: Location) -> None:
         owner.pop(path[-1], None)
 
 
-def _stand_in(data: dict[str, Any], wrong: Sequence[Location]) -> list[Location]:
+def _insert_placeholders(data: dict[str, Any], wrong: Sequence[Location]) -> list[Location]:
     """Insert placeholders for missing required settings and return their locations."""
-    needed = {str(location[-1]) for location in wrong if location} & STAND_INS.keys()
+    needed = {str(location[-1]) for location in wrong if location} & PLACEHOLDERS.keys()
     needed |= {"grid" if data.get("engine") == "fd" else "mesh"}
-    lacking = {name: copy.deepcopy(STAND_INS[name]) for name in needed if data.get(name) is None}
+    lacking = {name: copy.deepcopy(PLACEHOLDERS[name]) for name in needed if data.get(name) is None}
     data |= lacking
     return [(name,) for name in lacking]
 

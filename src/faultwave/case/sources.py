@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from faultwave.base.registry import entries
 from faultwave.base.units import Quantity
-from faultwave.case.belongs import Kinds, of_kind, one_of
+from faultwave.case.belongs import Kinds, one_of, only_for_kinds
 from faultwave.case.common import Geographic, InputFile, Settings, Vector, need
 
 
@@ -23,21 +23,23 @@ class TimeFunction(Kinds):
     duration: Quantity("s", gt=0) = Field(
         1.0,
         description="T of the shape: of a gaussian its standard deviation, of a ricker 1/frequency.",
-        json_schema_extra=of_kind("brune", "ricker", "gaussian", "triangle", "yoffe", "error-function", "burst"),
+        json_schema_extra=only_for_kinds("brune", "ricker", "gaussian", "triangle", "yoffe", "error-function", "burst"),
     )
     frequency: Quantity("Hz", gt=0) | None = Field(
         None,
         description="f of the burst; of a ricker instead of its duration.",
-        json_schema_extra=of_kind("ricker", "burst"),
+        json_schema_extra=only_for_kinds("ricker", "burst"),
     )
     acceleration: Quantity("s", ge=0) = Field(
-        0.0, description="tau_S of the Yoffe function.", json_schema_extra=of_kind("yoffe")
+        0.0, description="tau_S of the Yoffe function.", json_schema_extra=only_for_kinds("yoffe")
     )
     samples: list[float] = Field(
-        default_factory=list, description="Values at multiples of the interval.", json_schema_extra=of_kind("samples")
+        default_factory=list,
+        description="Values at multiples of the interval.",
+        json_schema_extra=only_for_kinds("samples"),
     )
     interval: Quantity("s", gt=0) = Field(
-        1.0, description="Spacing of the samples.", json_schema_extra=of_kind("samples")
+        1.0, description="Spacing of the samples.", json_schema_extra=only_for_kinds("samples")
     )
 
     def conditions(self) -> Iterable[tuple[object, str]]:
@@ -72,62 +74,64 @@ class Source(Kinds):
         description="What acts, or the file's format."
     )
     location: Vector | None = Field(
-        None, description="Where; to be given, unless geographic is.", json_schema_extra=of_kind(*POINTS)
+        None, description="Where; to be given, unless geographic is.", json_schema_extra=only_for_kinds(*POINTS)
     )
     geographic: Geographic | None = Field(
         None,
         description="Where by longitude, latitude and z; the case needs a projection. Tensor and force stay along x, y, z.",
-        json_schema_extra=of_kind(*POINTS),
+        json_schema_extra=only_for_kinds(*POINTS),
     )
     tensor: dict[Literal["xx", "yy", "zz", "xy", "yz", "xz"], Quantity("N*m")] = Field(
         default_factory=dict,
         description="Moment tensor (physical sign), missing components are zero.",
-        json_schema_extra=of_kind("moment-tensor"),
+        json_schema_extra=only_for_kinds("moment-tensor"),
     )
     strike: Quantity("deg", ge=-360, le=360) | None = Field(
         None,
         description="Of the plane that slips, which dips to the right of it; clockwise from true north where the case has a projection, "
         "else from y.",
-        json_schema_extra=of_kind("double-couple"),
+        json_schema_extra=only_for_kinds("double-couple"),
     )
     dip: Quantity("deg", ge=0, le=90) | None = Field(
-        None, description="Of that plane, from the horizontal.", json_schema_extra=of_kind("double-couple")
+        None, description="Of that plane, from the horizontal.", json_schema_extra=only_for_kinds("double-couple")
     )
     rake: Quantity("deg", ge=-360, le=360) | None = Field(
         None,
         description="Direction in which the upper side slips: 0 is left-lateral, 90 a thrust, 180 right-lateral, -90 normal faulting.",
-        json_schema_extra=of_kind("double-couple"),
+        json_schema_extra=only_for_kinds("double-couple"),
     )
     magnitude: float | None = Field(
-        None, ge=-6, le=11, description="Moment magnitude Mw.", json_schema_extra=of_kind("double-couple")
+        None, ge=-6, le=11, description="Moment magnitude Mw.", json_schema_extra=only_for_kinds("double-couple")
     )
     seismic_moment: Quantity("N*m", gt=0) | None = Field(
-        None, description="Scalar moment, instead of the magnitude.", json_schema_extra=of_kind("double-couple")
+        None, description="Scalar moment, instead of the magnitude.", json_schema_extra=only_for_kinds("double-couple")
     )
     force: tuple[Quantity("N"), Quantity("N"), Quantity("N")] = Field(
-        (0.0, 0.0, 0.0), description="Force.", json_schema_extra=of_kind("force")
+        (0.0, 0.0, 0.0), description="Force.", json_schema_extra=only_for_kinds("force")
     )
     z: Quantity("m") | None = Field(
-        None, description="Height of the plane that the wave rises from.", json_schema_extra=of_kind("plane-wave")
+        None,
+        description="Height of the plane that the wave rises from.",
+        json_schema_extra=only_for_kinds("plane-wave"),
     )
     velocity: tuple[Quantity("m/s"), Quantity("m/s"), Quantity("m/s")] = Field(
         (0.0, 0.0, 0.0),
         description="Velocity of the rising wave (engine fd), times S(t): along x and y an S, along z a P wave.",
-        json_schema_extra=of_kind("plane-wave"),
+        json_schema_extra=only_for_kinds("plane-wave"),
     )
     onset: Quantity("s") = Field(0.0, description="Start of the time function; added to the times of a file.")
     time_function: TimeFunction | None = Field(
         None,
         description="S(t); files bring their own.",
-        json_schema_extra=of_kind(*POINTS, "plane-wave"),
+        json_schema_extra=only_for_kinds(*POINTS, "plane-wave"),
     )
     file: InputFile | None = Field(
         None,
         description="Source file: NRF (NetCDF), FSRM, SRF, CMTSOLUTION (text), AWP's moment rates.",
-        json_schema_extra=of_kind(*FILES),
+        json_schema_extra=only_for_kinds(*FILES),
     )
     nodes: AwpNodes | None = Field(
-        None, description="Where the nodes and steps of the file are.", json_schema_extra=of_kind("awp")
+        None, description="Where the nodes and steps of the file are.", json_schema_extra=only_for_kinds("awp")
     )
 
     def conditions(self) -> Iterable[tuple[object, str]]:
@@ -161,23 +165,25 @@ class Current(Kinds):
 
     kind: Literal["point", "sheet", "volume"] = Field(description="Where it flows.")
     moment: tuple[float, float, float] = Field(
-        (0.0, 0.0, 0.0), description="Current times length at a point [A m].", json_schema_extra=of_kind("point")
+        (0.0, 0.0, 0.0), description="Current times length at a point [A m].", json_schema_extra=only_for_kinds("point")
     )
     density: tuple[float, float, float] = Field(
         (0.0, 0.0, 0.0),
         description="Current density: [A/m] of a sheet, [A/m^2] in a volume.",
-        json_schema_extra=of_kind("sheet", "volume"),
+        json_schema_extra=only_for_kinds("sheet", "volume"),
     )
     location: Vector = Field(
-        (0.0, 0.0, 0.0), description="Where a point current flows.", json_schema_extra=of_kind("point")
+        (0.0, 0.0, 0.0), description="Where a point current flows.", json_schema_extra=only_for_kinds("point")
     )
     surface: str | int | None = Field(
-        None, description="Physical surface inside the mesh that carries the sheet.", json_schema_extra=of_kind("sheet")
+        None,
+        description="Physical surface inside the mesh that carries the sheet.",
+        json_schema_extra=only_for_kinds("sheet"),
     )
     volumes: list[str | int] = Field(
         default_factory=list,
         description="Physical volumes in which the current flows.",
-        json_schema_extra=of_kind("volume"),
+        json_schema_extra=only_for_kinds("volume"),
     )
     onset: Quantity("s") = Field(0.0, description="Start of the time function.")
     time_function: TimeFunction = Field(description="S(t), times the vector.")

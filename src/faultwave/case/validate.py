@@ -127,24 +127,26 @@ def _translate(
         cause = item.get("ctx", {}).get("error")
         if isinstance(cause, WrongSettings):
             for there, found in cause.wrong.items():
-                what = _unless_told(place(there), f"{spell(there)}: {found.what}")
+                what = _without_repeated_place(place(there), f"{spell(there)}: {found.what}")
                 problems.error(place(there), what, found.allowed, found.advice)
             continue
         if isinstance(cause, ParameterErrors):
             for name, text in cause.wrong.items():
                 at = place((*location, name))
-                problems.error(at, _unless_told(at, f"{dotted((*location, name))}: {text}"))
+                problems.error(at, _without_repeated_place(at, f"{dotted((*location, name))}: {text}"))
             if cause.group:
-                problems.error(place(location), _unless_told(place(location), f"{spell(location)}: {cause.group}"))
+                problems.error(
+                    place(location), _without_repeated_place(place(location), f"{spell(location)}: {cause.group}")
+                )
             continue
-        what, allowed, advice = _words(item, location, spell)
+        what, allowed, advice = _describe_error(item, location, spell)
         at = place(location)
-        problem = Problem(at, _unless_told(at, what), allowed, advice)
+        problem = Problem(at, _without_repeated_place(at, what), allowed, advice)
         if problem not in problems.items:  # one key of a deck may feed several settings
             problems.items.append(problem)
 
 
-def _unless_told(place: str, what: str) -> str:
+def _without_repeated_place(place: str, what: str) -> str:
     """Return the text without the setting's name if the place is that name, as in cases without a file."""
     for between in (": ", " "):
         if what.startswith(place + between):
@@ -168,7 +170,7 @@ def _written(location: Location, data: Any, kind: str) -> Location:
     return tuple(parts)
 
 
-def _words(item: Any, location: Location, spell: Callable[[Location], str]) -> tuple[str, str, str]:
+def _describe_error(item: Any, location: Location, spell: Callable[[Location], str]) -> tuple[str, str, str]:
     """Return the error text, the allowed values and advice."""
     kind, name = item["type"], spell(location)
     allowed = describe.allowed_at(location)

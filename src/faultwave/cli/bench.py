@@ -12,8 +12,8 @@ import typer
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.cli import screen
-from faultwave.cli.launch import starter
-from faultwave.cli.options import Threads, expanded
+from faultwave.cli.launch import launcher_for
+from faultwave.cli.options import Threads, with_record_options
 
 if TYPE_CHECKING:
     from faultwave.bench.kept import Files
@@ -40,7 +40,9 @@ class DrawnOptions(TableOptions):
     picture: Annotated[Path | None, typer.Option("--picture", metavar="PNG", help="Also draw it.")] = None
 
 
-def _keep(files: Files, name: str, text: str, found: Any, draw: Callable[[Path], Path] | None = None) -> None:
+def _print_and_store(
+    files: Files, name: str, text: str, found: Any, draw: Callable[[Path], Path] | None = None
+) -> None:
     """Print the table ``name`` and store it in the requested files."""
     screen.out().print(text, markup=False, soft_wrap=True)
     screen.files(files.keep(found, draw, (name, text)))
@@ -107,7 +109,7 @@ class ProxyOptions:
 
 
 @app.command(epilog="Example: faultwave bench proxy --order 4 --threads 1 --json proxy.json")
-@expanded
+@with_record_options
 def proxy(options: ProxyOptions, json: Json = None) -> None:
     """Run the engine on a synthetic mesh without output and compare its rate with the machine's peaks.
 
@@ -137,7 +139,7 @@ class Several:
 
 
 @app.command(epilog="Example: faultwave bench scaling tpv5 --ranks 1 --ranks 2 --ranks 4 --threads 1")
-@expanded
+@with_record_options
 def scaling(
     case: Case,
     several: Several,
@@ -163,7 +165,7 @@ def scaling(
         {"progress": m, "threads": n, **({} if order is None else {"order": order})} for m in modes for n in threads
     ]
     bench.check(case, options, seconds, files, weak=weak)
-    launcher = starter(max(ranks))
+    launcher = launcher_for(max(ranks))
     with screen.status(case) as say:
         for each, mode, number in itertools.product(threads, modes, ranks):
             if number == 1 and mode != modes[0]:
@@ -187,7 +189,7 @@ class Together:
 
 
 @app.command(epilog="Example: faultwave bench comm tpv5 --ranks 4")
-@expanded
+@with_record_options
 def comm(
     case: Case,
     together: Together,
@@ -212,7 +214,7 @@ def comm(
     given = {n: v for n, v in (("progress", together.progress), ("backend", backend)) if v is not None}
     options = [given | {"halo": way} for way in halo] if halo else [given]
     bench.check(case, [{**asked, "threads": threads} for asked in options], seconds, files, delay)
-    launcher = starter(ranks)
+    launcher = launcher_for(ranks)
     with screen.status(case) as say:
         for asked in options:
             say(f"{ranks} processes of {threads} threads" + (f", halo {asked['halo']}" if "halo" in asked else ""))
@@ -343,7 +345,7 @@ class SizeOptions:
 
 
 @app.command(epilog="Example: faultwave bench size --cells 1e4 --cells 1e5 --picture size.png")
-@expanded
+@with_record_options
 def size(
     options: SizeOptions,
     kept: DrawnOptions,
@@ -361,7 +363,7 @@ def size(
     room.check(setting, files)
     with screen.status("size") as say:
         found = room.measure(setting, say)
-    _keep(files, room.table_name(setting), room.markdown(found), found, lambda path: room.draw(found, path))
+    _print_and_store(files, room.table_name(setting), room.markdown(found), found, lambda path: room.draw(found, path))
 
 
 @dataclass(frozen=True)
@@ -380,7 +382,7 @@ class DeviceOptions:
 
 
 @app.command(epilog="Example: faultwave bench device --backend cuda --write docs/performance.md --json device.json")
-@expanded
+@with_record_options
 def device(
     options: DeviceOptions,
     kept: TableOptions,
@@ -396,7 +398,7 @@ def device(
     room.check(plan, files)
     with screen.status("device") as say:
         found = room.measure(plan, say)
-    _keep(files, "device", room.markdown(found), found)
+    _print_and_store(files, "device", room.markdown(found), found)
 
 
 @dataclass(frozen=True)
@@ -420,7 +422,7 @@ class AccuracyOptions:
 
 
 @app.command(epilog="Example: faultwave bench accuracy --problem cavity --order 4 --json accuracy.json")
-@expanded
+@with_record_options
 def accuracy(
     options: AccuracyOptions,
     kept: DrawnOptions,
@@ -430,7 +432,7 @@ def accuracy(
     Problems with known solutions: a source in a full space, LOH.1, a ringing cavity, and TPV5 against a finer run. Spacings are refined
     until the error is small or a run would exceed the budget. The measured cost is processor time of one thread.
     """
-    from faultwave.base.registry import pick
+    from faultwave.base.registry import get_entry
     from faultwave.bench.accuracy import ladder
     from faultwave.bench.accuracy import table as room
     from faultwave.bench.accuracy.picture import draw
@@ -439,7 +441,7 @@ def accuracy(
 
     files = Files(**vars(kept))
     known = problems()
-    chosen = [pick(known, name, "problem", "bench accuracy") for name in options.problem or known]
+    chosen = [get_entry(known, name, "problem", "bench accuracy") for name in options.problem or known]
     ask = ladder.Ask(tuple(chosen), options.budget, tuple(options.engine or ()), tuple(options.order or ()))
     ladder.check(ask, files)
     with screen.status("accuracy") as say:
@@ -449,7 +451,7 @@ def accuracy(
         needs = sorted({problem.needs for problem in chosen if problem.needs})
         raise InputError(Problem("bench accuracy", what, advice=f"Install {', '.join(needs)}, or choose others."))
     found = room.written(measured)
-    _keep(files, "accuracy", room.markdown(found), found, lambda path: draw(found, path))
+    _print_and_store(files, "accuracy", room.markdown(found), found, lambda path: draw(found, path))
 
 
 @app.command(epilog="Example: faultwave bench estimates --problem loh1")
@@ -465,11 +467,11 @@ def estimates(
 
     The cost is the processor time of stepping on one thread, which short runs on a busy machine measure badly.
     """
-    from faultwave.base.registry import pick
+    from faultwave.base.registry import get_entry
     from faultwave.bench.accuracy import estimates as room
 
     names = problem or list(room.TRUTHS)
-    chosen = {name: pick(room.TRUTHS, name, "problem", "bench estimates") for name in names}
+    chosen = {name: get_entry(room.TRUTHS, name, "problem", "bench estimates") for name in names}
     with screen.status("estimates") as say:
         found = room.measure(chosen, say)
     screen.out().print(screen.table("estimated errors of seismograms", room.rows(found), room.HEADER), "")
@@ -477,7 +479,7 @@ def estimates(
 
 
 @app.command(epilog="Example: faultwave bench table --write docs/performance.md --picture roofline.png")
-@expanded
+@with_record_options
 def table(
     kept: DrawnOptions,
     threads: Annotated[
@@ -499,4 +501,4 @@ def table(
     with screen.status("table") as say:
         results = tables.measure(counts, repeats, say)
     out_of_cache = [r for r in results if not r["in_cache"]]
-    _keep(files, "bench", tables.markdown(results), results, lambda path: draw(out_of_cache, path))
+    _print_and_store(files, "bench", tables.markdown(results), results, lambda path: draw(out_of_cache, path))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from faultwave.cli import screen
-from faultwave.cli.launch import from_tuned, heeding, relaunch
+from faultwave.cli.launch import read_tuned, relaunch, stop_signals_as_errors
 from faultwave.cli.options import (
     Backend,
     CaseName,
@@ -24,8 +24,8 @@ from faultwave.cli.options import (
     Processes,
     Threads,
     Until,
-    expanded,
     given,
+    with_record_options,
 )
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ def load(name: str, overrides: dict[str, Any]) -> tuple[Case, Problems]:
         With all errors and warnings at once: a warning, such as a misspelt key of a deck, may be the cause.
     """
     from faultwave.base.errors import InputError
-    from faultwave.run.inputs import read_case
+    from faultwave.run.inputs import load_case_and_inputs
 
-    case, problems = read_case(name, overrides)
+    case, problems = load_case_and_inputs(name, overrides)
     if problems.errors:
         raise InputError(dict.fromkeys(problems.items))
     assert case is not None
@@ -58,7 +58,7 @@ def warn(warnings: Sequence[Problem]) -> None:
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def suspended_gc() -> Iterator[None]:
     """Suspend garbage collection during imports and reading of a case, of which it would take a tenth of the time.
 
     Existing objects are also excluded from later collections, except in large processes, where arrays may be among the garbage.
@@ -94,20 +94,20 @@ def run(
 
     Ctrl-C, SIGTERM and a lost terminal finish the step, close the outputs, write a checkpoint and report the time reached.
     """
-    ranks, threads, progress = from_tuned(tuned, processes.ranks, changes.threads, processes.progress)
+    ranks, threads, progress = read_tuned(tuned, processes.ranks, changes.threads, processes.progress)
     relaunch(ranks, threads, progress)
     changes = replace(changes, threads=threads)
     asked = given(**vars(changes), progress=progress, halo=processes.halo, checkpoint_every=checkpoint_every)
-    with heeding(), screen.status(case) as say, uncollected():
-        from faultwave.run.simulation import ready
+    with stop_signals_as_errors(), screen.status(case) as say, suspended_gc():
+        from faultwave.run.simulation import prepare_run
 
         say("reading and preparing")
-        simulation = ready(case, force=force, **asked)
+        simulation = prepare_run(case, force=force, **asked)
         if estimate_errors:
             from faultwave.run.coarser import check_coarser
 
             check_coarser(simulation.case)  # reported before the run instead of after it
-    advance(simulation)
+    run_and_show(simulation)
     if estimate_errors:
         from faultwave.cli.errors import estimate
 
@@ -156,13 +156,13 @@ def resume(
         order=order, precision=precision, backend=backend, until=until, threads=threads, progress=processes.progress,
         halo=processes.halo, checkpoint_every=checkpoint_every,
     )  # fmt: skip
-    with heeding(), screen.status(str(folder)) as say, uncollected():
+    with stop_signals_as_errors(), screen.status(str(folder)) as say, suspended_gc():
         from faultwave.run.resumption import find_resumption
-        from faultwave.run.simulation import go_on
+        from faultwave.run.simulation import restore_session
 
         say("reading and preparing")
         found = find_resumption(folder, case, as_recorded, **asked)
-        simulation = None if found.finished is not None else go_on(found, put_aside)
+        simulation = None if found.finished is not None else restore_session(found, put_aside)
     for change in found.applied:
         screen.out().print(f"{change.path}: {change.values}; the run goes on with that of the case", soft_wrap=True)
     if simulation is None:
@@ -170,10 +170,10 @@ def resume(
         screen.out().print(f"{folder}: already finished at t = {found.finished:g} s", soft_wrap=True)
         return
     screen.out().print(f"going on from t = {simulation.time:.6g} s", soft_wrap=True)
-    advance(simulation)
+    run_and_show(simulation)
 
 
-def advance(simulation: Any) -> None:
+def run_and_show(simulation: Any) -> None:
     """Run a simulation, with its warnings and progress on the screen."""
     before = tuple(simulation.warnings)
     warn(before)
@@ -201,7 +201,7 @@ def check(
 
     Reads the settings, the mesh, the models at every cell and fault point, and places sources and receivers.
     """
-    with screen.status(case) as say, uncollected():
+    with screen.status(case) as say, suspended_gc():
         say("reading everything")
         asked, problems = load(case, given(**vars(changes)))
         from faultwave.run.check import check as check_case
@@ -218,7 +218,7 @@ def check(
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class TargetMachine:
     """Hardware other than this machine for which a plan is requested."""
 
     nodes: Annotated[
@@ -233,7 +233,7 @@ class Elsewhere:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class AccuracyGoal:
     """Accuracy for which settings are proposed."""
 
     accuracy: Annotated[
@@ -249,7 +249,7 @@ class Wanted:
     ] = None
 
 
-def plan(case: CaseName, changes: Changes, elsewhere: Elsewhere, goal: Wanted) -> None:
+def plan(case: CaseName, changes: Changes, elsewhere: TargetMachine, goal: AccuracyGoal) -> None:
     """Show what a run would cost and resolve, without running it.
 
     Cells, memory, time steps and clusters, an estimate of the run time from a few seconds' measurement, output size,
@@ -286,7 +286,7 @@ def plan(case: CaseName, changes: Changes, elsewhere: Elsewhere, goal: Wanted) -
         say("measuring")
         sections = [*chosen.report(made, asked), *sections]
         if target is not None:
-            sections.append(_absent(made, asked, target))
+            sections.append(_device_memory_section(made, asked, target))
         scaling = _forecast(made, asked, elsewhere, say) if elsewhere.nodes is not None else None
     for section, rows in sections:
         screen.out().print(screen.table(section, rows), "")
@@ -296,7 +296,7 @@ def plan(case: CaseName, changes: Changes, elsewhere: Elsewhere, goal: Wanted) -
         screen.out().print(screen.table(title, *scaling))
 
 
-def _share(goal: Wanted) -> float | None:
+def _share(goal: AccuracyGoal) -> float | None:
     """Return the requested accuracy, None if there is none. Raises InputError if it or its frequency is invalid."""
     from faultwave.base.errors import InputError, Problem
 
@@ -313,7 +313,7 @@ def _share(goal: Wanted) -> float | None:
     return accuracy(goal.accuracy)
 
 
-def _absent(made: Any, case: Case, target: Any) -> Any:
+def _device_memory_section(made: Any, case: Case, target: Any) -> Any:
     """Return section and rows on the memory of a graphics processor that need not be installed."""
     from faultwave.base.errors import NotBuiltError, Problem
 
@@ -326,7 +326,7 @@ def _absent(made: Any, case: Case, target: Any) -> Any:
     return absent_room(made, target)
 
 
-def _forecast(made: Any, case: Case, elsewhere: Elsewhere, say: Callable[[str], None]) -> Any:
+def _forecast(made: Any, case: Case, elsewhere: TargetMachine, say: Callable[[str], None]) -> Any:
     """Return rows and header of the scaling table."""
     from faultwave.base.errors import NotBuiltError, Problem
 
@@ -359,14 +359,14 @@ def tune(
     from faultwave.base import cores as available
     from faultwave.bench import scaling as bench
     from faultwave.bench.kept import write_json
-    from faultwave.cli.launch import affordable, mpiexec
-    from faultwave.output.atomic import explaining
+    from faultwave.cli.launch import check_process_limit, mpiexec
+    from faultwave.output.atomic import translate_os_errors
 
     number = cores or available.count()
     bench.check(case, [{}], seconds)
-    affordable(number, option="--cores")
+    check_process_limit(number, option="--cores")
     target = output if output.suffix == ".json" else output / "tuned.json"
-    with explaining(target.parent):
+    with translate_os_errors(target.parent):
         target.parent.mkdir(parents=True, exist_ok=True)
     with screen.status(case) as say:
         found = bench.tune(mpiexec(), case, {}, number, say, seconds)
@@ -408,7 +408,7 @@ def submit(
     it has a checkpoint of this case to resume from.
     """
     from faultwave.base.errors import InputError, Problem
-    from faultwave.cli.slurm import Job
+    from faultwave.cli.slurm import SlurmJob
     from faultwave.cli.slurm import script as text
     from faultwave.output.atomic import atomic_text
 
@@ -424,15 +424,17 @@ def submit(
     target = script or Path(f"{case.stem}.sbatch")
     if target.exists() and not force:
         raise InputError(Problem(str(target), "is there already", advice="Use --force to replace it"))
-    _look_into(output, case, until)
-    job = Job(case.absolute(), output.absolute(), **vars(allocation), arguments=("--until", until) if until else ())
+    _check_job_folder(output, case, until)
+    job = SlurmJob(
+        case.absolute(), output.absolute(), **vars(allocation), arguments=("--until", until) if until else ()
+    )
     with atomic_text(target) as file:
         file.write(text(job))
     screen.files([target])
     screen.out().print(f"send it with: sbatch {target}", soft_wrap=True)
 
 
-def _look_into(folder: Path, case: Path, until: str | None) -> None:
+def _check_job_folder(folder: Path, case: Path, until: str | None) -> None:
     """Report from where a job in ``folder`` will resume.
 
     Raises
@@ -442,9 +444,9 @@ def _look_into(folder: Path, case: Path, until: str | None) -> None:
     """
     from faultwave.base.errors import InputError, Problem
     from faultwave.output.folder import refuse_folder
-    from faultwave.run.resumption import refuse_another_case
+    from faultwave.run.resumption import find_resumption_of_case
 
-    found = refuse_another_case(folder, case, **given(until=until))
+    found = find_resumption_of_case(folder, case, **given(until=until))
     if found is None:
         try:
             refuse_folder(folder)
@@ -473,4 +475,4 @@ def add_commands(app: typer.Typer) -> None:
         (submit, "Example: faultwave submit case.yaml --nodes 16 --tasks 8 --cores 16"),
     )
     for command, example in commands:
-        app.command(epilog=example)(expanded(command))
+        app.command(epilog=example)(with_record_options(command))

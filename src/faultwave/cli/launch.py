@@ -25,7 +25,7 @@ from faultwave.base.errors import BackendError, FaultwaveError, InputError, Inte
 from faultwave.base.watchdog import GRACE, WATCHDOG, end_children
 from faultwave.comm.world import launched, world
 
-LEAST, EACH = 16, 4
+PROCESSES_ALLOWED, PROCESSES_PER_CORE = 16, 4
 """Number of processes allowed on any machine, and per core."""
 
 MACHINES = ("HYDRA_HOST_FILE", "SLURM_JOB_NODELIST", "PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "LSB_HOSTS", "PE_HOSTFILE")
@@ -69,7 +69,7 @@ def relaunch(ranks: int | None, threads: int | None, progress: str | None = None
     if ranks == 1:
         return
     _need_mpi4py()
-    affordable(ranks, f"Start them yourself, here or on many machines: mpiexec -n {ranks} faultwave run ...")
+    check_process_limit(ranks, f"Start them yourself, here or on many machines: mpiexec -n {ranks} faultwave run ...")
     command = [mpiexec(), "-n", str(ranks), *PYTHON, "-m", "faultwave.cli.main", *_without_ranks(sys.argv[1:])]
     environment = dict(os.environ)
     if threads is None:
@@ -77,7 +77,7 @@ def relaunch(ranks: int | None, threads: int | None, progress: str | None = None
     raise typer.Exit(_run(command, environment))
 
 
-def affordable(ranks: int, advice: str = "", option: str = "--ranks") -> None:
+def check_process_limit(ranks: int, advice: str = "", option: str = "--ranks") -> None:
     """Raise InputError for more processes than this machine can start, before anything is read.
 
     Parameters
@@ -89,7 +89,7 @@ def affordable(ranks: int, advice: str = "", option: str = "--ranks") -> None:
     option : str
         Option that requested them.
     """
-    most = max(LEAST, EACH * cores.count())
+    most = max(PROCESSES_ALLOWED, PROCESSES_PER_CORE * cores.count())
     if ranks > most and not any(name in os.environ for name in MACHINES):
         what = f"{ranks} processes, but this machine has {cores.count()} cores for them"
         raise InputError(Problem(option, what, f"1 to {most}", advice))
@@ -103,7 +103,7 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
     signals.Told
         If a signal came before its processes could report it.
     """
-    numbers = [n for n in signals.telling_to_stop() if signal.getsignal(n) != signal.SIG_IGN]
+    numbers = [n for n in signals.stop_signals() if signal.getsignal(n) != signal.SIG_IGN]
     told: list[int] = []
     passed: list[int] = []
     process: subprocess.Popen[bytes] | None = None
@@ -126,8 +126,10 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
     old = {n: signal.signal(n, stop) for n in numbers}
     try:
         with WATCHDOG.phase(NEVER, ""):
-            environment = environment | {signals.BY_OUR_LAUNCHER: "1"}
-            process = subprocess.Popen(command, env=environment, start_new_session=True, preexec_fn=_bound(os.getpid()))
+            environment = environment | {signals.LAUNCHED_BY_FAULTWAVE: "1"}
+            process = subprocess.Popen(
+                command, env=environment, start_new_session=True, preexec_fn=_die_with_parent(os.getpid())
+            )
             pass_on()  # signals that came before
             code = process.wait()
     finally:
@@ -137,11 +139,11 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
     if len(told) > 1 and code not in (0, FaultwaveError.code, InputError.code, Interrupted.code):
         return 128 + told[-1]
     if told and code not in (0, FaultwaveError.code, InputError.code, Interrupted.code):
-        raise too_early(told[0])
+        raise stopped_in_setup(told[0])
     return code if code >= 0 else 128 - code
 
 
-def _bound(parent: int) -> Callable[[], None] | None:
+def _die_with_parent(parent: int) -> Callable[[], None] | None:
     """Return a function that makes a child on Linux end with its parent, to be called before it executes a program.
 
     The parent may be killed without a chance to stop the child.
@@ -159,7 +161,7 @@ def _bound(parent: int) -> Callable[[], None] | None:
     return bind
 
 
-def too_early(number: int) -> signals.Told:
+def stopped_in_setup(number: int) -> signals.Told:
     """Return the error for a signal that came before the first step."""
     name = signal.Signals(number).name
     what = f"told to stop by {name} while the run was being set up"
@@ -167,24 +169,24 @@ def too_early(number: int) -> signals.Told:
     return signals.Told(text, number)
 
 
-def unfinished(number: int) -> signals.Told:
+def stopped_without_result(number: int) -> signals.Told:
     """Return the error for a signal during a command that leaves no results when stopped."""
     text = f"told to stop by {signal.Signals(number).name}; nothing is left of what was begun, the same command starts anew"
     return signals.Told(text, number)
 
 
 @contextmanager
-def heeding(told: Callable[[int], signals.Told] = too_early) -> Iterator[None]:
+def stop_signals_as_errors(told: Callable[[int], signals.Told] = stopped_in_setup) -> Iterator[None]:
     """Turn stop signals into errors within the block, so that work in progress is cleaned up, including compilers.
 
     A run in its time loop handles signals itself.
     """
 
     def stop(number: int, frame: Any) -> None:
-        signals.forget_lost_terminal()
+        signals.detach_lost_terminal()
         raise told(number)
 
-    old = {n: signal.signal(n, stop) for n in signals.telling_to_stop()}
+    old = {n: signal.signal(n, stop) for n in signals.stop_signals()}
     try:
         yield
     finally:
@@ -205,10 +207,10 @@ def end(code: Any) -> None:
     threads, and if output cannot be written.
     """
     if (
-        not _ours()
+        not _is_standalone()
         or not isinstance(code, int | None)
         or launched()
-        or _watched()
+        or _is_debugged()
         or any(not t.daemon for t in threading.enumerate()[1:])
     ):
         return
@@ -221,7 +223,7 @@ def end(code: Any) -> None:
     os._exit(code or 0)
 
 
-def _ours() -> bool:
+def _is_standalone() -> bool:
     """Return True if Python was started for this program: by its command, or as ``python -m faultwave``."""
     main = sys.modules.get("__main__")
     module = getattr(main, "__spec__", None)
@@ -232,18 +234,18 @@ def _ours() -> bool:
 
 def watch() -> None:
     """Start the watchdog if this is a stand-alone program without a debugger."""
-    if _ours() and not _watched() and threading.active_count() == 1:
+    if _is_standalone() and not _is_debugged() and threading.active_count() == 1:
         WATCHDOG.start()
 
 
-def _watched() -> bool:
+def _is_debugged() -> bool:
     """Return True if a debugger, profiler or coverage tool is active, or the session is interactive."""
     tools = getattr(sys, "monitoring", None)
     tool = tools is not None and any(tools.get_tool(i) for i in range(6))
     return bool(tool or sys.gettrace() or sys.getprofile() or sys.flags.interactive or sys.flags.inspect)
 
 
-def from_tuned(
+def read_tuned(
     file: Path | None, ranks: int | None, threads: int | None, progress: str | None = None
 ) -> tuple[int | None, int | None, str | None]:
     """Return processes, threads and progress mode from a file of `faultwave tune`.
@@ -285,7 +287,7 @@ def _need_mpi4py() -> None:
         raise BackendError("several processes need mpi4py: pip install 'faultwave[mpi]'")
 
 
-def starter(ranks: int) -> str:
+def launcher_for(ranks: int) -> str:
     """Return the launcher for ``ranks`` processes, '' for one.
 
     Raises
@@ -293,7 +295,7 @@ def starter(ranks: int) -> str:
     InputError
         For more than this machine can start.
     """
-    affordable(ranks)
+    check_process_limit(ranks)
     return mpiexec() if ranks > 1 else ""
 
 

@@ -45,7 +45,7 @@ def commands_of(file: str) -> dict[str, Any]:
     return dict(typer.main.get_group(made).commands)
 
 
-class Guarded(screen.Commands):
+class FaultwaveCommands(screen.Commands):
     """Group of all commands, each imported on use; errors for users become text on the screen and an exit code here."""
 
     @property
@@ -64,11 +64,13 @@ class Guarded(screen.Commands):
         return self._own.get(cmd_name) if file is None else commands_of(file).get(cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
-        told = launch.too_early if launch.launched() else launch.unfinished  # launchers signal all processes at once
+        told = (
+            launch.stopped_in_setup if launch.launched() else launch.stopped_without_result
+        )  # launchers signal all processes at once
         launch.watch()
         with command_line():
             try:
-                with launch.heeding(told):
+                with launch.stop_signals_as_errors(told):
                     return super().invoke(ctx)
             except typer.BadParameter as error:
                 error.message = _with_value(error)
@@ -111,7 +113,7 @@ class Program(typer.Typer):
 
 
 app = Program(
-    cls=Guarded,
+    cls=FaultwaveCommands,
     name="faultwave",
     help="Simulate spontaneous earthquake rupture and the waves that follow.",
     epilog="Example: faultwave run tpv5 --output demo",

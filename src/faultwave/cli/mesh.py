@@ -27,7 +27,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace the file if it is 
 @app.command(epilog="Example: faultwave mesh info model.msh")
 def info(mesh: MeshFile, boundary_format: Packing = "auto") -> None:
     """Show sizes, volumes, surfaces and the worst cells of a mesh, and everything wrong with it."""
-    from faultwave.base.collect import collected
+    from faultwave.base.collect import collect_problems
     from faultwave.domain import tets
     from faultwave.domain.tets.checks import check_numbers
     from faultwave.domain.tets.load import read_mesh
@@ -40,7 +40,7 @@ def info(mesh: MeshFile, boundary_format: Packing = "auto") -> None:
     for title, rows, header in (section(read) for section in sections):
         screen.out().print(screen.table(title, rows, header), "")
     if not problems.errors:
-        with collected(problems):
+        with collect_problems(problems):
             problems.extend(tets.check_mesh(read).items)
     if problems.items:
         screen.show_problems(problems.items)
@@ -232,9 +232,9 @@ def _check_target(target: Path, force: bool) -> None:
 
 def _write(target: Path, mesh: Mesh, boundary_format: str, force: bool) -> None:
     from faultwave.domain.tets import write_puml
-    from faultwave.output.atomic import explaining
+    from faultwave.output.atomic import translate_os_errors
 
     _check_target(target, force)
-    with explaining(target):
+    with translate_os_errors(target):
         write_puml(target, mesh, boundary_format)
     screen.files([target])

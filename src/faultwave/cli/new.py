@@ -9,14 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.cli import screen
-from faultwave.cli.options import expanded
+from faultwave.cli.options import with_record_options
 
 
 @dataclass(frozen=True)
-class Region:
+class RegionOptions:
     """Options of the region and its resolution."""
 
     lon: Annotated[
@@ -45,7 +45,7 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Quake:
+class EarthquakeOptions:
     """Options of the earthquake."""
 
     fault: Annotated[
@@ -67,8 +67,8 @@ class Quake:
 
 def new(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the new case.")],
-    region: Region,
-    quake: Quake,
+    region: RegionOptions,
+    quake: EarthquakeOptions,
     force: Annotated[bool, typer.Option("--force", help="Write into a folder that holds files.")] = False,
 ) -> None:
     """Make a case for a place on Earth: a folder with everything that check, plan and run need.
@@ -80,8 +80,8 @@ def new(
 
     values = {**vars(region), **vars(quake)}
     if sys.stdin.isatty():
-        values = _completed(values)
-    asked = _asked(values)
+        values = _prompt_missing(values)
+    asked = _new_case_options(values)
     try:
         made = new_case(asked, folder, force)
     except InputError as error:
@@ -97,18 +97,20 @@ def _pictured(asked: Any, error: InputError, folder: Path) -> InputError:
 
     No case exists that could be drawn later.
     """
-    from faultwave.cli.results import pictured
-    from faultwave.run.new import draft
+    from faultwave.cli.results import error_with_map
+    from faultwave.run.new import draft_case
 
     if not any(p.places for p in error.problems):
         return error
-    case = draft(asked)
+    case = draft_case(asked)
     return (
-        InputError([replace(p, places=()) for p in error.problems]) if case is None else pictured(case, error, folder)
+        InputError([replace(p, places=()) for p in error.problems])
+        if case is None
+        else error_with_map(case, error, folder)
     )
 
 
-def _completed(values: dict[str, Any]) -> dict[str, Any]:
+def _prompt_missing(values: dict[str, Any]) -> dict[str, Any]:
     """Return the options with answers to prompts for missing values that have no default."""
     found = dict(values)
     if not (found["fault"] or found["moment_tensor"] or found["srf"]):
@@ -128,9 +130,9 @@ def _completed(values: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _asked(values: dict[str, Any]) -> Any:
+def _new_case_options(values: dict[str, Any]) -> Any:
     """Return the options of ``run.new.new_case`` in SI units. Raises InputError."""
-    from faultwave.run.new import Asked
+    from faultwave.run.new import NewCaseOptions
 
     tensor = values["moment_tensor"]
     mechanism, source, kind = None, values["srf"], "srf"
@@ -142,10 +144,10 @@ def _asked(values: dict[str, Any]) -> Any:
         mechanism = _mechanism(tensor)
     problems, si = Problems(), {}
     for name, unit in (("size", "m"), ("frequency", "Hz"), ("depth", "m"), ("fault_depth", "m"), ("until", "s")):
-        with collected(problems):
+        with collect_problems(problems):
             si[name] = _si(f"--{name.replace('_', '-')}", values[name], unit)
     problems.raise_errors()
-    return Asked(
+    return NewCaseOptions(
         values["lon"], values["lat"], si["size"], si["frequency"], si["depth"], values["engine"], values["order"],
         tuple(values["fault"] or ()), values["dip"], si["fault_depth"], values["rake"], mechanism, source, kind,
         values["topography"], values["topography_crs"], values["sea"], si["until"],
@@ -181,5 +183,5 @@ def _mechanism(words: str) -> Any:
 def add_commands(app: typer.Typer) -> None:
     """Add the command of this file to the program."""
     app.command(epilog="Example: faultwave new ridgecrest --fault trace.geojson --dip 80 --frequency 0.5Hz")(
-        expanded(new)
+        with_record_options(new)
     )

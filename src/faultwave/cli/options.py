@@ -76,7 +76,7 @@ def given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def expanded(command: Callable[..., None]) -> Callable[..., None]:
+def with_record_options(command: Callable[..., None]) -> Callable[..., None]:
     """Return ``command`` with each record parameter replaced by an option for each of its fields, as typer expects.
 
     Types, help texts and defaults of the options come from the fields.

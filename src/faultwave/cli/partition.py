@@ -16,7 +16,7 @@ from faultwave.domain import tets
 from faultwave.domain.tets.load import read_mesh
 from faultwave.domain.tets.partition import Method, Weights, imbalance, partition, weights
 from faultwave.domain.tets.parts import split, write_parts
-from faultwave.output.atomic import explaining
+from faultwave.output.atomic import translate_os_errors
 
 METHODS = ("auto", "metis", "curve")
 
@@ -68,7 +68,7 @@ def partition_mesh(
         return partition(near, centroids[chosen], part, number, cast(Method, method))
 
     found = split(parts, cut, len(mesh.cells))
-    with explaining(Path(target)):
+    with translate_os_errors(Path(target)):
         write_parts(target, mesh, topology, found, parts, tets.hilbert_order(centroids))
     rows: list[tuple[str, ...]] = []
     for number in sorted(set(parts)):

@@ -12,7 +12,7 @@ import typer
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.cli import screen
-from faultwave.cli.options import Order, expanded
+from faultwave.cli.options import Order, with_record_options
 
 if TYPE_CHECKING:
     from faultwave.verify.case import Result
@@ -22,7 +22,7 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]
 
 
 @dataclass(frozen=True)
-class Drawing:
+class PictureOptions:
     """Options of pictures of a run."""
 
     field: Annotated[
@@ -49,7 +49,7 @@ class Drawing:
 
 def plot(
     what: Annotated[str, typer.Argument(metavar="DIR|CASE", help="Folder of a run, or a case that is yet to be run.")],
-    drawing: Drawing,
+    drawing: PictureOptions,
     order: Order = None,
     output: Annotated[
         Path | None,
@@ -94,17 +94,17 @@ def _is_case(name: str) -> bool:
 def _plot_case(name: str, overrides: dict[str, Any], look: Any, output: Path | None) -> None:
     """Draw pictures of a plan."""
     from faultwave.plot.plans import plot_model
-    from faultwave.run.inputs import load_sound
-    from faultwave.run.planned import model_of
+    from faultwave.run.inputs import load_valid_case
+    from faultwave.run.planned import plan_model
 
     with screen.status(name) as say:
         say("reading everything")
-        case, problems = load_sound(name, overrides)
+        case, problems = load_valid_case(name, overrides)
         target = output or Path(f"{case.output.prefix}-plan")
         try:
-            model, warnings = model_of(case)
+            model, warnings = plan_model(case)
         except InputError as error:
-            raise pictured(case, error, target, look) from None
+            raise error_with_map(case, error, target, look) from None
         say("drawing")
         drawn = plot_model(model, target, look)
     if problems.warnings or warnings:
@@ -117,7 +117,7 @@ def _words(text: str | None) -> list[str] | None:
     return None if text is None else [word.strip() for word in text.split(",")]
 
 
-def pictured(case: Any, error: InputError, folder: Path, look: Any = None) -> InputError:
+def error_with_map(case: Any, error: InputError, folder: Path, look: Any = None) -> InputError:
     """Return the error after drawing a map of its places, if its problems have any."""
     from faultwave.plot.plans import plot_model
     from faultwave.run.sketch import sketch
@@ -395,4 +395,4 @@ def add_commands(app: typer.Typer) -> None:
         (verify, "Example: faultwave verify plane-wave, or faultwave verify scec tpv5 tpv10 --quick --output scec"),
     )
     for command, example in commands:
-        app.command(epilog=example)(expanded(command))
+        app.command(epilog=example)(with_record_options(command))

@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from faultwave.base.errors import FaultwaveError, InputError, Problem, RunError
 from faultwave.base.progress import Report, shown
-from faultwave.base.telling import listening
+from faultwave.base.telling import status_listener
 from faultwave.base.words import printable
 
 if TYPE_CHECKING:  # rich is imported when something is shown: help needs none of it
@@ -166,7 +166,7 @@ def status(title: str) -> Iterator[Callable[[str], None]]:
         def line(text: str) -> None:
             console.print(Text(f"{title}: {text}"), soft_wrap=True)
 
-        with listening(line):
+        with status_listener(line):
             yield line
         return
     with console.status(escape(title)) as spinner:
@@ -174,5 +174,5 @@ def status(title: str) -> Iterator[Callable[[str], None]]:
         def change(text: str) -> None:
             spinner.update(Text(f"{title}: {text}"))
 
-        with listening(change):
+        with status_listener(change):
             yield change

@@ -16,7 +16,7 @@ from faultwave.base.errors import Interrupted
 
 
 @dataclass(frozen=True)
-class Job:
+class SlurmJob:
     """Slurm job.
 
     Attributes
@@ -47,7 +47,7 @@ class Job:
     arguments: tuple[str, ...] = ()
 
 
-def script(job: Job) -> str:
+def script(job: SlurmJob) -> str:
     """Return the text of the batch script.
 
     Five minutes before the time limit Slurm signals the run to write a checkpoint; the job then requeues itself and resumes from it.

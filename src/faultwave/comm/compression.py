@@ -26,10 +26,10 @@ class Codec(Protocol):
         """Return the values (n, width) that the receiver obtains."""
 
 
-SMALLEST = 2.0**-126
+SMALLEST_NORMAL = 2.0**-126
 """Smallest normal number of single precision; smaller ones count as zero, as in some device compilers."""
 
-LEAST = 2.0**-900
+ZFP_ZERO_BELOW = 2.0**-900
 """Magnitude below which numbers count as zero in ZFP blocks, far above the underflow of exponents."""
 
 
@@ -40,7 +40,7 @@ class Single:
         self.shape, self.size = shape, 4 * shape[0] * shape[1]
 
     def pack(self, values: np.ndarray, into: np.ndarray) -> None:
-        into.view(np.float32)[:] = np.where(np.abs(values) < SMALLEST, 0.0, values).reshape(-1)
+        into.view(np.float32)[:] = np.where(np.abs(values) < SMALLEST_NORMAL, 0.0, values).reshape(-1)
 
     def unpack(self, packed: np.ndarray) -> np.ndarray:
         return packed.view(np.float32).reshape(self.shape).astype(np.float64)
@@ -71,7 +71,7 @@ class Zfp:
         return bytes(self._zfp.compress_numpy(flat, rate=self.bits, write_header=False))
 
     def pack(self, values: np.ndarray, into: np.ndarray) -> None:
-        flat = np.ascontiguousarray(np.where(np.abs(values) < LEAST, 0.0, values).T).reshape(-1)
+        flat = np.ascontiguousarray(np.where(np.abs(values) < ZFP_ZERO_BELOW, 0.0, values).T).reshape(-1)
         bad = np.unique(np.flatnonzero(~np.isfinite(flat)) // 4)
         if len(bad):
             flat[np.isin(np.arange(len(flat)) // 4, bad)] = 0.0
@@ -118,7 +118,7 @@ def codec(name: str, shape: tuple[int, int]) -> Codec | None:
         raise BackendError("numerics.halo_compression zfp needs zfpy: pip install 'faultwave[zfp]'") from None
 
 
-class Loss:
+class CompressionLoss:
     """Accumulated compression errors, relative to the largest value of each message."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from faultwave.comm.compression import Loss
+from faultwave.comm.compression import CompressionLoss
 from faultwave.comm.messages import Message, Receive, Send, free, wait
 from faultwave.comm.packing import Place, StoreRows
 from faultwave.comm.world import World
@@ -32,7 +32,7 @@ Kind = Literal["wave", "fault", "shown"]
 - ``'shown'``: states of cells next to faces whose jumps are penalised.
 """
 
-WORDS: dict[Kind, str] = {
+CONTENT_NAMES: dict[Kind, str] = {
     "wave": "waves",
     "fault": "traction and velocity at the fault",
     "shown": "states beside penalised faces",
@@ -84,11 +84,17 @@ class Channel:
         return self.arriving or self.count
 
 
-class _Line:
+class _ActiveChannel:
     """Active channel with two alternating send buffers, and one or two receive buffers."""
 
     def __init__(
-        self, channel: Channel, stores: dict[Kind, StoreRows], mpi: Any, rounding: str, loss: Loss, errors: Place | None
+        self,
+        channel: Channel,
+        stores: dict[Kind, StoreRows],
+        mpi: Any,
+        rounding: str,
+        loss: CompressionLoss,
+        errors: Place | None,
     ):
         self.channel = channel
         rounding = rounding if channel.send == "wave" else "exact"  # friction needs full precision
@@ -100,7 +106,10 @@ class _Line:
         sources = [rows.source(channel.send_rows, rounding, loss, errors) for _ in range(2)]
         targets = stores[channel.receive].targets(channel.first, channel.received, rounding)
         what = "the {} of cluster {}"
-        sent, received = what.format(WORDS[channel.send], here), what.format(WORDS[channel.receive], there)
+        sent, received = (
+            what.format(CONTENT_NAMES[channel.send], here),
+            what.format(CONTENT_NAMES[channel.receive], there),
+        )
         self.sends = [Send(mpi, rank, tag(here, there), x, sent) for x in sources]
         self.receives = [Receive(mpi, rank, tag(there, here), x, received) for x in targets]
         self.packing = False  # True if a packed message has not been sent
@@ -158,12 +167,12 @@ class ChannelExchange:
         self, world: World, channels: Sequence[Channel], stores: dict[Kind, StoreRows], rounding: str = "exact",
         errors: Callable[[Channel], Place] | None = None,
     ):  # fmt: skip
-        self.loss = Loss()
+        self.loss = CompressionLoss()
         mpi = world.mpi.Dup()  # separate from all other messages, as another run of this process may use the same tags
-        self.lines: list[_Line] = []
+        self.lines: list[_ActiveChannel] = []
         for c in channels:
             place = errors(c) if errors is not None and c.send == "wave" else None
-            self.lines.append(_Line(c, stores, mpi, rounding, self.loss, place))
+            self.lines.append(_ActiveChannel(c, stores, mpi, rounding, self.loss, place))
         self.sent: dict[int, list[int]] = {}  # rank -> number of messages and bytes
         self.seconds = 0.0  # time of packing and sending [s]
         self.calls = {name: [0, 0.0] for name in ("send", "test", "receive")}  # MPI calls: number and time [s]
@@ -183,17 +192,17 @@ class ChannelExchange:
 
         self.waited += wait(done, lambda: [x.receiving for x in missing])
 
-    def _pack_and_send(self, lines: Sequence[_Line], parities: Sequence[int]) -> None:
+    def _pack_and_send(self, lines: Sequence[_ActiveChannel], parities: Sequence[int]) -> None:
         """Pack the clusters' results, and send those messages that are packed at once."""
         self._send_packed(lines, must=True)
-        self._wait_for_room(lines)
+        self._wait_for_send_buffers(lines)
         started = clock.perf_counter()
         for x in lines:
             x.pack(parities[x.channel.cluster])
         self.seconds += clock.perf_counter() - started
         self._send_packed(lines)
 
-    def _wait_for_room(self, lines: Sequence[_Line]) -> None:
+    def _wait_for_send_buffers(self, lines: Sequence[_ActiveChannel]) -> None:
         """Wait until the next messages can be packed, which is at once unless a process is more than a step behind.
 
         Messages of other channels are sent meanwhile, because the other process may wait for them.
@@ -208,7 +217,7 @@ class ChannelExchange:
 
         self.waited += wait(done, lambda: [x.sending for x in full])
 
-    def _send_packed(self, lines: Sequence[_Line], must: bool = False) -> None:
+    def _send_packed(self, lines: Sequence[_ActiveChannel], must: bool = False) -> None:
         """Send messages that are packed but not sent; with ``must``, finish packing and send all."""
         going = [x for x in lines if x.packing and (must or x.sending.packed)]
         started = clock.perf_counter()
@@ -220,7 +229,7 @@ class ChannelExchange:
             self.seconds += clock.perf_counter() - started
             self._called("send", len(going), started)
 
-    def _receive_next(self, lines: Sequence[_Line]) -> None:
+    def _receive_next(self, lines: Sequence[_ActiveChannel]) -> None:
         started = clock.perf_counter()
         for x in lines:
             x.receive_next()
@@ -260,7 +269,7 @@ class ClusterExchange(ChannelExchange):
         self.corrected = [0] * len(rates)
         self.limits = [0] * len(rates)
 
-    def _of(self, cluster: int) -> list[_Line]:
+    def _of(self, cluster: int) -> list[_ActiveChannel]:
         return [x for x in self.lines if x.channel.cluster == cluster]
 
     def border_predicted(self, cluster: int) -> None:
@@ -276,7 +285,7 @@ class ClusterExchange(ChannelExchange):
         self.corrected[cluster] = min(self.corrected[cluster] + self.rates[cluster], self.limits[cluster])
         self._receive_next(self._due(cluster, self.corrected[cluster]))
 
-    def _due(self, cluster: int, ticks: int) -> list[_Line]:
+    def _due(self, cluster: int, ticks: int) -> list[_ActiveChannel]:
         """Return the channels with a message each way for the step that ends at ``ticks``."""
         lines = self.equal[cluster] + self.faster[cluster]
         return lines + self.slower[cluster] if self._ends_slow_step(cluster, ticks) else lines
@@ -324,7 +333,7 @@ class ClusterExchange(ChannelExchange):
         """Return the messages that corrections of the clusters wait for."""
         return [x.receiving for c in clusters for x in self._read(c) if not x.receiving.done(self.delay)]
 
-    def _read(self, cluster: int) -> list[_Line]:
+    def _read(self, cluster: int) -> list[_ActiveChannel]:
         """Return the channels whose messages a correction reads."""
         return self.equal[cluster] + self.faster[cluster] + self.slower[cluster]
 

@@ -39,7 +39,7 @@ BEGUN, PASSED = "begun", "passed"
 """Output of the child process: it has a device and MPI; the message arrived intact."""
 
 
-class Lending(Protocol):
+class DeviceMemoryProvider(Protocol):
     """Device that provides memory for messages."""
 
     target: Any
@@ -72,14 +72,16 @@ class HaloPath:
         return f"{'direct' if self.gpu_aware else 'host'} ({self.reason})"
 
 
-def find(world: World, asked: str, device: Lending, command: Sequence[str], partners: Sequence[int]) -> HaloPath:
+def choose_halo_path(
+    world: World, asked: str, device: DeviceMemoryProvider, command: Sequence[str], partners: Sequence[int]
+) -> HaloPath:
     """Determine if messages between devices are staged in host memory or sent directly (collective).
 
     Parameters
     ----------
     asked : {'auto', 'direct', 'host'}
         Requested path.
-    device : Lending
+    device : DeviceMemoryProvider
         Device of this process.
     command : sequence of str
         Command of a child process that calls ``try_alone``.
@@ -103,7 +105,9 @@ def find(world: World, asked: str, device: Lending, command: Sequence[str], part
         if not good:
             break
     if asked == "direct" and not good:
-        raise world.raised_by_all(InputError(Problem("numerics.halo", f"direct cannot be: {why}", "auto, host")))
+        raise world.mark_raised_everywhere(
+            InputError(Problem("numerics.halo", f"direct cannot be: {why}", "auto, host"))
+        )
     return HaloPath(good, why)
 
 
@@ -121,14 +125,14 @@ def _why_not(action: Callable[[], str]) -> str:
         return f"{type(error).__name__}: {error}"
 
 
-def _library_can(world: World, device: Lending) -> tuple[bool, str]:
+def _library_can(world: World, device: DeviceMemoryProvider) -> tuple[bool, str]:
     if why := _why_not(device.why_not_gpu_aware):
         return _all(world, False, why)
-    answer, words = library_says(device.target.dialect)
+    answer, words = query_library(device.target.dialect)
     return _all(world, answer is not False, words)
 
 
-def library_says(kind: str) -> tuple[bool | None, str]:
+def query_library(kind: str) -> tuple[bool | None, str]:
     """Return the ability that the MPI library reports (None if unknown), and an explanation."""
     from mpi4py import MPI
 
@@ -146,19 +150,19 @@ def library_says(kind: str) -> tuple[bool | None, str]:
     return bool(yes), f"{name}: {(yes or asked)[0]}() is {int(bool(yes))}"
 
 
-def _child_can(world: World, device: Lending, command: Sequence[str]) -> tuple[bool, str]:
+def _child_can(world: World, device: DeviceMemoryProvider, command: Sequence[str]) -> tuple[bool, str]:
     """Test with a child process of one process per machine (collective).
 
     If the child cannot even start, as under some launchers, the library's answer counts.
     """
-    good, why = _ask_child_once(tuple(command)) if world.local_rank == 0 else (True, "")
+    good, why = _query_child_once(tuple(command)) if world.local_rank == 0 else (True, "")
     if good is None:
         kind = device.target.dialect
-        good = kind not in QUERIES or bool(library_says(kind)[0])
+        good = kind not in QUERIES or bool(query_library(kind)[0])
     return _all(world, good, why)
 
 
-def ask_child(command: Sequence[str]) -> tuple[bool | None, str]:
+def query_child(command: Sequence[str]) -> tuple[bool | None, str]:
     """Return True if the child's message arrived, None if the child could not start, and an explanation."""
     try:
         child = subprocess.run(command, env=without_launcher(), capture_output=True, text=True, timeout=PATIENCE)
@@ -177,35 +181,35 @@ def ask_child(command: Sequence[str]) -> tuple[bool | None, str]:
 
 
 @functools.cache
-def _ask_child_once(command: tuple[str, ...]) -> tuple[bool | None, str]:
-    """Return the cached result of ``ask_child``, which holds for later runs of this process."""
-    return ask_child(command)
+def _query_child_once(command: tuple[str, ...]) -> tuple[bool | None, str]:
+    """Return the cached result of ``query_child``, which holds for later runs of this process."""
+    return query_child(command)
 
 
-def try_alone(device: Lending) -> bool:
+def try_alone(device: DeviceMemoryProvider) -> bool:
     """Send test messages to this process itself, in the child process."""
     from mpi4py import MPI
 
     print(BEGUN, flush=True)
-    trials = prepared(MPI.COMM_SELF, device, (0,))
-    good = not why_not_arrived(trials)
+    trials = prepare_trials(MPI.COMM_SELF, device, (0,))
+    good = not failed_trial(trials)
     print(PASSED if good else "failed", flush=True)
     return good
 
 
-def _partners_can(world: World, device: Lending, partners: Sequence[int]) -> tuple[bool, str]:
+def _partners_can(world: World, device: DeviceMemoryProvider, partners: Sequence[int]) -> tuple[bool, str]:
     """Test with messages between the actual partners (collective); none is sent before all are ready to receive."""
     mpi, trials = world.mpi.Dup(), list[Trial]()
 
     def ready() -> str:
-        trials.extend(prepared(mpi, device, partners))
+        trials.extend(prepare_trials(mpi, device, partners))
         return ""
 
     why = _why_not(ready)
     good, why = _all(world, not why, why)
     if good:
-        why = _why_not(lambda: why_not_arrived(trials))
-        answer, words = library_says(device.target.dialect)
+        why = _why_not(lambda: failed_trial(trials))
+        answer, words = query_library(device.target.dialect)
         words = words if answer else f"a test message between devices arrived; {words}"
         good, why = _all(world, not why, why or words)
     if good:  # otherwise MPI may still write there
@@ -213,11 +217,11 @@ def _partners_can(world: World, device: Lending, partners: Sequence[int]) -> tup
             free(trial.messages)
         mpi.Free()
     else:
-        _KEPT.append((mpi, trials))
+        _ABANDONED.append((mpi, trials))
     return good, why
 
 
-_KEPT: list[Any] = []
+_ABANDONED: list[Any] = []
 """Failed test messages, whose memory must stay allocated."""
 
 
@@ -226,7 +230,7 @@ class PatternSource:
 
     packed = False
 
-    def __init__(self, device: Lending, rank: int, nbytes: int):
+    def __init__(self, device: DeviceMemoryProvider, rank: int, nbytes: int):
         self.device, self.rank, self.nbytes, self.memory = device, rank, nbytes, device.gpu_aware_buffer(nbytes)
         self.buffer = self.memory.buffer
 
@@ -242,7 +246,7 @@ class PatternSource:
 class PatternTarget:
     """Device memory that receives the pattern of a ``partner``; ``found`` holds its bytes."""
 
-    def __init__(self, device: Lending, partner: int, nbytes: int):
+    def __init__(self, device: DeviceMemoryProvider, partner: int, nbytes: int):
         self.device, self.partner, self.memory = device, partner, device.gpu_aware_buffer(nbytes)
         self.buffer, self.found = self.memory.buffer, np.zeros(nbytes, np.uint8)
 
@@ -273,7 +277,7 @@ class Trial:
         return self.send, self.receive
 
 
-def prepared(mpi: Any, device: Lending, partners: Sequence[int]) -> list[Trial]:
+def prepare_trials(mpi: Any, device: DeviceMemoryProvider, partners: Sequence[int]) -> list[Trial]:
     """Create messages of each size with each partner, between device memories, without sending them."""
     made, what = [], "a test message between devices"
     for partner in partners:
@@ -284,7 +288,7 @@ def prepared(mpi: Any, device: Lending, partners: Sequence[int]) -> list[Trial]:
     return made
 
 
-def why_not_arrived(trials: Sequence[Trial]) -> str:
+def failed_trial(trials: Sequence[Trial]) -> str:
     """Send each message twice and return why one failed to arrive intact, or an empty text."""
     for parity in range(2):
         for trial in trials:
@@ -305,4 +309,12 @@ def pattern(rank: int, nbytes: int) -> np.ndarray:
     return ((np.arange(nbytes) * 7 + 31 * rank) % 251).astype(np.uint8)
 
 
-__all__ = ["HaloPath", "ask_child", "find", "library_says", "prepared", "try_alone", "why_not_arrived"]
+__all__ = [
+    "HaloPath",
+    "query_child",
+    "choose_halo_path",
+    "query_library",
+    "prepare_trials",
+    "try_alone",
+    "failed_trial",
+]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.comm.compression import Loss
+from faultwave.comm.compression import CompressionLoss
 from faultwave.comm.messages import Receive, Send, free, wait_all
 from faultwave.comm.packing import box_source, box_target
 from faultwave.comm.world import World
@@ -58,7 +58,7 @@ class HaloExchange:
         self, world: World, neighbours: Sequence[Neighbour], dtype: Any, rounding: str = "exact", gpu_aware: bool = False
     ):  # fmt: skip
         mpi = world.mpi.Dup()  # separate from all other messages
-        self.loss = Loss()
+        self.loss = CompressionLoss()
         self.sends: list[Send] = []
         self.receives: list[Receive] = []
         for n in neighbours:

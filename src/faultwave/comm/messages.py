@@ -214,7 +214,7 @@ def wait(done: Callable[[], bool], awaited: Callable[[], Iterable[Message]], pat
     while not done():
         clock.sleep(0)
         if clock.perf_counter() - started > patience:
-            raise RunError(_silence(list(awaited()), patience))
+            raise RunError(_timeout_text(list(awaited()), patience))
     return clock.perf_counter() - started
 
 
@@ -229,7 +229,7 @@ def wait_all(messages: Sequence[Message], patience: float | None = None) -> floa
     return wait(done, lambda: missing, patience)
 
 
-def _silence(awaited: Sequence[Message], patience: float) -> str:
+def _timeout_text(awaited: Sequence[Message], patience: float) -> str:
     """Return the error text for messages that do not arrive."""
     if not awaited:
         return f"nothing has come from other processes for {patience:g} s"

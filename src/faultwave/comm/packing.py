@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.comm.compression import Codec, Loss, codec
+from faultwave.comm.compression import Codec, CompressionLoss, codec
 from faultwave.comm.messages import Source, Target
 
 Place = tuple[Any, int]
@@ -30,7 +30,7 @@ class HostSource:
         Memory for the numbers.
     codec : Codec or None
         Compression.
-    loss : Loss
+    loss : CompressionLoss
         Accumulates the compression errors.
     errors : ndarray, shape (n, width), optional
         Receives the compression errors: the receiver's value minus the sender's.
@@ -39,7 +39,7 @@ class HostSource:
     packed = True
 
     def __init__(
-        self, gather: Callable[[int, np.ndarray], None], values: np.ndarray, codec: Codec | None, loss: Loss,
+        self, gather: Callable[[int, np.ndarray], None], values: np.ndarray, codec: Codec | None, loss: CompressionLoss,
         errors: np.ndarray | None = None,
     ):  # fmt: skip
         """Store the arguments and allocate the message buffer."""
@@ -93,7 +93,7 @@ class StoreRows:
     store: Any
     gpu_aware: bool = False
 
-    def source(self, rows: np.ndarray, rounding: str, loss: Loss, errors: Place | None) -> Source:
+    def source(self, rows: np.ndarray, rounding: str, loss: CompressionLoss, errors: Place | None) -> Source:
         """Return a source that sends rows of the store.
 
         Parameters
@@ -102,7 +102,7 @@ class StoreRows:
             Rows that are sent after even and odd steps.
         rounding : str
             Compression: 'exact' or the name of a codec.
-        loss : Loss
+        loss : CompressionLoss
             Accumulates the compression errors.
         errors : Place or None
             Rows of a store of the same backend that receive the compression errors.
@@ -137,7 +137,7 @@ class StoreRows:
         return [HostTarget(values, codec(rounding, values.shape))]
 
 
-def box_source(boxes: Any, dtype: np.dtype, rounding: str, loss: Loss, gpu_aware: bool) -> Source:
+def box_source(boxes: Any, dtype: np.dtype, rounding: str, loss: CompressionLoss, gpu_aware: bool) -> Source:
     """Return a source of boxes of arrays of a stencil program, of any backend.
 
     Parameters
@@ -148,7 +148,7 @@ def box_source(boxes: Any, dtype: np.dtype, rounding: str, loss: Loss, gpu_aware
         Type of the arrays.
     rounding : str
         Compression: 'exact' or the name of a codec.
-    loss : Loss
+    loss : CompressionLoss
         Accumulates the compression errors.
     gpu_aware : bool
         True if MPI accesses device memory.
@@ -176,7 +176,7 @@ def _effective(rounding: str, dtype: np.dtype) -> str:
     return "exact" if rounding == "single" and dtype == np.float32 else rounding
 
 
-def _counted(source: Any, loss: Loss) -> Any:
+def _counted(source: Any, loss: CompressionLoss) -> Any:
     """Register the compression errors that a device counts, and return its source."""
     if source.lost is not None:
         loss.sources.append(source.lost)

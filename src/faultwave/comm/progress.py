@@ -23,7 +23,7 @@ PAUSE = 3e-5
 """Time between two probes of a thread that shares its cores [s]."""
 
 
-def set_aside(world: World, asked: Sequence[int] | None) -> tuple[int, ...]:
+def reserve_cores(world: World, asked: Sequence[int] | None) -> tuple[int, ...]:
     """Reserve cores of this process for its progress thread, before the process counts its cores.
 
     Parameters
@@ -55,7 +55,7 @@ def set_aside(world: World, asked: Sequence[int] | None) -> tuple[int, ...]:
     else:
         cores = {max(allowed)} if len(allowed) > 1 and not _shared(world, allowed) else set()
     if cores and allowed - cores:
-        available.restrict(allowed - cores)
+        available.restrict_cores(allowed - cores)
     return tuple(sorted(cores))
 
 

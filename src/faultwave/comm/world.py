@@ -109,7 +109,7 @@ class World:
                 error = caught
         error = self.share(error)
         if error is not None:
-            raise self.raised_by_all(error)
+            raise self.mark_raised_everywhere(error)
         self.wait()
         return result
 
@@ -142,17 +142,17 @@ class World:
                 raise error
         for found in apart.allgather(error):
             if found is not None:
-                raise self.raised_by_all(found)
+                raise self.mark_raised_everywhere(found)
         apart.Free()
         return result
 
-    def raised_by_all(self, error: BaseException) -> BaseException:
+    def mark_raised_everywhere(self, error: BaseException) -> BaseException:
         """Mark an error as raised by every process, so that no process is aborted for it, and return it."""
         self._common = error
         return error
 
-    def is_raised_by_all(self, error: BaseException) -> bool:
-        """Return True if the error was marked by ``raised_by_all``."""
+    def is_raised_everywhere(self, error: BaseException) -> bool:
+        """Return True if the error was marked by ``mark_raised_everywhere``."""
         return error is self._common
 
     def abort(self, error: BaseException) -> None:
@@ -160,10 +160,10 @@ class World:
 
         It returns only if there are no other processes, or if they raise the same error.
         """
-        if self.mpi is None or self.size == 1 or self.is_raised_by_all(error):
+        if self.mpi is None or self.size == 1 or self.is_raised_everywhere(error):
             return
         try:
-            text = _told(error)
+            text = _error_text(error)
             why = "ends the run" if isinstance(error, Interrupted | KeyboardInterrupt) else "failed and ends the run"
             sys.stderr.write(f"\nprocess {self.rank} of {self.size} {why}:\n{text}\n")
             sys.stderr.flush()
@@ -172,7 +172,7 @@ class World:
             self.mpi.Abort(getattr(error, "code", signals.AT_ONCE if isinstance(error, KeyboardInterrupt) else 1))
 
 
-def _told(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """Return the text of an error for the user, without a traceback for user errors and failed messages."""
     if isinstance(error, FaultwaveError) or (isinstance(error, KeyboardInterrupt) and str(error)):
         return str(error)

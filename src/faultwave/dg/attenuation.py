@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
 from faultwave.domain import tets
 from faultwave.media.maxwell_elements import Mechanisms, maxwell_elements
-from faultwave.media.quality import bounded, spectrum_of, tell
+from faultwave.media.quality import clip_quality, report_bounds, spectrum_of
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.viscoelastic import element_names
 
@@ -44,11 +44,11 @@ def relaxing(
         what = "the viscoelastic law needs the band" if setting is None else "high is missing: the highest frequency"
         problems.error("attenuation", f"{what} over which Q is constant", "attenuation: {high: 5 Hz}")
         return material
-    with collected(problems):
+    with collect_problems(problems):
         mechanisms = mechanisms_of(case, problems)
         medium, centres = dict(material), shape.centroids
-        gains, strong = bounded(medium, centres)
-        tell(gains, strong, setting.limit, (len(centres), "cells"), problems)
+        gains, strong = clip_quality(medium, centres)
+        report_bounds(gains, strong, setting.limit, (len(centres), "cells"), problems)
         found = maxwell_elements(mechanisms, medium)
         medium |= {"lambda": found.lam, "mu": found.mu}
         for i, rate in enumerate(mechanisms.rates):

@@ -45,7 +45,7 @@ def check_kinds(planning: Planning, driven: np.ndarray) -> None:
         planning.problems.error(_setting(planning.case, name), what, ", ".join(allowed))
 
 
-def doubt_symmetry(planning: Planning) -> None:
+def warn_symmetry_planes(planning: Planning) -> None:
     """Warn if boundaries of kind symmetry touch rock whose elastic constants lack that symmetry."""
     topology, geometry, material = planning.topology, planning.geometry, planning.material
     mirrors = ~planning.across & (topology.kinds == tets.BoundaryKind.SYMMETRY)
@@ -75,4 +75,4 @@ def _setting(case: Case, kind: str) -> str:
     return f"mesh.boundaries.{kind}" if kind in (case.mesh.boundaries or {}) else "mesh.boundaries"
 
 
-__all__ = ["allowed_kinds", "check_kinds", "doubt_symmetry"]
+__all__ = ["allowed_kinds", "check_kinds", "warn_symmetry_planes"]

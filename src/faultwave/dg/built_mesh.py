@@ -17,7 +17,7 @@ def load_or_build(case: Case) -> tets.Mesh:
     asked = case.mesh.build
     if asked is None:
         return tets.load_mesh(case.mesh)
-    from faultwave.dg.built_place import built  # the mesher of places takes a while to import, and few cases need it
+    from faultwave.dg.place_mesh import built  # the mesher of places takes a while to import, and few cases need it
 
     return built(case, asked)
 

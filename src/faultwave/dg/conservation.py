@@ -16,7 +16,7 @@ import numpy as np
 
 from faultwave.comm.exchange import Channel
 from faultwave.dg.forms import Form
-from faultwave.dg.layout import ranged
+from faultwave.dg.layout import sort_and_pad
 from faultwave.dg.operator import Operator
 from faultwave.kernels.language import Kernel
 from faultwave.physics.waves.law import dot
@@ -117,7 +117,7 @@ class Conservation:
         matrices.put(correction_matrices(operator, cells, faces).reshape(len(cells), form.Q * form.faced), rows)
         lanes = max(b.lanes, b.fixed_lanes)
         added = np.concatenate([rows[split, None], 1 + np.arange(count).reshape(-1, parts)], 1)
-        self.added = ranged(added, cluster[split], lay.clusters, lanes, np.array([unused, *[0] * parts]))
+        self.added = sort_and_pad(added, cluster[split], lay.clusters, lanes, np.array([unused, *[0] * parts]))
         made = b.compile([conserve(form), add_parts(form, parts)])
         self.launch = made["conserve"](
             {"q": operator.q, "faces": b.index(index), "errors": self.errors, "matrices": matrices}

@@ -120,7 +120,7 @@ def pair(law: Law, frames: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Pattern:
+class SeparableField:
     """Prescribed field with one time function: ``pairs`` (k, B2, 2 face channels) on the faces ``items`` of a list."""
 
     items: np.ndarray
@@ -133,7 +133,7 @@ class Pattern:
     def integral(self, a: float, b: float) -> np.ndarray:
         return float(self.function.integral(b) - self.function.integral(a)) * self.pairs
 
-    def part(self, chosen: np.ndarray) -> Pattern:
+    def part(self, chosen: np.ndarray) -> SeparableField:
         """Return the field on the faces ``chosen`` (k,) bool only."""
         return replace(self, items=self.items[chosen], pairs=self.pairs[chosen])
 
@@ -142,7 +142,7 @@ _GAUSS = tuple(zip(*np.polynomial.legendre.leggauss(4), strict=True))
 
 
 @dataclass(frozen=True)
-class Travelling:
+class PrescribedPlaneWave:
     """Plane wave prescribed on faces.
 
     Attributes
@@ -177,12 +177,12 @@ class Travelling:
     def _spread(self, values: np.ndarray) -> np.ndarray:
         return np.asarray((values @ self.project.T)[:, :, None] * self.pairs[:, None, :])
 
-    def part(self, chosen: np.ndarray) -> Travelling:
+    def part(self, chosen: np.ndarray) -> PrescribedPlaneWave:
         """Return the wave on the faces ``chosen`` (k,) bool only; ``items`` are the chosen faces."""
         return replace(self, items=self.items[chosen], pairs=self.pairs[chosen], delays=self.delays[chosen])
 
 
-class Drive(Protocol):
+class PrescribedField(Protocol):
     """Interface of a field prescribed on the faces ``items`` of a list, in addition to the reflected or transmitted wave.
 
     Values at a time and integrals over an interval are pairs [T, v] of shape (k, B2, 2 face channels).
@@ -192,7 +192,7 @@ class Drive(Protocol):
     def items(self) -> np.ndarray: ...
     def value(self, t: float) -> np.ndarray: ...
     def integral(self, a: float, b: float) -> np.ndarray: ...
-    def part(self, chosen: np.ndarray) -> Drive: ...
+    def part(self, chosen: np.ndarray) -> PrescribedField: ...
 
 
 def projection(order: int) -> tuple[np.ndarray, np.ndarray]:
@@ -206,24 +206,24 @@ def projected(project: np.ndarray, values: np.ndarray) -> np.ndarray:
     return inner(project[None, :, None], values.transpose(0, 2, 1)[:, None])
 
 
-_Placed = tuple[np.ndarray, Drive]
+_Placed = tuple[np.ndarray, PrescribedField]
 """Positions of the faces of a prescribed field in a list, and the field."""
 
 
-def _among(drive: Drive, chosen: np.ndarray) -> _Placed:
+def _among(drive: PrescribedField, chosen: np.ndarray) -> _Placed:
     """Return the restriction of a prescribed field to the ``chosen`` faces, which are in ascending order."""
     part = drive.part(np.isin(drive.items, chosen))
     return np.searchsorted(chosen, part.items), part
 
 
-class Driven:
+class PrescribedFaces:
     """Writer of the arriving waves of faces with prescribed fields, called before a cluster corrects."""
 
-    def __init__(self, operator: Operator, faces: Faces, drives: Sequence[Drive], cluster: np.ndarray):
+    def __init__(self, operator: Operator, faces: Faces, drives: Sequence[PrescribedField], cluster: np.ndarray):
         self.operator, self.faces, self.drives = operator, faces, list(drives)
         lay, law, c = operator.layout, operator.law, operator.cells
         at = lay.position[faces.cells]
-        self.slots = (lay.second_slots if isinstance(operator, MethodOfLines) else lay.own)[at, faces.faces]
+        self.slots = (lay.arriving_slots if isinstance(operator, MethodOfLines) else lay.own)[at, faces.faces]
         near, near_face = c.neighbours[faces.cells, faces.faces], c.neighbour_faces(faces.cells, faces.faces)
         wall = near < 0
         self.sources = np.where(
@@ -246,7 +246,7 @@ class Driven:
         self.listed = [(drive.items, drive) for drive in drives]
         self.parts = [[_among(drive, m) for drive in drives] for m in self.members]
 
-    def added(self, count: int, drives: Sequence[_Placed], of: Callable[[Drive], np.ndarray]) -> np.ndarray:
+    def added(self, count: int, drives: Sequence[_Placed], of: Callable[[PrescribedField], np.ndarray]) -> np.ndarray:
         """Return the sum of prescribed fields on ``count`` faces, (count, B2, 2 face channels)."""
         total = np.zeros((count, *self.shape[1:]))
         for items, drive in drives:
@@ -277,7 +277,7 @@ class Driven:
         along = inner(waves, normal[:, None])
         return self.echo[items, 1, None, None] * along[..., None] * normal[:, None]
 
-    def fill_now(self, time: float) -> None:
+    def write_arriving_traces(self, time: float) -> None:
         """Write the arriving traces at one time, for the method of lines."""
         op = self.operator
         assert isinstance(op, MethodOfLines)
@@ -289,4 +289,14 @@ class Driven:
         op.traces.put(arriving.reshape(len(arriving), math.prod(self.shape[1:])), self.slots)
 
 
-__all__ = ["Drive", "Driven", "Faces", "Pattern", "Travelling", "faces_of", "pair", "projected", "projection"]
+__all__ = [
+    "PrescribedField",
+    "PrescribedFaces",
+    "Faces",
+    "SeparableField",
+    "PrescribedPlaneWave",
+    "faces_of",
+    "pair",
+    "projected",
+    "projection",
+]

@@ -6,7 +6,7 @@ from typing import Any
 
 from faultwave.comm import World
 from faultwave.dg.plan import Plan, make_plan
-from faultwave.dg.room import check_room_of_mesh
+from faultwave.dg.room import check_mesh_fits_memory
 from faultwave.dg.share import check_processes, plan_for
 from faultwave.dg.solver import Solver
 from faultwave.engine.solver import Engine, Sections
@@ -14,7 +14,7 @@ from faultwave.observe.model import Model
 
 
 def _plan(case: Any) -> Plan:
-    check_room_of_mesh(case)
+    check_mesh_fits_memory(case)
     return make_plan(case)
 
 

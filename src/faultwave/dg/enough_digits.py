@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from faultwave.case.model import Case
 from faultwave.dg.attenuation import attenuates
-from faultwave.engine.precision import LASTING, LASTING_OF_FAULTS, OF_ORDER, Estimate
+from faultwave.engine.precision import ERROR_BY_ORDER, PERMANENT_ERROR, PERMANENT_ERROR_OF_FAULTS, Estimate
 from faultwave.physics.friction import laws
 from faultwave.physics.waves import Law
 
@@ -39,8 +39,8 @@ def estimate(case: Case, law: Law, steps: float, closed: bool) -> Estimate:
     if case.numerics.integrator != "ader":
         more[f"integrator {case.numerics.integrator}"] = BY_LINES
     # Permanent stress or displacement: its error depends on the place of a source in its cell; over the points of a fault it averages.
-    left = LASTING if case.sources else LASTING_OF_FAULTS if case.fault is not None else 0.0
-    scheme = OF_ORDER[case.numerics.order]
+    left = PERMANENT_ERROR if case.sources else PERMANENT_ERROR_OF_FAULTS if case.fault is not None else 0.0
+    scheme = ERROR_BY_ORDER[case.numerics.order]
     return Estimate(steps, scheme, more, lasting=left * scheme if closed else 0.0)
 
 

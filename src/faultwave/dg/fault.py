@@ -12,15 +12,15 @@ import numpy as np
 from faultwave.base.columns import Columns
 from faultwave.base.gauss_jacobi import gauss_jacobi
 from faultwave.comm.exchange import Channel
-from faultwave.dg.far_sides import FarSides
-from faultwave.dg.fault_coupling import coupling_of
+from faultwave.dg.fault_coupling import make_coupling
 from faultwave.dg.fault_energies import FAULT_ENERGIES, fault_energies, jump_energies, loaded_slip
+from faultwave.dg.fault_options import Options, Sizes, record_columns_of
 from faultwave.dg.fault_points import PointRule, vertex_permutation
-from faultwave.dg.fault_record import AT_ONCE, HUGE, JUMP_WORK, JUMPED
-from faultwave.dg.fault_sizes import Options, Sizes, recorded_by
+from faultwave.dg.fault_record import FIRST_STEP_TIME, HUGE, JUMP_SLIP, JUMP_WORK
 from faultwave.dg.fault_transforms import tables
-from faultwave.dg.layout import ranged
+from faultwave.dg.layout import sort_and_pad
 from faultwave.dg.operator import Operator
+from faultwave.dg.remote_fault_sides import RemoteFaultSides
 from faultwave.dg.rupture import FRAME, rupture
 from faultwave.dg.waves_in_time import rows_left, weights_left
 from faultwave.domain.tets.curve import hilbert_order
@@ -154,7 +154,7 @@ def time_points(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class Episode:
+class NucleationEpisode:
     """Nucleation episode: its ``start`` and ``duration`` [s] and the traction added to each point [Pa]."""
 
     start: float
@@ -175,7 +175,7 @@ class Model(Protocol):
         Parameters that have one value on the whole fault.
     stress : (n, p, 3) float
         Initial traction along normal, tangent1 and tangent2 [Pa].
-    episodes : sequence of Episode
+    episodes : sequence of NucleationEpisode
         Tractions that nucleation adds.
     """
 
@@ -198,13 +198,13 @@ class Model(Protocol):
     @property
     def stress(self) -> np.ndarray: ...
     @property
-    def episodes(self) -> Sequence[Episode]: ...
+    def episodes(self) -> Sequence[NucleationEpisode]: ...
 
 
 class Fault:
     """Friction solver on the fault faces of one process."""
 
-    def __init__(self, operator: Operator, model: Model, options: Options, cluster: np.ndarray, far: FarSides):
+    def __init__(self, operator: Operator, model: Model, options: Options, cluster: np.ndarray, far: RemoteFaultSides):
         """Allocate the buffers on the backend and compile the friction kernel.
 
         Parameters
@@ -217,7 +217,7 @@ class Fault:
             Settings of the friction solver.
         cluster : (nc,) int
             Cluster of every cell.
-        far : FarSides
+        far : RemoteFaultSides
             Exchange with processes that have the other cell of a face.
         """
         self.operator, self.faces, self.rule, self.law = operator, model.faces, model.rule, model.law
@@ -231,7 +231,7 @@ class Fault:
         self.shares = self.times[2].tolist(), np.cumsum(self.times[2]).tolist()
         self.initial, self.columns, self.state_columns = (
             model.stress,
-            recorded_by(options),
+            record_columns_of(options),
             model.law.shown_columns,
         )
         self.reading: dict[Any, None] = {}  # probes with unfinished readings, in the order of their requests
@@ -239,7 +239,7 @@ class Fault:
         self.replayed = False  # True if replayed steps have already read what is requested now
         self._energies: dict[tuple[bool, bool], tuple[Any, Any]] = {}
         self.material = model.material
-        self.coupling = coupling_of(operator.law, options.grains)
+        self.coupling = make_coupling(operator.law, options.grains)
         directions = np.stack([model.faces.normal, model.faces.tangent1, model.faces.tangent2], 1)
         self.impedance = self.coupling.constants(operator.law, model.material, directions)  # (n, columns)
         self._trace_rows(cluster)
@@ -271,7 +271,7 @@ class Fault:
         n, lanes = len(faces.area), self.operator.backend.fixed_lanes
         curve = hilbert_order(faces.corners.mean(1))
         order = (cluster[faces.inside] * groups + faces.group)[curve]
-        self.list = ranged(curve[:, None], order, clusters * groups, lanes, np.array([-1]))
+        self.list = sort_and_pad(curve[:, None], order, clusters * groups, lanes, np.array([-1]))
         source = self.list.rows[:, 0]
         self.real = source >= 0
         self.item = np.empty(n, np.int64)
@@ -377,7 +377,7 @@ class Fault:
 
     def changing(self, time: float, step: float) -> dict[str, Any]:
         """Return the kernel's scalars that depend on time, for a step that begins at ``time`` [s]."""
-        of_step, first = self.options.whole_steps, max(time, AT_ONCE)
+        of_step, first = self.options.whole_steps, max(time, FIRST_STEP_TIME)
         clock, ramp = list[float](), list[float]()
         for part, share in zip(*self.shares, strict=True):
             lasting, end = step * part, time + step * share
@@ -393,7 +393,7 @@ class Fault:
         found = self.named(*self.raw_record(items))
         if self.options.moved:  # slip by the velocity jump is stored as face modes
             modes = self.buffers["jumped"].get(self.item[items])
-            found |= JUMPED.split(self.rule.phi[self.faces.group[items]] @ modes)
+            found |= JUMP_SLIP.split(self.rule.phi[self.faces.group[items]] @ modes)
         return found
 
     def raw_record(self, items: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -434,7 +434,7 @@ class Fault:
         columns = {"stress": ("n", "1", "2"), "state": self.state_columns.labels, "record": self.columns.labels}
         inner = self.law.inner_columns
         if self.options.moved:
-            columns |= {"jumped": JUMPED.labels, JUMP_WORK: (JUMP_WORK,)}
+            columns |= {"jumped": JUMP_SLIP.labels, JUMP_WORK: (JUMP_WORK,)}
         return columns | ({"inner_state": inner.labels} if inner.size else {})
 
     def stress_at(self, time: float) -> np.ndarray:

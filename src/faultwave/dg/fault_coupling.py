@@ -232,11 +232,11 @@ def _product(six: Sequence[Any], x: Sequence[Any]) -> list[Any]:
     return [dot([six[PLACE[i][j]] for j in range(3)], x) for i in range(3)]
 
 
-def coupling_of(law: Law, grains: bool = False) -> FaultCoupling:
+def make_coupling(law: Law, grains: bool = False) -> FaultCoupling:
     """Return the coupling that fits the impedance of the wave law; ``grains`` is explained in ``PoreCoupling``."""
     if law.face_channels == PoreCoupling.channels:
         return PoreCoupling(grains)
     return PrincipalCoupling() if law.principal else MatrixCoupling()
 
 
-__all__ = ["FaultCoupling", "MatrixCoupling", "PoreCoupling", "PrincipalCoupling", "coupling_of"]
+__all__ = ["FaultCoupling", "MatrixCoupling", "PoreCoupling", "PrincipalCoupling", "make_coupling"]

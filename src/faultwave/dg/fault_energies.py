@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns
-from faultwave.dg.fault_record import JUMP_WORK, JUMPED, MOVED
+from faultwave.dg.fault_record import JUMP_PATH, JUMP_SLIP, JUMP_WORK
 from faultwave.kernels.language import Kernel
 
 FAULT_ENERGIES = ("total_frictional_work", "static_frictional_work", "seismic_moment", "potency")
@@ -53,7 +53,7 @@ def jump_energies(record: Columns, modes: int, weights: np.ndarray, plain_mean: 
     This slip is stored as ``modes`` on each face, so the traction at the points is projected on these modes first.
     """
     k, points = Kernel("fault_energies", fixed=True), len(weights)
-    records, jumped = k.batch("record", points, record.size), k.batch("jumped", modes, JUMPED.size)
+    records, jumped = k.batch("record", points, record.size), k.batch("jumped", modes, JUMP_SLIP.size)
     work, scale, out = k.batch(JUMP_WORK, 1, 1), k.batch("scale", 1, 2), k.batch("energies", 1, 4, "out")
     back = k.matrix("back", modes, points, k.index("group"))
     traction, each = k.temp("traction", modes, 2), k.temp("each", modes, 1)
@@ -61,7 +61,7 @@ def jump_energies(record: Columns, modes: int, weights: np.ndarray, plain_mean: 
     k.contract(traction, back, records, [(record.places[f"traction{i}"].start, i - 1) for i in (1, 2)])
     k.pointwise(lambda t, s: [[t[0] * s[0] + t[1] * s[1]]], [traction, jumped], [each])
     k.contract(mean, np.full((1, modes), 2.0), each)
-    k.contract(path, _path_weights(weights, plain_mean), records, [(record.places[MOVED[0]].start, 0)])
+    k.contract(path, _path_weights(weights, plain_mean), records, [(record.places[JUMP_PATH[0]].start, 0)])
     k.pointwise(lambda w, m, p, a: _energies([w[0], m[0], p[0]], a), [work, mean, path, scale], [out])
     return k
 

@@ -92,7 +92,7 @@ class FaultPiece:
     points: LoadedFault
 
 
-def put_together(pieces: Sequence[FaultPiece]) -> FaultPiece:
+def merge_pieces(pieces: Sequence[FaultPiece]) -> FaultPiece:
     """Merge the parts of all processes into the whole fault."""
     if len(pieces) == 1:
         return pieces[0]
@@ -129,4 +129,4 @@ def _weakening(faults: Sequence[LoadedFault], each: Sequence[Weakening | None]) 
     return replace(known[0], **lengths, forced=forced)
 
 
-__all__ = ["FaultPiece", "largest_patch", "loaded_fault", "put_together", "sheet"]
+__all__ = ["FaultPiece", "largest_patch", "loaded_fault", "merge_pieces", "sheet"]

@@ -140,7 +140,7 @@ def transfer(
     return found
 
 
-def of_modes(values: np.ndarray, rows: int) -> np.ndarray:
+def resize_modes(values: np.ndarray, rows: int) -> np.ndarray:
     """Return values (faces, modes, columns) with ``rows`` modes: higher modes are dropped, missing ones are zero."""
     found = np.zeros((len(values), rows, values.shape[2]))
     kept = min(rows, values.shape[1])

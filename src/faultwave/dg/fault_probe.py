@@ -10,7 +10,7 @@ import numpy as np
 
 from faultwave.dg.fault import Fault
 from faultwave.dg.fault_values import FaultValues
-from faultwave.dg.sample_buffer import Brought, SampleBuffer, Source
+from faultwave.dg.sample_buffer import PendingSamples, SampleBuffer, Source
 
 Then = Callable[[np.ndarray], None]
 
@@ -19,7 +19,7 @@ Raw = list[np.ndarray]
 
 
 @dataclass
-class Asked:
+class ReadingRequest:
     """Consecutive readings of the same quantities for the same receiver: their ``names``, consumer ``then`` and ``count``."""
 
     names: tuple[str, ...]
@@ -69,11 +69,11 @@ class FaultProbe:
         faces = fault.faces
         far, own = faces.far[self.items], faces.cells[self.items, 0] >= 0
         self.owned = np.flatnonzero(own)
-        self.read_for_others = {int(r): np.flatnonzero((far == r) & ~own) for r in np.unique(far[~own])}
+        self.rows_read_for = {int(r): np.flatnonzero((far == r) & ~own) for r in np.unique(far[~own])}
         self.missing = {int(r): np.flatnonzero((far == r) & own) for r in np.unique(far[own]) if r >= 0}
         self.sample_buffer = SampleBuffer(fault.operator.backend, self._sources())
-        self.asked: list[Asked] = []
-        self.brought: deque[tuple[list[Asked], Brought]] = deque()
+        self.asked: list[ReadingRequest] = []
+        self.brought: deque[tuple[list[ReadingRequest], PendingSamples]] = deque()
 
     @property
     def nearest(self) -> np.ndarray:
@@ -116,7 +116,7 @@ class FaultProbe:
         if last is not None and last.then is then and last.names == names:
             last.count += 1
             return
-        self.asked.append(Asked(tuple(names), then))
+        self.asked.append(ReadingRequest(tuple(names), then))
         self.fault.reading[self] = None
 
     def begin(self) -> None:
@@ -141,7 +141,7 @@ class FaultProbe:
             sides = [self.values.side(side, of_side) for side, of_side in enumerate(dofs)]
             if self.late:
                 sides = self._delayed(sides)
-            if self.read_for_others or self.missing:
+            if self.rows_read_for or self.missing:
                 each = [run for run in asked for _ in range(run.count)]
                 for i, run in enumerate(each):
                     self._share(run, [v[i] for v in kept], [s[..., i, :] for s in sides])
@@ -165,10 +165,10 @@ class FaultProbe:
         self.before = [s[..., -1:, :] for s in sides]
         return [np.concatenate([b, s[..., :-1, :]], -2) for b, s in zip(before, sides, strict=True)]
 
-    def _share(self, asked: Asked, kept: Raw, sides: list[np.ndarray]) -> None:
+    def _share(self, asked: ReadingRequest, kept: Raw, sides: list[np.ndarray]) -> None:
         """Exchange one reading (n, ...) of faces whose other side is on another process, and evaluate it."""
         seen = self.values.seen(kept)
-        for rank, rows in self.read_for_others.items():
+        for rank, rows in self.rows_read_for.items():
             self.fault.far.send(rank, self.tag, sides[1][..., rows])
 
         def finish() -> None:
@@ -183,7 +183,7 @@ class FaultProbe:
         elif len(self.owned):
             finish()
 
-    def _work_out(self, asked: list[Asked], kept: Raw, sides: list[np.ndarray]) -> None:
+    def _work_out(self, asked: list[ReadingRequest], kept: Raw, sides: list[np.ndarray]) -> None:
         """Evaluate readings of faces whose two sides are local, grouped by requested quantities."""
         number = np.repeat(np.arange(len(asked)), [run.count for run in asked])  # request of each reading
         for names in dict.fromkeys(run.names for run in asked):
@@ -199,7 +199,7 @@ class FaultProbe:
                 self._hand(run, found[..., at * n : (at + run.count) * n], run.count)
                 at += run.count
 
-    def _hand(self, asked: Asked, found: np.ndarray, readings: int) -> None:
+    def _hand(self, asked: ReadingRequest, found: np.ndarray, readings: int) -> None:
         """Pass quantities (names, q, readings times n) to the consumer as (names, readings, n, q)."""
         asked.then(found.reshape(*found.shape[:2], readings, -1).transpose(0, 2, 3, 1))
 

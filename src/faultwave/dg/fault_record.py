@@ -20,19 +20,19 @@ RECORD = ("ruptured", "weakened", "traction1", "traction2", "traction_n", "stren
 Tractions and strength are the values of the last sub-step.
 """
 
-LEFT = ("traction1", "traction2", "traction_n", "strength")
+OVERWRITTEN = ("traction1", "traction2", "traction_n", "strength")
 """Columns of the record that each sub-step overwrites."""
 
-FELT = ("felt1", "felt2")
+BALANCED_TRACTION = ("felt1", "felt2")
 """Columns of the last change of shear traction in balance with friction.
 
 They are recorded with smooth sliding, where the face may carry more traction than friction does.
 """
 
-MOVED = ("moved",)
-"""Column of the path length of the velocity jump [m]; slip and work by this jump are ``JUMPED`` and ``JUMP_WORK``."""
+JUMP_PATH = ("moved",)
+"""Column of the path length of the velocity jump [m]; slip and work by this jump are ``JUMP_SLIP`` and ``JUMP_WORK``."""
 
-JUMPED = Columns(**dict.fromkeys(("moved1", "moved2")))
+JUMP_SLIP = Columns(**dict.fromkeys(("moved1", "moved2")))
 """Slip along both tangents by the velocity jump [m], as face modes, since the time integral of a polynomial is one."""
 
 JUMP_WORK = "work_moved"
@@ -48,7 +48,7 @@ excess of it done until it was reached, or until the dynamic stress of the law w
 HUGE = 1e30
 """Initial value of the smallest shear traction [Pa]."""
 
-AT_ONCE = 1e-30
+FIRST_STEP_TIME = 1e-30
 """Rupture time [s] of points that fail in the very first step when the start of steps is recorded; 0 means never."""
 
 CLOCK = Columns(**dict.fromkeys(("duration", "end", "mark")))
@@ -68,7 +68,9 @@ def recorded(moved: bool, breakdown: bool = False, smooth_sliding: bool = False)
         Include the shear traction in balance with friction.
     """
     first, rest = RECORD[:-1], RECORD[-1:]
-    return Columns(**dict.fromkeys(first + FELT * smooth_sliding + rest + MOVED * moved + BREAKDOWN * breakdown))
+    return Columns(
+        **dict.fromkeys(first + BALANCED_TRACTION * smooth_sliding + rest + JUMP_PATH * moved + BREAKDOWN * breakdown)
+    )
 
 
 def note(
@@ -108,7 +110,7 @@ def note(
     }
 
 
-def note_breakdown(old: dict[str, Any], x: Solved, total: Any, w: Any) -> dict[str, Any]:
+def update_breakdown(old: dict[str, Any], x: Solved, total: Any, w: Any) -> dict[str, Any]:
     """Return the updated ``BREAKDOWN`` columns after a sub-step that ends with the total shear traction ``total`` [Pa]."""
     size = m.sqrt(dot(total, total))
     dissipated = old["dissipated"] + w[0] * (total[0] * x.slip_rate1 + total[1] * x.slip_rate2)
@@ -122,12 +124,25 @@ def note_breakdown(old: dict[str, Any], x: Solved, total: Any, w: Any) -> dict[s
     }
 
 
-def note_path(path: Any, jump: Any, w: Any) -> Any:
+def update_jump_path(path: Any, jump: Any, w: Any) -> Any:
     """Return the updated path length of the velocity jump."""
     return [[path[0] + w[0] * m.sqrt(dot(jump, jump))]]
 
 
 __all__ = [
-    "AT_ONCE", "BREAKDOWN", "CLOCK", "FELT", "HUGE", "JUMPED", "JUMP_WORK", "LEFT", "MOVED", "RECORD", "RUPTURE_RATE", "note",
-    "note_breakdown", "note_path", "recorded",
+    "BALANCED_TRACTION",
+    "BREAKDOWN",
+    "CLOCK",
+    "FIRST_STEP_TIME",
+    "HUGE",
+    "JUMP_PATH",
+    "JUMP_SLIP",
+    "JUMP_WORK",
+    "OVERWRITTEN",
+    "RECORD",
+    "RUPTURE_RATE",
+    "note",
+    "recorded",
+    "update_breakdown",
+    "update_jump_path",
 ]  # fmt: skip

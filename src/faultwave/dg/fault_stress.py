@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.dg.fault import Episode, FaultFaces
+from faultwave.dg.fault import FaultFaces, NucleationEpisode
 from faultwave.media import Field, load_field
 from faultwave.media.field import check_used
 from faultwave.physics.friction.initial import initial_names, initial_traction, prefix_of, pressure_name, stress_names
@@ -62,7 +62,7 @@ class FaultPoints:
         strike, dip = np.repeat(self.faces.strike, each, 0), np.repeat(self.faces.dip, each, 0)
         return initial_traction(values, n, s1, s2, strike, dip, prefix)
 
-    def episodes(self, nucleation: Any, problems: Problems) -> tuple[Episode, ...]:
+    def episodes(self, nucleation: Any, problems: Problems) -> tuple[NucleationEpisode, ...]:
         """Return the nucleation episodes that add stress on these faces."""
         found, faces = [], len(self.faces.area)
         for i, e in enumerate(nucleation):
@@ -73,7 +73,7 @@ class FaultPoints:
             bad = wrong_stress(traction)
             size = np.abs(traction).max(1, initial=0.0)
             report(problems, bad, self.at, f"nucleation stress of episode {i + 1} is", size, STRESS_ALLOWED)
-            found.append(Episode(e.start, e.duration, traction.reshape(faces, -1, 3)))
+            found.append(NucleationEpisode(e.start, e.duration, traction.reshape(faces, -1, 3)))
         return tuple(e for e in found if np.any(e.traction))
 
     def check_sides(self, field: Field, problems: Problems) -> None:
@@ -86,9 +86,9 @@ class FaultPoints:
         for tag in np.unique(self.faces.tags).tolist():
             of = self.faces.tags == tag
             most = MOST * area[of].sum()
-            if area[of & (lean < -LEAN)].sum() > most:
+            if area[of & (lean < -MIN_VERTICAL_NORMAL)].sum() > most:
                 hanging.append(tag)
-            elif area[of & (lean > LEAN)].sum() > most:
+            elif area[of & (lean > MIN_VERTICAL_NORMAL)].sum() > most:
                 foot.append(tag)
         if hanging and foot:
             what = f"the plus side is the hanging wall of faults {hanging} and the foot wall of {foot} (tags of their faces)"
@@ -98,7 +98,7 @@ class FaultPoints:
             )
 
 
-LEAN, MOST = 0.1, 0.9
+MIN_VERTICAL_NORMAL, MOST = 0.1, 0.9
 """Vertical component from which a normal separates upper and lower block, and the required share of a fault's area."""
 
 __all__ = ["FaultPoints"]

@@ -20,7 +20,7 @@ from faultwave.base.quantities import Output
 from faultwave.dg.basis import face_points, inner, tet_basis, triangle_basis, triangle_basis_gradient, triangle_size
 from faultwave.dg.fault import Fault
 from faultwave.dg.fault_points import PERMUTATIONS
-from faultwave.dg.fault_record import AT_ONCE, FELT
+from faultwave.dg.fault_record import BALANCED_TRACTION, FIRST_STEP_TIME
 from faultwave.dg.reader import turned
 from faultwave.physics.friction.directions import in_any_direction
 from faultwave.physics.friction.load import Load, Solved, Values
@@ -34,7 +34,7 @@ Side = np.ndarray
 
 
 @dataclass(frozen=True)
-class Seen:
+class FaultSample:
     """Friction values of one reading or several.
 
     Attributes
@@ -161,15 +161,15 @@ class FaultValues:
         of_all = np.arange(len(self.fault.rule.weights)) * size + place
         return [*found, ("record", np.tile(of_all, (len(near), 1)))]
 
-    def seen(self, raw: Sequence[np.ndarray]) -> Seen:
-        """Arrange the buffers listed in ``kept``, (n, m) each, as ``Seen``."""
+    def seen(self, raw: Sequence[np.ndarray]) -> FaultSample:
+        """Arrange the buffers listed in ``kept``, (n, m) each, as ``FaultSample``."""
         n, points = len(raw[0]), len(self.fault.rule.weights)
         flat = [np.ascontiguousarray(v.T) for v in raw]
         if self.whole:
             record, stress, state = (v.reshape(points, len(v) // points, n).swapaxes(0, 1) for v in flat)
-            return Seen(record, stress, state, record[self.fault.columns.places["ruptured"].start])
+            return FaultSample(record, stress, state, record[self.fault.columns.places["ruptured"].start])
         record, stress, state = (v.reshape(len(v) // self.points, self.points, n) for v in flat[:3])
-        return Seen(record, stress, state, flat[3])
+        return FaultSample(record, stress, state, flat[3])
 
     def times(self, count: int) -> FaultValues:
         """Return an evaluator for ``count`` consecutive readings of the same points; all sides must be local."""
@@ -208,7 +208,7 @@ class FaultValues:
         """Return the coupling constants of the faces ``rows``, (n,) by name."""
         return self.fault.coupling.columns.row(list(self.impedance[:, rows]))
 
-    def __call__(self, names: Sequence[str], seen: Seen, sides: Sequence[Side]) -> np.ndarray:
+    def __call__(self, names: Sequence[str], seen: FaultSample, sides: Sequence[Side]) -> np.ndarray:
         """Return the named quantities at the points, (names, q, n)."""
         fault = self.fault
         state = fault.state_columns.row(list(seen.state))
@@ -257,7 +257,7 @@ class FaultValues:
         weakening has made slightly smaller than in the sub-step.
         """
         fault = self.fault
-        names = FELT if fault.options.smooth_sliding else ("traction1", "traction2")
+        names = BALANCED_TRACTION if fault.options.smooth_sliding else ("traction1", "traction2")
         rates = [r[f"slip_rate{c}"] for c in (1, 2)]
         total = [r[name] + r[f"stress{c}"] for name, c in zip(names, (1, 2), strict=True)]
         normal = r["traction_n"]
@@ -329,7 +329,7 @@ class FaultValues:
         return np.asarray(law.strength(p, c, s, pressed)), pressed.sigma
 
     def _table(
-        self, r: dict[str, Any], state: Row, seen: Seen, now: dict[str, np.ndarray]
+        self, r: dict[str, Any], state: Row, seen: FaultSample, now: dict[str, np.ndarray]
     ) -> dict[str, Callable[[], np.ndarray]]:
         def along(direction: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
             return np.asarray(direction[0] * a + direction[1] * b)
@@ -374,7 +374,7 @@ class FaultValues:
         """
         # Times of a face that breaks all at once differ by rounding only, which gives no speed.
         first, last, speed = ruptured.min(0), ruptured.max(0), np.zeros((self.points, ruptured.shape[1]))
-        whole = np.flatnonzero((first > AT_ONCE) & (last - first > SIMULTANEOUS * last))
+        whole = np.flatnonzero((first > FIRST_STEP_TIME) & (last - first > SIMULTANEOUS * last))
         if len(whole):
             slope = inner(self.slopes[self.group[whole], self.nearest[:, whole]], ruptured[:, whole].T[:, None])
             metric = self.metric[whole % len(self.metric)]
@@ -411,4 +411,4 @@ def _along(frame: Sequence[np.ndarray], vector: Sequence[Any]) -> list[np.ndarra
     return [direction[0] * vector[0] + direction[1] * vector[1] + direction[2] * vector[2] for direction in frame]
 
 
-__all__ = ["FaultValues", "Seen", "Side"]
+__all__ = ["FaultValues", "FaultSample", "Side"]

@@ -52,7 +52,7 @@ class Patches:
     neighbours: np.ndarray
 
 
-def borne_steps(planning: Planning, step: np.ndarray, room: float) -> np.ndarray:
+def sliver_stable_steps(planning: Planning, step: np.ndarray, room: float) -> np.ndarray:
     """Return the stable steps of all cells, reduced in flat cells where waves would grow.
 
     Laws with reaction terms and the method of lines use the given steps unchanged.
@@ -102,7 +102,7 @@ def _shares(planning: Planning, trial: Form, step: np.ndarray, tried: np.ndarray
     share = np.ones(len(tried))
     growing = np.arange(len(tried))
     for _ in range(TRIES):
-        patches = neighbourhoods(tried[growing], planning.topology.neighbours)
+        patches = cut_patches(tried[growing], planning.topology.neighbours)
         least = (share[growing] * step[tried[growing]])[patches.patch]
         steps = margin * np.minimum(least, step[patches.cells])
         growing = growing[growth(planning, trial, patches, steps) > GROWTH]
@@ -112,7 +112,7 @@ def _shares(planning: Planning, trial: Form, step: np.ndarray, tried: np.ndarray
     return share
 
 
-def neighbourhoods(centres: np.ndarray, neighbours: np.ndarray) -> Patches:
+def cut_patches(centres: np.ndarray, neighbours: np.ndarray) -> Patches:
     """Return the patches around the cells ``centres`` (n,); ``neighbours`` (nc, 4) belongs to the mesh."""
     groups = [np.unique([c, *(n for n in neighbours[c] if n >= 0)]) for c in centres]
     begin = np.cumsum([0, *(len(g) for g in groups)])
@@ -197,4 +197,4 @@ def told(planning: Planning, step: np.ndarray, borne: np.ndarray, longer: float)
     planning.problems.warn("mesh", what, advice="Remesh there for a faster run.")
 
 
-__all__ = ["borne_steps", "growth", "neighbourhoods", "told"]
+__all__ = ["sliver_stable_steps", "growth", "cut_patches", "told"]

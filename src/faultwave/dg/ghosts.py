@@ -21,14 +21,14 @@ from faultwave.domain import tets
 from faultwave.media import Field
 
 NAMES = ("Tn", "Ts", "Td", "unused1", "unused2", "unused3", "u", "v", "w")
-UNFELT = {"Ts": "s_ss", "Td": "s_tt", "unused2": "s_st"}
+TANGENTIAL_STRESSES = {"Ts": "s_ss", "Td": "s_tt", "unused2": "s_st"}
 """Names in boundary files for stresses that do not cross a face, and their meanings."""
 
 FELT = ("Tn", "unused1", "unused3", "u", "v", "w")
 
 
 @dataclass(frozen=True)
-class Ghosts:
+class GhostStates:
     """Ghost states of faces as reflection coefficients.
 
     Attributes
@@ -45,7 +45,7 @@ class Ghosts:
     share: np.ndarray
     given: bool
 
-    def of(self, cells: np.ndarray) -> Ghosts:
+    def of(self, cells: np.ndarray) -> GhostStates:
         """Return the ghost states of the listed cells only."""
         return replace(self, echo=self.echo[cells], share=self.share[cells])
 
@@ -58,7 +58,7 @@ class Ghosts:
         return traction, velocity
 
 
-def ghosts(planning: Planning, field: Field, where: str, faces: np.ndarray) -> Ghosts | None:
+def ghosts(planning: Planning, field: Field, where: str, faces: np.ndarray) -> GhostStates | None:
     """Return the ghost states of the faces marked (nc, 4), or None after reporting a problem."""
     problems, topology = planning.problems, planning.topology
     if not planning.law.principal:
@@ -73,7 +73,7 @@ def ghosts(planning: Planning, field: Field, where: str, faces: np.ndarray) -> G
         problems.error(where, "gives no constant and no map", "const_u, map_u_u and so on")
         return None
     values = field.evaluate(x, topology.tags[cells, local].astype(np.int64), given) if len(cells) else {}
-    _check_felt(values, where, problems)
+    _check_ghost_states(values, where, problems)
     one = np.ones(len(cells))
 
     def factor(name: str) -> np.ndarray:
@@ -100,7 +100,7 @@ def ghosts(planning: Planning, field: Field, where: str, faces: np.ndarray) -> G
     back = [r / (1 - p) for r, p in (normal, across)]
     echo[cells, local] = np.stack([back[1], back[0] - back[1]], 1)
     share[cells, local] = np.stack([1 / (1 - normal[1]), 1 / (1 - across[1])], 1)
-    return Ghosts(echo, share, any(name.startswith("const_") for name in given))
+    return GhostStates(echo, share, any(name.startswith("const_") for name in given))
 
 
 def _differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -112,14 +112,14 @@ def _shares(traction: np.ndarray, velocity: np.ndarray) -> list[np.ndarray]:
     return [0.5 * (traction - velocity), 0.5 * (traction + velocity)]
 
 
-def _check_felt(values: dict[str, np.ndarray], where: str, problems: Problems) -> None:
+def _check_ghost_states(values: dict[str, np.ndarray], where: str, problems: Problems) -> None:
     """Report settings that have no effect or are not implemented."""
     for name, v in values.items():
         kind, *parts = name.split("_")
         identity = kind == "map" and parts[0] == parts[1]
         if not np.any(v != float(identity)):
             continue
-        lost = [UNFELT[n] for n in parts if n in UNFELT]
+        lost = [TANGENTIAL_STRESSES[n] for n in parts if n in TANGENTIAL_STRESSES]
         if lost:
             what = f"{name} acts on {lost[0]}, which no face feels: in SeisSol it has no effect"
             problems.error(where, what, "Tn, u, v, w", "Shear tractions cannot be given by SeisSol's names.")
@@ -146,4 +146,4 @@ def _fluid(planning: Planning) -> np.ndarray:
     return np.ones(len(planning.mesh.cells), bool) if mu is None else np.asarray(mu <= 0)
 
 
-__all__ = ["Ghosts", "ghosts"]
+__all__ = ["GhostStates", "ghosts"]

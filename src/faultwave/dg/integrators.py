@@ -10,7 +10,7 @@ from faultwave.base.errors import Problems
 from faultwave.case.model import Case, Numerics
 from faultwave.dg.forms import Form, form
 from faultwave.dg.layout import Layout
-from faultwave.dg.method_of_lines import Leapfrog, RungeKutta, couples, halves
+from faultwave.dg.method_of_lines import Leapfrog, RungeKutta, halves, has_coupled_reaction
 from faultwave.dg.operator import Cells, CellWork, Operator
 from faultwave.physics.waves import Law
 
@@ -58,7 +58,7 @@ def check_integrator(case: Case, law: Law, problems: Problems) -> None:
             halves(law)
         except ValueError as error:
             problems.error("numerics.integrator", f"leapfrog: {error}", "ader, rk4")
-        if couples(law):
+        if has_coupled_reaction(law):
             problems.error(
                 "numerics.integrator", "leapfrog cannot step quantities that react with each other", "ader, rk4"
             )

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.dg.between_clusters import Beside
 from faultwave.dg.forms import Form
+from faultwave.dg.lts_exchange import ClusterWaveOutput
 from faultwave.dg.penalties import Penalised
 from faultwave.dg.predictors import Sum
 from faultwave.dg.waves_in_time import WavesInTime
@@ -47,7 +47,7 @@ def series_sum(k: Kernel, target: Array, parts: Sequence[View], weight: Callable
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoringVariant:
     """Variant of a kernel for cells that store more than the waves of whole steps.
 
     Attributes
@@ -86,7 +86,9 @@ def compensate(k: Kernel, q: Array, remainder: Array) -> None:
     k.pointwise(both, [q, remainder], [q, remainder])
 
 
-def predict(form: Form, kept: Kept | None = None, compensated: bool = False, to_slower: bool = False) -> Kernel:
+def predict(
+    form: Form, kept: StoringVariant | None = None, compensated: bool = False, to_slower: bool = False
+) -> Kernel:
     """Return the kernel that advances q by a step without neighbours and publishes its waves.
 
     Time-integrated waves w go to the slots ``outgoing``; the traces u are stored for the correction. Variants also store data that
@@ -97,7 +99,7 @@ def predict(form: Form, kept: Kept | None = None, compensated: bool = False, to_
     ----------
     form : Form
         Wave form of the cells.
-    kept : Kept, optional
+    kept : StoringVariant, optional
         Variant for storing cells.
     compensated : bool
         Use compensated summation, see ``compensate``.
@@ -123,7 +125,7 @@ def predict(form: Form, kept: Kept | None = None, compensated: bool = False, to_
         compensate(k, q, remainder)
     else:
         predictor.expand(k, q, cell, [Sum(q, advance), *integrals], series)
-    beside = Beside(to_slower, tuple(parts), face_rows)
+    beside = ClusterWaveOutput(to_slower, tuple(parts), face_rows)
     in_time = WavesInTime(k, form, series, kept.flows) if kept and kept.fault and series is not None else None
 
     def emit(i: int, wave: Array) -> None:
@@ -142,7 +144,7 @@ def predict(form: Form, kept: Kept | None = None, compensated: bool = False, to_
     return k
 
 
-def correct(form: Form, kept: Kept | None = None, compensated: bool = False) -> Kernel:
+def correct(form: Form, kept: StoringVariant | None = None, compensated: bool = False) -> Kernel:
     """Return the kernel that adds the lifted jumps of the four faces to the predicted q.
 
     The neighbours' waves are read from the slots ``incoming``. For ``kept`` and ``compensated`` see ``predict``.
@@ -164,7 +166,7 @@ def correct(form: Form, kept: Kept | None = None, compensated: bool = False) -> 
 
 def correct_and_predict(
     form: Form,
-    kept: Kept | None = None,
+    kept: StoringVariant | None = None,
     between: Sequence[Kernel] = (),
     compensated: bool = False,
     to_slower: bool = False,

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.pieces import in_pieces, order_of
+from faultwave.base.pieces import in_pieces, stable_argsort
 from faultwave.comm.exchange import Channel
 
 SHARE = 512
@@ -34,7 +34,7 @@ SHARE = 512
 
 
 @dataclass(frozen=True)
-class Ranged:
+class PaddedRows:
     """Rows of integers sorted by cluster, the rows of each cluster padded.
 
     Attributes
@@ -53,7 +53,7 @@ class Ranged:
 
 
 @dataclass(frozen=True)
-class Border:
+class ProcessInterface:
     """Faces between this process and others, k of them.
 
     Numbers refer to the whole mesh, so that both sides order the exchanged data alike.
@@ -79,9 +79,9 @@ class Border:
     other_face: np.ndarray
 
     @staticmethod
-    def none() -> Border:
+    def none() -> ProcessInterface:
         """Return an empty list of faces."""
-        return Border(*(np.zeros(0, np.int64) for _ in range(7)))
+        return ProcessInterface(*(np.zeros(0, np.int64) for _ in range(7)))
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Layout:
     friction_far: int  # first slot of expansions that arrive from other processes
     friction_slots: int  # the last is never written
     waves: tuple[np.ndarray, np.ndarray] | None  # ``incoming`` and ``outgoing``; None once an operator has them
-    apart: np.ndarray | None  # (positions, 4) ``second_slots`` where some face has friction or is driven
+    apart: np.ndarray | None  # (positions, 4) ``arriving_slots`` where some face has friction or is driven
     wave_slots: int
     channels: tuple[Channel, ...] = ()  # to other processes
 
@@ -122,7 +122,7 @@ class Layout:
         return 1 + np.arange(4 * len(self.cell_at)).reshape(-1, 4)
 
     @property
-    def second_slots(self) -> np.ndarray:
+    def arriving_slots(self) -> np.ndarray:
         """Second slots (positions, 4) of faces with friction or prescribed waves; ``own`` elsewhere."""
         return self.own if self.apart is None else self.apart
 
@@ -144,7 +144,7 @@ class Layout:
             raise ValueError("where waves lie was left to the operator, in its own numbers")
         return self.waves
 
-    def left_to_operator(self) -> Layout:
+    def without_waves(self) -> Layout:
         """Return the layout without the arrays that an operator has copies of."""
         return replace(self, waves=None)
 
@@ -154,7 +154,7 @@ class Layout:
         return first[cluster][0], self.plain_ranges[cluster][1]
 
 
-def ranged(rows: np.ndarray, cluster: np.ndarray, clusters: int, lanes: int, padding: np.ndarray) -> Ranged:
+def sort_and_pad(rows: np.ndarray, cluster: np.ndarray, clusters: int, lanes: int, padding: np.ndarray) -> PaddedRows:
     """Sort rows by cluster (stable) and pad each cluster to a multiple of ``lanes`` with ``padding``."""
     parts, sources, ranges, at = [], [], [], 0
     order = np.argsort(cluster, kind="stable")
@@ -167,7 +167,7 @@ def ranged(rows: np.ndarray, cluster: np.ndarray, clusters: int, lanes: int, pad
         ranges.append((at, at + len(items) + extra))
         at += len(items) + extra
     shape = (0, len(padding))
-    return Ranged(
+    return PaddedRows(
         np.concatenate([np.zeros(shape, np.int64), *parts]).astype(np.int64),
         np.concatenate([np.zeros(0, np.int64), *sources]).astype(np.int64),
         tuple(ranges),
@@ -223,7 +223,12 @@ class Connections:
 
 
 def build_layout(
-    cells: Connections, curve: np.ndarray, lanes: int, border: Border | None = None, clusters: int = 0, parts: int = 2
+    cells: Connections,
+    curve: np.ndarray,
+    lanes: int,
+    border: ProcessInterface | None = None,
+    clusters: int = 0,
+    parts: int = 2,
 ) -> Layout:
     """Build the layout of cells, wave slots and messages.
 
@@ -237,12 +242,12 @@ def build_layout(
         Permutation of the cells along a space-filling curve.
     lanes : int
         Cells per batch, to whose multiples clusters are padded.
-    border : Border, optional
+    border : ProcessInterface, optional
         Faces to other processes.
     clusters : int
         Number of clusters on all processes.
     parts : int
-        Slots of a slower cell for the steps of its faster neighbour (``between_clusters.places``).
+        Slots of a slower cell for the steps of its faster neighbour (``lts_exchange.places``).
 
     Raises
     ------
@@ -256,9 +261,15 @@ class _Builder:
     """Builder of a layout: kinds of faces, then positions of cells, then slots of faces."""
 
     def __init__(
-        self, cells: Connections, curve: np.ndarray, lanes: int, border: Border | None, clusters: int, parts: int
+        self,
+        cells: Connections,
+        curve: np.ndarray,
+        lanes: int,
+        border: ProcessInterface | None,
+        clusters: int,
+        parts: int,
     ):
-        self.alone, self.border = border is None, border or Border.none()
+        self.alone, self.border = border is None, border or ProcessInterface.none()
         self.cells, self.lanes, self.parts = cells, lanes, parts
         self.clusters = max(clusters, int(cells.cluster.max(initial=0)) + 1)
         self._kinds_of_faces()
@@ -311,8 +322,8 @@ class _Builder:
         if not self.alone:  # data from other processes is free for reuse once these cells are corrected
             stores |= self.slower.any(1)
         self.group = 3 * x.cluster + np.where(observed, 0, np.where(stores, 1, 2))
-        order = curve[order_of((self.group << len(marks) | amount)[curve])]
-        placed = ranged(order[:, None], self.group[order], 3 * self.clusters, self.lanes, np.array([-1]))
+        order = curve[stable_argsort((self.group << len(marks) | amount)[curve])]
+        placed = sort_and_pad(order[:, None], self.group[order], 3 * self.clusters, self.lanes, np.array([-1]))
         self.ranges, self.cell_at = placed.ranges, placed.rows[:, 0]
         self.placement = self.cell_at[self.cell_at >= 0]
         self.position = np.empty(count, np.int64)
@@ -419,7 +430,7 @@ class _Builder:
         if self.sums:
             second = np.where(self.summed > 0, self.summed + self.sums, 0)  # may need 64 bits where the first do not
             sums = np.stack([self._per_position(slots) for slots in (self.summed, second)])
-        sent = Sent(self._inside(*at), self.summed[at] + later, self.parted[at], self.arrive[at])
+        sent = InterfaceSlots(self._inside(*at), self.summed[at] + later, self.parted[at], self.arrive[at])
         return Layout(
             self.cell_at, self.position, self.ranges[0::3], self.ranges[1::3], self.ranges[2::3],
             history, 1 + int(x.stored_derivatives.sum()), self.split_ends, self.whole_begins, self.parts, self._per_position(self.parted),
@@ -429,7 +440,7 @@ class _Builder:
 
 
 @dataclass(frozen=True)
-class Sent:
+class InterfaceSlots:
     """Slots of the waves sent and received through the k faces to other processes.
 
     Attributes
@@ -473,12 +484,14 @@ def _numbers(mask: np.ndarray, start: int, order: np.ndarray, width: int = 1) ->
     return result
 
 
-def _along(border: Border, here: np.ndarray, number: np.ndarray, face: np.ndarray) -> np.ndarray:
+def _along(border: ProcessInterface, here: np.ndarray, number: np.ndarray, face: np.ndarray) -> np.ndarray:
     """Return the order of faces by channel and, within one, by number and face of the sender's cell."""
     return np.lexsort((face, number, border.cluster, here, border.rank))
 
 
-def _received(border: Border, here: np.ndarray, late: np.ndarray, first: tuple[int, int], parts: int) -> np.ndarray:
+def _received(
+    border: ProcessInterface, here: np.ndarray, late: np.ndarray, first: tuple[int, int], parts: int
+) -> np.ndarray:
     """Return the slots (k,) of arriving waves, consecutive within a channel and in the order of the sender.
 
     Waves are numbered from ``first[0]``, and parts of the steps of slower cells (marked ``late``) from ``first[1]``.
@@ -491,7 +504,7 @@ def _received(border: Border, here: np.ndarray, late: np.ndarray, first: tuple[i
     return slots
 
 
-def _channels(border: Border, here: np.ndarray, slots: Sent, parts: int) -> tuple[Channel, ...]:
+def _channels(border: ProcessInterface, here: np.ndarray, slots: InterfaceSlots, parts: int) -> tuple[Channel, ...]:
     """Return the messages by process and by the clusters of both sides; ``here`` (k,) are the local ones."""
     order, found = _along(border, here, border.number, border.face), []
     keys = np.stack([border.rank, here, border.cluster], 1)[order]

@@ -103,7 +103,7 @@ def _nearest(points: np.ndarray, fault: Any) -> tuple[np.ndarray, np.ndarray, np
     return items, found.points, found.distance
 
 
-class MeshPart(WholeMesh):
+class DistributedMesh(WholeMesh):
     """One process's part of a mesh stored in parts; its methods are collective.
 
     Attributes

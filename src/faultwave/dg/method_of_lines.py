@@ -164,7 +164,7 @@ def leap(form: Form, half: Half) -> Kernel:
 
     def update(q: Any, own: Any, sums: Any, cell: Any, h: Any) -> Any:
         lifts = _lifts(form, sums, cell)
-        decay = decays(form, cell)
+        decay = decay_rates(form, cell)
         new = []
         for i in range(form.Q):
             part = 0.5 * h[0] * decay[i]
@@ -175,14 +175,14 @@ def leap(form: Form, half: Half) -> Kernel:
     return k
 
 
-def decays(form: Form, cell: Any) -> list[Any]:
+def decay_rates(form: Form, cell: Any) -> list[Any]:
     """Return the decay rate of every quantity [1/time] by the reaction of the law, 0.0 for none."""
     if not form.full:
         return [0.0] * form.Q
     return [-1.0 * form.reaction([float(i == j) for j in range(form.Q)], cell)[i] for i in range(form.Q)]
 
 
-def couples(law: Law) -> bool:
+def has_coupled_reaction(law: Law) -> bool:
     """Return True if the reaction of the law is more than an independent decay of each quantity."""
     size, columns = len(law.quantities), Form(law, 2).reactions
     if not columns:
@@ -237,7 +237,7 @@ class MethodOfLines(Operator):
         compiled = self.backend.compile([*self.stages(), publish(form), history(form)])
         common = {
             "q": self.q, "cell": self.cell, "star": self.star, "own": self.backend.index(lay.own),
-            "incoming": self.backend.index(np.where(lay.second_slots != lay.own, lay.second_slots, lay.incoming[1])),
+            "incoming": self.backend.index(np.where(lay.arriving_slots != lay.own, lay.arriving_slots, lay.incoming[1])),
             "traces": self.traces, "history": self.history, "slot": self.history_slot, **self.extra(),
         }  # fmt: skip
         for name in compiled:
@@ -368,7 +368,7 @@ class Leapfrog(MethodOfLines):
     """
 
     def stages(self) -> Sequence[Kernel]:
-        if couples(self.law):
+        if has_coupled_reaction(self.law):
             raise ValueError("leapfrog supports decay, but no reaction between quantities")
         return [leap(self.form, "divergence"), leap(self.form, "gradient")]
 
@@ -387,7 +387,7 @@ __all__ = [
     "Leapfrog",
     "MethodOfLines",
     "RungeKutta",
-    "couples",
+    "has_coupled_reaction",
     "halves",
     "history",
     "leap",

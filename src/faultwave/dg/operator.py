@@ -14,11 +14,11 @@ from faultwave import backends
 from faultwave.backends import Backend
 from faultwave.base.pieces import in_pieces
 from faultwave.dg import kernels
-from faultwave.dg.between_clusters import part_weights
 from faultwave.dg.forms import Cells, Form
-from faultwave.dg.layout import Layout, part_slots, ranged
+from faultwave.dg.layout import Layout, part_slots, sort_and_pad
+from faultwave.dg.lts_exchange import part_weights
 from faultwave.dg.penalty_buffers import PenaltyBuffers
-from faultwave.dg.prepared import KEPT_STEPS, PreparedStep, Remaining
+from faultwave.dg.prepared import KEPT_STEPS, DeferredCells, PreparedStep
 from faultwave.dg.reader import Reader, turned
 from faultwave.dg.rounding import spread
 from faultwave.dg.waves_in_time import store_rows
@@ -106,7 +106,7 @@ class Operator:
         # For each cluster: the number of its next step modulo ``layout.parts``, which selects the slots of its waves; and the parity of the
         # step of its slower neighbour to which its sums belong.
         self.turns, self.sums = [0] * layout.clusters, [0] * layout.clusters
-        self.remaining: list[Remaining | None] = [None] * layout.clusters  # plain cells of started steps
+        self.remaining: list[DeferredCells | None] = [None] * layout.clusters  # plain cells of started steps
         self.prepared: list[dict[tuple[Any, ...], PreparedStep]] = [{} for _ in range(layout.clusters)]
         self.alone = alone
         # In small clusters on a device all cells run the storing kernel: one launch instead of several.
@@ -198,11 +198,11 @@ class Operator:
         parts, penalty = lay.parts if self.to_faster else 0, self.penalty.penalised if self.penalty else None
         friction = bool((lay.friction > 0).any())
         keep = (
-            kernels.Kept(friction, penalty, True, parts, self.flows)
+            kernels.StoringVariant(friction, penalty, True, parts, self.flows)
             if friction or penalty or (lay.history > 0).any()
             else None
         )
-        split = kernels.Kept(derivatives=False, parts=parts) if parts else None
+        split = kernels.StoringVariant(derivatives=False, parts=parts) if parts else None
         # Most cells at a fault need no integrals over parts of steps, which are a tenth of their work.
         ends = tuple(end for _, end in lay.storing_ranges)
         lean = replace(keep, parts=0) if keep and parts and lay.whole_begins != ends else None
@@ -285,7 +285,7 @@ class Operator:
         self.turns[cluster] = (self.turns[cluster] + 1) % self.layout.parts
         self.border_predicted(cluster)
         begin, end = prepared.plain
-        self.remaining[cluster] = Remaining(begin, prepared) if end > begin else None
+        self.remaining[cluster] = DeferredCells(begin, prepared) if end > begin else None
 
     def _prepare(self, name: str, cluster: int, before: float, restart: bool, ends: Sequence[float]) -> PreparedStep:
         """Return the launches of the step that begins after one of length ``before`` [s]."""
@@ -526,7 +526,7 @@ class Sampler:
         ends = np.array([end for _, end in lay.plain_ranges])
         cluster = np.searchsorted(ends, lay.position[cells], side="right")
         lanes, some = max(b.lanes, b.fixed_lanes), cells[:1] if len(cells) else np.zeros(1, np.int64)
-        placed = ranged(cells[:, None], cluster, lay.clusters, lanes, some)  # padding repeats a cell
+        placed = sort_and_pad(cells[:, None], cluster, lay.clusters, lanes, some)  # padding repeats a cell
         self.ranges = [[part] for part in placed.ranges]
         self.source = placed.rows[:, 0] if len(cells) else np.repeat(some, lanes)
         self.place = np.full(len(lay.position), -1)

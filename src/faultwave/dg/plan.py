@@ -11,43 +11,43 @@ from typing import Any
 import numpy as np
 
 from faultwave import backends
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.base.errors import Problem, Problems, suggest
-from faultwave.base.pieces import mapped
-from faultwave.base.projection import check_lengths
-from faultwave.base.timing import young_age
+from faultwave.base.pieces import map_chunks
+from faultwave.base.projection import warn_map_distortion
+from faultwave.base.timing import startup_age
 from faultwave.case.model import Case
-from faultwave.case.plausibility import doubt_rock, doubt_scene
+from faultwave.case.plausibility import warn_rock_properties, warn_scene
 from faultwave.comm import World
 from faultwave.dg import integrators
 from faultwave.dg.attenuation import attenuates, relaxing
 from faultwave.dg.basis import tet_size
-from faultwave.dg.boundary_kinds import check_kinds, doubt_symmetry
+from faultwave.dg.boundary_kinds import check_kinds, warn_symmetry_planes
 from faultwave.dg.built_mesh import load_or_build
 from faultwave.dg.costly import rate, warn_costly
 from faultwave.dg.enough_digits import estimate
-from faultwave.dg.flat_cells import borne_steps, told
+from faultwave.dg.flat_cells import sliver_stable_steps, told
 from faultwave.dg.forms import PenalisedFaces
 from faultwave.dg.integrators import can_compensate, check_integrator
 from faultwave.dg.layers import check_outside, layer_damping
-from faultwave.dg.layout import Border
-from faultwave.dg.material_doubts import doubt_band, doubt_light, doubt_material
+from faultwave.dg.layout import ProcessInterface
+from faultwave.dg.material_warnings import warn_attenuation_band, warn_material, warn_superluminal
 from faultwave.dg.mesh_part import WholeMesh
 from faultwave.dg.penalties.choice import penalised_faces
 from faultwave.dg.planning import Planning
 from faultwave.dg.registry import part_modules
-from faultwave.dg.resolved import doubt_conductors, doubt_size
+from faultwave.dg.resolved import warn_conductors, warn_size
 from faultwave.dg.scene import scene_of
 from faultwave.domain import tets
 from faultwave.domain.tets.mesh import fingerprint, narrowed
 from faultwave.engine.backend import check_backend
 from faultwave.engine.disk import check_disk
-from faultwave.engine.part import Part
-from faultwave.engine.precision import settle
+from faultwave.engine.part import CapabilityPlan
+from faultwave.engine.precision import choose_precision
 from faultwave.media import homogenise, load_field
 from faultwave.media.contradictions import check_contradictions
-from faultwave.media.field import Field, check_physics, check_used, limits_told, source_of, ways_to_give
-from faultwave.media.plausible import doubt_layers
+from faultwave.media.field import Field, check_physics, check_used, derivable_parameters, limit_messages, source_of
+from faultwave.media.plausible import warn_layers
 from faultwave.observe.points import projected
 from faultwave.physics.rheology import STRESS, rheologies
 from faultwave.physics.waves import Law, law
@@ -68,7 +68,7 @@ class Share:
         Processes of the run.
     cells : ndarray (nc,)
         Numbers of this process's cells in the whole mesh.
-    border : Border
+    border : ProcessInterface
         Faces to cells of other processes.
     beyond : ndarray (nc, 4, k)
         Impedances of the neighbours on other processes.
@@ -82,7 +82,7 @@ class Share:
 
     world: World
     cells: np.ndarray
-    border: Border
+    border: ProcessInterface
     beyond: np.ndarray
     smallest_step: float
     mesh_identity: str
@@ -103,7 +103,7 @@ class Plan:
     clustering: tets.Clustering
     frictional: np.ndarray  # (nc, 4)
     walls: np.ndarray  # (nc, 4) impedance of the faces of kind impedance
-    parts: tuple[Part, ...]
+    parts: tuple[CapabilityPlan, ...]
     share: Share | None = None  # partition of this process; None for a single process
     warnings: tuple[Problem, ...] = ()
     penalised: PenalisedFaces | None = None  # faces with a flux other than Godunov's
@@ -230,7 +230,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     InputError
         With all problems that can be found at once.
     """
-    started, before = clock.perf_counter(), young_age()
+    started, before = clock.perf_counter(), startup_age()
     whole = whole or WholeMesh()
     physics = law(case.law)
     mesh, topology = whole.prepared(load_or_build(case) if mesh is None else mesh, case)
@@ -241,7 +241,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     whole.agree(problems)
     material = relaxing(case, physics, material, shape, problems)
     whole.agree(problems)
-    doubt_band(case, physics, material, shape, whole, problems)
+    warn_attenuation_band(case, physics, material, shape, whole, problems)
     material |= layer_damping(case, physics, mesh, topology, material, problems)
     whole.agree(problems)
     physics = physics.adapted({k: np.array([whole.most(float(v.max()))]) for k, v in material.items()})
@@ -254,15 +254,17 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     check_integrator(case, physics, problems)
     steps = case.end_time / whole.least(float(step.min()))
     closed = not whole.any(bool((topology.kinds == tets.BoundaryKind.ABSORBING).any()))
-    choice = settle(case.numerics, estimate(case, physics, steps, closed), can_compensate(case, physics), problems)
+    choice = choose_precision(
+        case.numerics, estimate(case, physics, steps, closed), can_compensate(case, physics), problems
+    )
     case = case.model_copy(update={"numerics": choice.numerics}) if choice.note else case
     planning = Planning(case, physics, mesh, topology, shape, material, frictional, whole, problems)
     parts = _parts(planning)
     penalised = penalised_faces(planning, driven_faces(parts, topology.kinds.shape))
-    doubt_size(planning, parts)
-    doubt_conductors(planning, step)
+    warn_size(planning, parts)
+    warn_conductors(planning, step)
     if not whole.elsewhere:
-        doubt_scene(case, scene_of(planning, parts), problems)
+        warn_scene(case, scene_of(planning, parts), problems)
     _check(planning, parts)
     step = _borne(planning, parts, step)
     clustering = _clusters(planning, parts, step)
@@ -274,10 +276,10 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     )  # fmt: skip
 
 
-def _parts(planning: Planning) -> tuple[Part, ...]:
+def _parts(planning: Planning) -> tuple[CapabilityPlan, ...]:
     """Return the capabilities of the case; processes that plan pieces of a mesh stay synchronised."""
     for module in part_modules():
-        with collected(planning.problems):
+        with collect_problems(planning.problems):
             made = module.plan(planning)
             if made is not None:
                 planning.parts[made.name] = made
@@ -285,23 +287,23 @@ def _parts(planning: Planning) -> tuple[Part, ...]:
     return tuple(planning.parts.values())
 
 
-def _check(planning: Planning, parts: tuple[Part, ...]) -> None:
+def _check(planning: Planning, parts: tuple[CapabilityPlan, ...]) -> None:
     """Check properties that belong to no capability. Raises InputError with all problems so far."""
     case, problems = planning.case, planning.problems
     check_backend(case.numerics, backends.names(), problems)
     if case.projection is not None:
-        with collected(problems):
+        with collect_problems(problems):
             vertices = planning.mesh.vertices
-            check_lengths(projected(case.projection, "projection"), vertices.min(0), vertices.max(0), problems)
+            warn_map_distortion(projected(case.projection, "projection"), vertices.min(0), vertices.max(0), problems)
     check_disk(case.output.folder, sum(planning.whole.everywhere(_written(planning, parts))), problems)
     _not_built(case, planning.law, problems)
     check_kinds(planning, driven_faces(parts, planning.topology.kinds.shape))
-    doubt_symmetry(planning)
+    warn_symmetry_planes(planning)
     check_outside(planning.material, [found for p in parts for found in p.demand.lossless], problems)
     planning.whole.agree(problems)
 
 
-def _written(planning: Planning, parts: tuple[Part, ...]) -> float:
+def _written(planning: Planning, parts: tuple[CapabilityPlan, ...]) -> float:
     """Return the bytes that capabilities write until the end, plus checkpoints.
 
     A checkpoint holds the degrees of freedom in the law's quantities and in the form's, each with the numbers of the
@@ -313,7 +315,7 @@ def _written(planning: Planning, parts: tuple[Part, ...]) -> float:
     return float(sum(part.demand.disk for part in parts)) + (0.0 if kept is None else (kept.keep + 1.0) * state)
 
 
-def _clusters(planning: Planning, parts: tuple[Part, ...], step: np.ndarray) -> tets.Clustering:
+def _clusters(planning: Planning, parts: tuple[CapabilityPlan, ...], step: np.ndarray) -> tets.Clustering:
     """Assign cells to clusters; both cells of a frictional or prescribed face share one."""
     setting, near = planning.case.numerics.clustering, planning.topology.neighbours
     together = planning.frictional | (driven_faces(parts, near.shape) & (near >= 0))
@@ -323,9 +325,9 @@ def _clusters(planning: Planning, parts: tuple[Part, ...], step: np.ndarray) -> 
     )  # fmt: skip
 
 
-def _borne(planning: Planning, parts: tuple[Part, ...], step: np.ndarray) -> np.ndarray:
+def _borne(planning: Planning, parts: tuple[CapabilityPlan, ...], step: np.ndarray) -> np.ndarray:
     """Return the stable steps (nc,), reduced in flat cells where necessary, and warn if some are."""
-    borne = borne_steps(planning, step, largest_cfl(planning.case) / cfl_number(planning.case))
+    borne = sliver_stable_steps(planning, step, largest_cfl(planning.case) / cfl_number(planning.case))
     if (borne < step).any():
         longer = rate(_clusters(planning, parts, borne)) / rate(_clusters(planning, parts, step))
         told(planning, step, borne, longer)
@@ -336,24 +338,24 @@ def _material(
     case: Case, physics: Law, mesh: tets.Mesh, topology: tets.Topology, problems: Problems
 ) -> dict[str, np.ndarray]:
     defaults = {p.name: p.default for p in physics.parameters if p.default is not None}
-    with collected(problems):
+    with collect_problems(problems):
         field = load_field(case.material, "material", None, mesh.named(3), defaults, case.projection, physics.derived)
         _check_names(physics, field, problems)
         parameters = [p.name for p in physics.parameters]
         check_contradictions(field, parameters, physics.derived, problems)
         names = [name for name in parameters if name in field.parameters or name not in defaults]
-        corners = mapped(lambda piece: mesh.vertices[topology.cells[piece]], len(topology.cells))
+        corners = map_chunks(lambda piece: mesh.vertices[topology.cells[piece]], len(topology.cells))
         order = case.numerics.order if case.numerics.homogenise else None
         values = homogenise.cell_averages(field, names, corners, mesh.groups.astype(np.int64), order)
-        doubt_material(case, values, problems)
+        warn_material(case, values, problems)
         sizes = np.ptp(corners.reshape(-1, 3), axis=0)
-        doubt_rock(values, float(sizes.max()), problems)
-        doubt_layers(field, float(sizes[2]), problems)
-        for text in limits_told(field):
+        warn_rock_properties(values, float(sizes.max()), problems)
+        warn_layers(field, float(sizes[2]), problems)
+        for text in limit_messages(field):
             problems.warn("material", text)
         for name, value in defaults.items():
             values.setdefault(name, np.full(len(corners), value))
-        doubt_light(values, problems)
+        warn_superluminal(values, problems)
         _check_material(physics, values, lambda cell: corners[cell].mean(0), problems)
         return {p.name: np.asarray(values[p.name], float) for p in physics.parameters}
     return {}
@@ -364,7 +366,7 @@ def _check_names(physics: Law, field: Field, problems: Problems) -> None:
 
     Names in files are checked too if the law has defaults, which would silently replace a misspelt parameter.
     """
-    known = ways_to_give((p.name for p in physics.parameters), physics.derived)
+    known = derivable_parameters((p.name for p in physics.parameters), physics.derived)
     if all(p.default is None for p in physics.parameters):
         yielding = {n for r in rheologies().values() for p in r.parameters for n in (p.name, *p.aliases)}
         read = known | yielding | {*STRESS, "Qp", "Qs"}

@@ -12,7 +12,7 @@ from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.dg.mesh_part import WholeMesh
 from faultwave.domain import tets
-from faultwave.engine.part import Part
+from faultwave.engine.part import CapabilityPlan
 from faultwave.physics.waves import Law, laws
 
 
@@ -45,7 +45,7 @@ class Planning:
     frictional: np.ndarray
     whole: WholeMesh
     problems: Problems
-    parts: dict[str, Part] = field(default_factory=dict)
+    parts: dict[str, CapabilityPlan] = field(default_factory=dict)
 
     @property
     def across(self) -> np.ndarray:

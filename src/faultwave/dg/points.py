@@ -11,7 +11,7 @@ from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.case.plausibility import advice_outside
 from faultwave.dg.mesh_part import WholeMesh
 from faultwave.domain import tets
-from faultwave.observe.fault_receivers import tell_moved
+from faultwave.observe.fault_receivers import report_distant_receivers
 from faultwave.observe.points import AS_CASE, GROUND, exchange_advice, read_points, z_references
 
 
@@ -129,7 +129,7 @@ def place_fault_receivers(setting: Any, fault: Any, whole: WholeMesh, problems: 
     offset = nearest[mine] - corners[:, 0]
     far, edge = np.full((2, len(points)), np.nan)
     far[mine], edge[mine] = distance[mine], np.sqrt((edges**2).sum(2)).max(1)
-    tell_moved(setting, points, nearest, far, edge, problems)
+    report_distant_receivers(setting, points, nearest, far, edge, problems)
     solved = np.linalg.solve(edges @ edges.transpose(0, 2, 1), np.einsum("nij,nj->ni", edges, offset)[..., None])
     local[mine] = solved[..., 0]
     return Points(points, nearest, items, local)

@@ -35,11 +35,11 @@ class PreparedStep:
 
 
 @dataclass
-class Remaining:
+class DeferredCells:
     """Plain cells that a started step has not processed yet, from index ``at`` on."""
 
     at: int
     step: PreparedStep
 
 
-__all__ = ["KEPT_STEPS", "PreparedStep", "Remaining"]
+__all__ = ["KEPT_STEPS", "PreparedStep", "DeferredCells"]

@@ -10,7 +10,7 @@ import numpy as np
 from faultwave.backends.device import absent
 from faultwave.backends.device.backend import SPARE, readable_bytes
 from faultwave.backends.device.target import TARGETS, Target
-from faultwave.base.memory import whole_memory_rows
+from faultwave.base.memory import process_memory_rows
 from faultwave.case.model import Case
 from faultwave.dg.attenuation import attenuates
 from faultwave.dg.attenuation import report as attenuation_report
@@ -31,7 +31,7 @@ from faultwave.dg.resolved import (
 from faultwave.dg.run_forecast import look, run_time, solver_to_try, whole_memory
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.forecast import RunTime, Unwritten
+from faultwave.engine.forecast import CountingFiles, RunTime
 
 Rows = list[tuple[str, ...]]
 
@@ -69,9 +69,9 @@ def plan_report(plan: Plan, case: Case, measure_seconds: float = 3.0) -> list[tu
     ]
 
 
-def _begin(solver: Solver) -> Unwritten:
+def _begin(solver: Solver) -> CountingFiles:
     """Prepare the capabilities as a run does before its first step, with a snapshot that is not written, since this takes memory."""
-    files = Unwritten(solver.plan.case.end_time)
+    files = CountingFiles(solver.plan.case.end_time)
     if solver.backend.asynchronous:
         return files
     for part in solver.parts.values():
@@ -131,7 +131,7 @@ def _size(plan: Plan, solver: Solver) -> Rows:
         ("degrees of freedom", f"{plan.cells * tet_size(order - 1) * quantities:,}"),
         *_of_parts(plan, "size"),
         ("memory of the operator", f"{memory / 2**20:,.0f} MiB, {memory / plan.cells / 1024:.1f} KiB a cell"),
-        *whole_memory_rows(snapshots=not solver.backend.asynchronous, most=whole_memory(solver)),
+        *process_memory_rows(snapshots=not solver.backend.asynchronous, most=whole_memory(solver)),
         *[row for part in solver.parts.values() for row in part.report().get("size", ())],
         *_room(solver.backend, memory),
     ]

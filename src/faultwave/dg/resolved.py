@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.case.model import Case
-from faultwave.engine.part import Part
+from faultwave.engine.part import CapabilityPlan
 from faultwave.physics.sources.time_functions import ricker_duration
 from faultwave.physics.waves import Law
 
@@ -42,7 +42,7 @@ def slowest_speed(law: Law, material: dict[str, np.ndarray]) -> np.ndarray:
     return np.asarray(slow)
 
 
-def highest_frequency(case: Case, parts: Iterable[Part]) -> float | None:
+def highest_frequency(case: Case, parts: Iterable[CapabilityPlan]) -> float | None:
     """Return the highest frequency [Hz] that mesh, capabilities, currents and incident waves of a case state; None if none does."""
     built = getattr(case.mesh, "build", None)
     found = [p.demand.frequency for p in parts if p.demand.frequency is not None]
@@ -84,7 +84,7 @@ def in_wavelengths(planning: Any, frequency: float) -> tuple[float, float]:
     return float(size / np.median(wavelength)), float(longest[inner].max())
 
 
-def doubt_size(planning: Any, parts: Iterable[Part]) -> None:
+def warn_size(planning: Any, parts: Iterable[CapabilityPlan]) -> None:
     """Warn if the mesh is a small part of a wavelength, an edge is too many of them, or no wave propagates far in the mesh."""
     case, problems = planning.case, planning.problems
     frequency, order = highest_frequency(case, parts), case.numerics.order
@@ -115,7 +115,7 @@ def crossings(planning: Any) -> float:
     return float(way / np.ptp(planning.mesh.vertices, axis=0).max())
 
 
-def doubt_conductors(planning: Any, step: np.ndarray) -> None:
+def warn_conductors(planning: Any, step: np.ndarray) -> None:
     """Warn if conductivity, whose decay is resolved in time, makes steps much shorter."""
     if "conductivity" not in planning.material:
         return
@@ -141,8 +141,8 @@ __all__ = [
     "IN_METRES",
     "SMALL",
     "crossings",
-    "doubt_conductors",
-    "doubt_size",
+    "warn_conductors",
+    "warn_size",
     "edge_length",
     "highest_frequency",
     "in_wavelengths",

@@ -16,7 +16,7 @@ from faultwave.base.asked import command
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.log import get_logger
 from faultwave.domain.tets.mesh import row_sum
-from faultwave.engine.part import Origin, State
+from faultwave.engine.part import RestoredFrom, State
 
 log = get_logger(__name__)
 
@@ -31,7 +31,7 @@ def state(solver: Any) -> Mapping[str, Mapping[str, State]]:
         raw = op.state()
         return np.asarray(op.physical(raw, np.arange(len(raw))))
 
-    def set_dofs(given: np.ndarray, origin: Origin) -> None:
+    def set_dofs(given: np.ndarray, origin: RestoredFrom) -> None:
         if "modes" in origin.arrays and origin.notes["form"] == _form(solver) and _same_numbers(solver, origin.notes):
             op.set_state(origin.arrays["modes"])
             return
@@ -40,7 +40,7 @@ def state(solver: Any) -> Mapping[str, Mapping[str, State]]:
         values[:, :modes] = given[:, :modes]
         op.set_dofs(values)
 
-    def nothing(values: np.ndarray, origin: Origin) -> None:
+    def nothing(values: np.ndarray, origin: RestoredFrom) -> None:
         """Do nothing: the modes are restored with the degrees of freedom."""
 
     found = {"dofs": State(plan.numbers, dofs, set_dofs)}
@@ -50,7 +50,7 @@ def state(solver: Any) -> Mapping[str, Mapping[str, State]]:
     def remainders() -> np.ndarray:
         return np.asarray(op.remainder.get(op.layout.position))
 
-    def set_remainders(values: np.ndarray, origin: Origin) -> None:
+    def set_remainders(values: np.ndarray, origin: RestoredFrom) -> None:
         if origin.notes["form"] == _form(solver) and _same_numbers(solver, origin.notes):
             op.remainder.put(values, op.layout.position)
 

@@ -14,7 +14,7 @@ LEAST_OF_MESH = 300
 """Smallest memory of a cell's corners, neighbours, volume, normals and Jacobian, needed to inspect a mesh [bytes]."""
 
 
-def least_memory(case: Case, cells: int) -> float:
+def minimum_memory(case: Case, cells: int) -> float:
     """Return a lower bound of the memory of a run with a number of cells [bytes].
 
     It counts the modes and, on each face, the wave that waits for the correction and, with ``ader``, the arriving one.
@@ -27,7 +27,7 @@ def least_memory(case: Case, cells: int) -> float:
     return float(cells) * (real * modes + (4 if case.numerics.stored_waves else real) * waves)
 
 
-def check_room(case: Case) -> None:
+def check_fits_memory(case: Case) -> None:
     """Raise InputError for a mesh that one process on this machine cannot step."""
     name = backends.best() if case.numerics.backend == "auto" else case.numerics.backend
     cells = tets.cells_ahead(case.mesh)
@@ -35,10 +35,10 @@ def check_room(case: Case) -> None:
         return  # an unknown backend is reported with all other problems
     what = f"{cells:,} cells at order {case.numerics.order} need"
     advice = "Choose larger cells, a lower order or numerics.precision single, or run on processes of several machines."
-    _check(what, least_memory(case, cells), advice)
+    _check(what, minimum_memory(case, cells), advice)
 
 
-def check_room_of_mesh(case: Case) -> None:
+def check_mesh_fits_memory(case: Case) -> None:
     """Raise InputError for a mesh that this machine cannot even inspect; runs may still be possible on several machines."""
     cells = tets.cells_ahead(case.mesh)
     if cells is not None:
@@ -52,4 +52,4 @@ def _check(what: str, needed: float, advice: str) -> None:
         raise InputError(Problem("mesh", told, advice=advice))
 
 
-__all__ = ["check_room", "check_room_of_mesh", "least_memory"]
+__all__ = ["check_fits_memory", "check_mesh_fits_memory", "minimum_memory"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from faultwave.base.pieces import mapped
+from faultwave.base.pieces import map_chunks
 
 SHAPELY = 30.0
 """Largest condition number of a cell's Jacobian for components along the cell's edges in single precision.
@@ -65,7 +65,7 @@ def worst_shape(inverse: np.ndarray, dtype: type) -> float:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.sqrt(sizes[0] * sizes[1]) / np.abs(np.einsum("ij,ij->i", rows[0], back[0])))
 
-    doubtful = inverse[~(mapped(bound, len(inverse)) <= SHAPELY)]  # the bound of the others suffices
+    doubtful = inverse[~(map_chunks(bound, len(inverse)) <= SHAPELY)]  # the bound of the others suffices
     return float(np.linalg.cond(doubtful).max(initial=1.0))
 
 

@@ -25,14 +25,14 @@ from typing import Any
 import numpy as np
 
 from faultwave import backends
-from faultwave.base.memory import peak_memory, resident_memory, untouched
+from faultwave.base.memory import nonresident_bytes, peak_memory, resident_memory
 from faultwave.dg import stepping
 from faultwave.dg.partial import Partial
 from faultwave.dg.plan import Plan
 from faultwave.dg.replays import AHEAD
-from faultwave.dg.room import least_memory
+from faultwave.dg.room import minimum_memory
 from faultwave.dg.solver import Solver
-from faultwave.engine.forecast import RunTime, Unwritten, writing_time
+from faultwave.engine.forecast import CountingFiles, RunTime, writing_time
 
 TRIED = 1 << 30
 """Size of modes and waves up to which all cells are stepped; of larger meshes, the fraction with this size is stepped [bytes]."""
@@ -56,15 +56,17 @@ def solver_to_try(plan: Plan) -> Solver:
     """Return the solver of a run, or of a large mesh a solver that executes a fraction of every step."""
     numerics = plan.case.numerics
     often = np.rint(plan.clustering.steps.max() / plan.clustering.steps)
-    share = min(TRIED / least_memory(plan.case, plan.cells), UPDATES / float((plan.clustering.histogram * often).sum()))
-    if share >= 1.0 or numerics.integrator != "ader" or untouched(()) is None:
+    share = min(
+        TRIED / minimum_memory(plan.case, plan.cells), UPDATES / float((plan.clustering.histogram * often).sum())
+    )
+    if share >= 1.0 or numerics.integrator != "ader" or nonresident_bytes(()) is None:
         return Solver(plan)
     made = backends.make(numerics.backend, numerics.precision, numerics.threads, plan.world.local_rank)
     chosen: Any = made if made.asynchronous else Partial(made, share)
     return Solver(plan, chosen)
 
 
-def run_time(solver: Any, files: Unwritten, updates: float, seconds: float) -> RunTime:
+def run_time(solver: Any, files: CountingFiles, updates: float, seconds: float) -> RunTime:
     """Step for some ``seconds`` and return the forecast of the run; ``updates`` are the element updates until its end.
 
     The solver must not be used afterwards.
@@ -89,7 +91,7 @@ def run_time(solver: Any, files: Unwritten, updates: float, seconds: float) -> R
     steps += _looks(solver, steps)
     output = taken * files.whole / max(files.first, 1)
     output += max(0.0, writing_time(Path(solver.plan.case.output.folder), files.whole) - steps)
-    more = untouched(solver.backend.places()) or 0 if isinstance(solver.backend, Partial) else 0
+    more = nonresident_bytes(solver.backend.places()) or 0 if isinstance(solver.backend, Partial) else 0
     touch = touching * (1.0 + more / held) if held > 0 else touching
     return RunTime(rate, share, solver.plan.seconds + solver.wall["setup"] - solver.compiling, touch, steps, output)
 
@@ -117,7 +119,7 @@ def whole_memory(solver: Any) -> float | None:
     """Return the largest memory of a run [bytes], if the process has not yet held as much; None if it has, or if unknown."""
     if not isinstance(solver.backend, Partial):
         return None
-    more, now, most = untouched(solver.backend.places()), resident_memory(), peak_memory()
+    more, now, most = nonresident_bytes(solver.backend.places()), resident_memory(), peak_memory()
     return None if more is None or now is None else float(max(now + more, most or 0))
 
 

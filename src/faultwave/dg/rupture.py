@@ -27,8 +27,18 @@ from faultwave.base.columns import Columns, Row
 from faultwave.dg.basis import triangle_size
 from faultwave.dg.face_series import Series
 from faultwave.dg.fault_coupling import FaultCoupling, PrincipalCoupling
-from faultwave.dg.fault_record import CLOCK, FELT, JUMP_WORK, JUMPED, LEFT, MOVED, note, note_breakdown, note_path
-from faultwave.dg.fault_sizes import Sizes, recorded_by
+from faultwave.dg.fault_options import Sizes, record_columns_of
+from faultwave.dg.fault_record import (
+    BALANCED_TRACTION,
+    CLOCK,
+    JUMP_PATH,
+    JUMP_SLIP,
+    JUMP_WORK,
+    OVERWRITTEN,
+    note,
+    update_breakdown,
+    update_jump_path,
+)
 from faultwave.dg.fault_transforms import transforms
 from faultwave.kernels import math as m
 from faultwave.kernels.expr import wrap
@@ -87,7 +97,7 @@ class _Rupture:
     def __init__(self, law: FrictionLaw, constants: dict[str, float], sizes: Sizes, coupling: FaultCoupling):
         self.law, self.constants, self.sizes, self.coupling = law, constants, sizes, coupling
         self.options = options = sizes.options
-        self.columns, self.state_columns = recorded_by(options), law.shown_columns
+        self.columns, self.state_columns = record_columns_of(options), law.shown_columns
         self.inner_columns, self.step_columns = law.inner_columns, state_columns(law.of_step(options.times))
         own = coupling.channels
         self.locked_columns = Columns(traction=own, jump=own if options.moved else 0)
@@ -132,7 +142,7 @@ class _Rupture:
         self.nucleation = k.batch("nucleation", s.points, 3 * max(1, s.episodes))
         self.record = k.batch("record", s.points, self.columns.size, "inout")
         if self.options.moved:
-            self.jumped = k.batch("jumped", b2, JUMPED.size, "inout")
+            self.jumped = k.batch("jumped", b2, JUMP_SLIP.size, "inout")
             self.jump_work = k.batch(JUMP_WORK, 1, 1, "inout")
         group = k.index("group")  # of the point rule
         self.transforms = transforms(k, s.points, s.degree, group, s.conical)
@@ -172,7 +182,7 @@ class _Rupture:
         sides: list[Array | View] = [*[x.view(0, size) for x in both], self.frame, self.impedance, self.damping]
         flows = [x.view(size, size) for x in both] if self.options.moved else []
         k.pointwise(lambda *a: [self._locked(*a)], [*sides, *flows], [self.locked])
-        self._feel()
+        self._traction_at_friction()
         if self.options.moved:
             self._follow_jump()
         starts = [self._resampled_start(name) for name in self.law.resampled]
@@ -189,11 +199,11 @@ class _Rupture:
             self._change_inner(self.law.end_step, lengths)
         for name, start in zip(self.law.resampled, starts, strict=True):
             self._resample(name, start)
-        self._take_off()
-        self._reply()
+        self._subtract_slip_traction()
+        self._write_incoming_waves()
         return k
 
-    def _feel(self) -> None:
+    def _traction_at_friction(self) -> None:
         """Compute the traction that enters friction, in the vertex order of the points."""
         k, rows = self.k, self.sizes.rows
         if self.feels_other:
@@ -271,9 +281,9 @@ class _Rupture:
 
     def _changing(self, last: bool) -> list[tuple[Array, Columns, list[str]]]:
         """Return the arrays that a sub-step changes, each with its columns and the names of the changed ones."""
-        leaves = ("slip_rate1", "slip_rate2", *LEFT, *FELT) if not last else ()
+        leaves = ("slip_rate1", "slip_rate2", *OVERWRITTEN, *BALANCED_TRACTION) if not last else ()
         state, record = (
-            [name for name in columns if name not in (*leaves, *MOVED)]
+            [name for name in columns if name not in (*leaves, *JUMP_PATH)]
             for columns in (self.state_columns, self.columns)
         )
         slid = Columns(slid=2)
@@ -289,8 +299,8 @@ class _Rupture:
         moves, count = k.temp("moves", points, 1), k.temp("moving_points", 1, 1)
         asked, may = k.temp("asked", 1, 1), k.temp("may_slip", 1, 1)
         k.pointwise(lambda x: [[1.0 - x[0]], [x[0]]], [self.slides], [asked, may])
-        names = (*LEFT, *FELT) if self.options.smooth_sliding else LEFT
-        left = self.record.view(0, points, self.columns.places[LEFT[0]].start, len(names))
+        names = (*OVERWRITTEN, *BALANCED_TRACTION) if self.options.smooth_sliding else OVERWRITTEN
+        left = self.record.view(0, points, self.columns.places[OVERWRITTEN[0]].start, len(names))
         ramps = {f"ramp{i}": self.ramp.view(i, 1) for i in range(self.options.times)} if self.sizes.episodes else {}
 
         def ask() -> None:
@@ -316,7 +326,7 @@ class _Rupture:
         series = self._series(self.transforms.turned(self.locked, s.rows)) if self.feels_other else self.series
         jump, each = k.temp("jump", s.rows[0], 3), k.temp("work_of_modes", s.rows[0], 1)
         work, here = k.temp("work_of_face", 1, 1), k.temp("jump_here", s.points, 3)
-        path = self.record.view(0, s.points, self.columns.places[MOVED[0]].start, 1)
+        path = self.record.view(0, s.points, self.columns.places[JUMP_PATH[0]].start, 1)
         _zero(k, work, self.impedance)
 
         def follow(o: LoopIndex) -> None:
@@ -325,7 +335,7 @@ class _Rupture:
             )
             k.contract(work, np.ones((1, s.rows[0])), each, accumulate=True)
             self.transforms.to_points(here, jump)
-            k.pointwise(note_path, [path, here, self.weight.view(o, 1)], [path])
+            k.pointwise(update_jump_path, [path, here, self.weight.view(o, 1)], [path])
 
         k.repeat("moved", self.options.times, follow)
         k.pointwise(lambda old, x: [[old[0] - 2.0 * x[0]]], [self.jump_work, work], [self.jump_work])
@@ -337,7 +347,7 @@ class _Rupture:
         averaged = self.coupling.averaged(z, x.traction, x.jump)
         return [x.jump[:3], [weight[0] * dot(averaged[:3], x.jump[:3])]]
 
-    def _take_off(self) -> None:
+    def _subtract_slip_traction(self) -> None:
         """Subtract the traction of slip from the locked traction, both averaged over the step."""
 
         def slipping(theta: Any, slid: Any, impedance: Any) -> Any:
@@ -427,7 +437,7 @@ class _Rupture:
         self.transforms.project(self.smooth, change, self.sizes.degree)
         self.k.pointwise(lambda old, x: [[old[0] + x[0]]], [start, self.smooth], [self._state_of(name)])
 
-    def _reply(self) -> None:
+    def _write_incoming_waves(self) -> None:
         """Send the wave 2 T* - w to each side.
 
         The traction of the minus side refers to its own normal; -p is equal on both sides.
@@ -506,13 +516,13 @@ class _Rupture:
         before = self.columns.row(given.record)
         notes = note(before, s["slip_rate"], x, carried, clock, w, self.options.whole_steps)
         if self.options.smooth_sliding:
-            notes |= dict(zip(FELT, felt[1:3], strict=True))
+            notes |= dict(zip(BALANCED_TRACTION, felt[1:3], strict=True))
         reached = self.law.dynamic_stress_reached(p, self.constants, new, x.friction)
         weak = reached & (notes["weakened"] <= 0.0) & (notes["ruptured"] > 0.0)
         notes["weakened"] = m.where(weak, clock.mark, notes["weakened"])
         if self.options.breakdown:
             total = [given.stress[c] + felt[c] for c in (1, 2)]
-            notes |= note_breakdown(before, x, total, w)
+            notes |= update_breakdown(before, x, total, w)
         slid = [y + w[0] * rate for y, rate in zip(given.slid, (x.slip_rate1, x.slip_rate2), strict=True)]
         return self.state_columns.flat(new), self.columns.flat(notes), slid
 

@@ -126,17 +126,17 @@ class SampleBuffer:
         """True if there is no space for another reading."""
         return self.count >= self.length
 
-    def bring(self) -> Brought:
+    def bring(self) -> PendingSamples:
         """Start to copy all readings to the host; the next reading starts a new set."""
         if self.worthwhile and self.count:
             pairs = zip(self.sources, self.stores, strict=True)
             self.parts = [[store.fetch(slice(0, self.count * len(s.items))) for s, store in pairs]]
-        made = Brought(self.parts, self.count, [len(s.items) for s in self.sources])
+        made = PendingSamples(self.parts, self.count, [len(s.items) for s in self.sources])
         self.parts, self.count = [], 0
         return made
 
 
-class Brought:
+class PendingSamples:
     """Pending ``count`` readings of one sample buffer."""
 
     def __init__(self, parts: list[list[Awaited]], count: int, lengths: list[int]):
@@ -154,4 +154,4 @@ class Brought:
         return [v.reshape(self.count, n, -1) for v, n in zip(values, self.lengths, strict=True)]
 
 
-__all__ = ["Brought", "SampleBuffer", "Source"]
+__all__ = ["PendingSamples", "SampleBuffer", "Source"]

@@ -11,7 +11,7 @@ from faultwave.case.plausibility import Scene
 from faultwave.dg.planning import Planning
 from faultwave.dg.resolved import edge_length
 from faultwave.domain import tets
-from faultwave.engine.part import Part
+from faultwave.engine.part import CapabilityPlan
 from faultwave.physics.sources.released import scalar_moments
 
 OPEN = (tets.BoundaryKind.ABSORBING,)
@@ -20,7 +20,7 @@ UPWARDS = 0.7
 """Vertical component of the outward normal above which a face belongs to the uppermost side."""
 
 
-def scene_of(planning: Planning, parts: Iterable[Part]) -> Scene:
+def scene_of(planning: Planning, parts: Iterable[CapabilityPlan]) -> Scene:
     """Return the summary of a case whose capabilities are planned; requires the whole mesh."""
     mesh, geometry, law = planning.mesh, planning.geometry, planning.law
     by_name = {part.name: part for part in parts}

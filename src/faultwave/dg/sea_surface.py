@@ -21,7 +21,7 @@ import numpy as np
 
 from faultwave.base.columns import Columns
 from faultwave.dg.kernels import coefficient, series_sum
-from faultwave.dg.layout import ranged
+from faultwave.dg.layout import sort_and_pad
 from faultwave.dg.operator import Operator
 from faultwave.dg.predictors import Predictor
 from faultwave.dg.waves_in_time import rows_left, weights_left
@@ -168,7 +168,7 @@ class SeaSurface:
         lay, b, law = operator.layout, operator.backend, operator.law
         self.slots = np.stack([lay.friction[lay.position[cells], faces], lay.own[lay.position[cells], faces]], 1)
         padding = np.array([lay.friction_slots - 1, lay.wave_slots - 1])
-        listed = ranged(self.slots, cluster[cells], lay.clusters, b.fixed_lanes, padding)
+        listed = sort_and_pad(self.slots, cluster[cells], lay.clusters, b.fixed_lanes, padding)
         self.ranges, real = listed.ranges, listed.source >= 0
         self.item = np.empty(len(cells), np.int64)
         self.item[listed.source[real]] = np.flatnonzero(real)

@@ -9,12 +9,12 @@ import numpy as np
 from faultwave.base.errors import FaultwaveError, InputError, Problem
 from faultwave.case.model import Case
 from faultwave.comm import World
-from faultwave.dg.layout import Border
-from faultwave.dg.mesh_part import MeshPart, NeedsWholeMesh, stored_in_parts
+from faultwave.dg.layout import ProcessInterface
+from faultwave.dg.mesh_part import DistributedMesh, NeedsWholeMesh, stored_in_parts
 from faultwave.dg.plan import Plan, Share, as_text, make_plan
 from faultwave.dg.planning import Cut, chosen
 from faultwave.dg.registry import part_modules
-from faultwave.dg.room import check_room
+from faultwave.dg.room import check_fits_memory
 from faultwave.dg.weights import weights_of
 from faultwave.domain import tets
 from faultwave.domain.tets.partition import partition
@@ -38,7 +38,7 @@ def plan_for(case: Case, world: World) -> Plan:
     if stored_in_parts(case, world) and not _needs_whole_mesh(case):
         return plan_share(case, world)
     if world.size == 1:
-        check_room(case)
+        check_fits_memory(case)
     return share(make_plan(case), world)
 
 
@@ -53,7 +53,7 @@ def plan_share(case: Case, world: World) -> Plan:
 
     If parts meet along a fault with friction, all processes plan the whole mesh instead. Raises InputError.
     """
-    mesh_part = MeshPart(world, case)
+    mesh_part = DistributedMesh(world, case)
     try:
         plan = make_plan(case, mesh_part.loaded, mesh_part)
     except NeedsWholeMesh:
@@ -67,7 +67,7 @@ def plan_share(case: Case, world: World) -> Plan:
     material = dict(zip(plan.material, theirs.T, strict=True))
     beyond = _beyond(plan.law, material, plan.geometry.normals, cell, face)
     cluster = mesh_part.neighbours.swap(plan.clustering.cluster[cell])
-    border = Border(cell, face, mesh_part.numbers[cell], mesh_part.rank, cluster, *mesh_part.theirs.T)
+    border = ProcessInterface(cell, face, mesh_part.numbers[cell], mesh_part.rank, cluster, *mesh_part.theirs.T)
     at_fault = plan.clustering.cluster[plan.frictional.any(1)]
     fastest = mesh_part.least(float(at_fault.min()) if len(at_fault) else np.inf)
     made = Share(
@@ -146,11 +146,11 @@ def _check_driven(plan: Plan, part: np.ndarray) -> None:
         raise InputError(Problem("partition", what, "both on one process", "Take a mesh that is not stored in parts."))
 
 
-def _border(plan: Plan, part: np.ndarray, cells: np.ndarray, here: np.ndarray) -> tuple[Border, np.ndarray]:
+def _border(plan: Plan, part: np.ndarray, cells: np.ndarray, here: np.ndarray) -> tuple[ProcessInterface, np.ndarray]:
     near, faces = plan.topology.neighbours[cells], plan.topology.neighbour_faces[cells]
     cell, face = np.nonzero((near >= 0) & (here[near] < 0) & ~plan.frictional[cells])
     other = near[cell, face]
-    border = Border(
+    border = ProcessInterface(
         cell, face, cells[cell], part[other], plan.clustering.cluster[other], other, faces[cell, face].astype(np.int64)
     )
     material = {k: v[other] for k, v in plan.material.items()}

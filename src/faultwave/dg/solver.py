@@ -18,14 +18,14 @@ from faultwave.base.memory import release_freed
 from faultwave.comm.exchange import ChannelExchange, ClusterExchange, Kind, StageExchange
 from faultwave.comm.gpu_aware import HaloPath
 from faultwave.comm.packing import StoreRows
-from faultwave.comm.progress import ProgressThread, set_aside
+from faultwave.comm.progress import ProgressThread, reserve_cores
 from faultwave.dg import blowup, field_access, restart, stepping
-from faultwave.dg.between_clusters import places
 from faultwave.dg.conservation import Conservation
-from faultwave.dg.driven import Driven, faces_of, projection
+from faultwave.dg.driven import PrescribedFaces, faces_of, projection
 from faultwave.dg.energies import AllEnergies
 from faultwave.dg.integrators import make_form, make_operator
 from faultwave.dg.layout import Connections, build_layout
+from faultwave.dg.lts_exchange import places
 from faultwave.dg.method_of_lines import MethodOfLines
 from faultwave.dg.operator import Cells
 from faultwave.dg.plan import Plan
@@ -36,7 +36,7 @@ from faultwave.domain import tets
 from faultwave.engine.halo import halo_path
 from faultwave.engine.part import Call, State, When
 from faultwave.engine.solver import Control, Diagnosis
-from faultwave.march import March
+from faultwave.march import LocalTimeStepping
 
 PIECE, FAR_PIECE = 1024, 8192
 """Smallest number of cells that each host thread, or a device, steps between two polls for messages."""
@@ -50,7 +50,7 @@ QUEUED = 2
 
 
 class Solver:
-    """Solver of one run; ``March`` calls its ``predict``, ``correct`` and ``correct_and_predict``.
+    """Solver of one run; ``LocalTimeStepping`` calls its ``predict``, ``correct`` and ``correct_and_predict``.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Solver:
         Hardware that executes the kernels.
     operator : Operator
         Degrees of freedom and kernels.
-    march : March
+    march : LocalTimeStepping
         Clocks of the clusters.
     parts : dict of str to capability
         Attached capabilities by name.
@@ -77,14 +77,14 @@ class Solver:
         numerics = plan.case.numerics
         self.plan, self.world = plan, plan.world
         threaded = numerics.progress == "thread" and plan.world.size > 1
-        own = set_aside(plan.world, numerics.progress_cores) if threaded else ()
+        own = reserve_cores(plan.world, numerics.progress_cores) if threaded else ()
         self.backend = backend or backends.make(
             numerics.backend, numerics.precision, numerics.threads, plan.world.local_rank
         )
-        with cores.limited(numerics.threads):
+        with cores.limit_threads(numerics.threads):
             self._build()
         ratios = np.cumprod([1, *plan.clustering.ratios[:-1]])
-        self.march = March(float(plan.clustering.steps[0]), [int(r) for r in ratios], self)
+        self.march = LocalTimeStepping(float(plan.clustering.steps[0]), [int(r) for r in ratios], self)
         self.seconds = {"predict": 0.0, "correct": 0.0, "fault": 0.0, "observe": 0.0}
         self.section: Section = BETWEEN  # current section of the timer, since ``entered``
         self.entered = clock.perf_counter()
@@ -153,7 +153,7 @@ class Solver:
         self.operator = make_operator(
             numerics, form, self.backend, self.layout, cells, plan.share is None, between, flows
         )
-        self.operator.layout = self.layout = self.layout.left_to_operator()
+        self.operator.layout = self.layout = self.layout.without_waves()
 
     def _apart(self) -> np.ndarray:
         """Return the cells (nc,) that correct and predict in separate passes, as others read or change them in between."""
@@ -164,14 +164,14 @@ class Solver:
         observed[plan.share.border.cell] = True
         return observed
 
-    def _driven(self) -> Driven | None:
+    def _driven(self) -> PrescribedFaces | None:
         """Return the prescribed faces with the boundary values from the capabilities, or None."""
         plan, op = self.plan, self.operator
         cells, faces = np.nonzero(plan.driven & ~plan.solved)
         listed = faces_of(op, cells, faces, plan.geometry.origin(cells))
         points, project = projection(op.order)
         drives = [d for part in self.parts.values() for d in part.drives(listed, points, project)]
-        return Driven(op, listed, drives, plan.clustering.cluster) if len(cells) else None
+        return PrescribedFaces(op, listed, drives, plan.clustering.cluster) if len(cells) else None
 
     def hook(self) -> None:
         """Collect the callbacks of the capabilities in their present state."""
@@ -491,7 +491,7 @@ class Solver:
         driven = self.driven
         assert driven is not None
         if isinstance(self.operator, MethodOfLines):
-            self.operator.drive = lambda share: driven.fill_now(time + share * step)
+            self.operator.drive = lambda share: driven.write_arriving_traces(time + share * step)
         else:
             driven.fill(cluster, time, step)
 

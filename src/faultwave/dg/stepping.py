@@ -24,7 +24,7 @@ UNSEEN = 2.0
 def run(solver: Any, end: float, control: Control) -> None:
     """Advance to ``end`` [s], or until the run is stopped or over. Raises BlowUp, and RunError if a device fails."""
     try:
-        with cores.limited(solver.threads):
+        with cores.limit_threads(solver.threads):
             Loop(solver, end, control).run()
     except solver.backend.failures as error:
         text = f"{solver.backend.described} failed at t = {solver.time:g} s: {type(error).__name__}: {error}"

@@ -13,7 +13,7 @@ from faultwave.dg.planning import Cut
 from faultwave.dg.samples import Samples
 from faultwave.dg.sampling import by_cluster, sampling
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Call, Origin, State
+from faultwave.engine.part import Call, RestoredFrom, State
 from faultwave.observe.surfaces import Reduce, SurfaceRecorder
 
 
@@ -77,7 +77,7 @@ class SurfaceSum:
     def state(self, name: str) -> Mapping[str, State]:
         """Return the state of the sums for checkpoints, under ``name``."""
 
-        def write(values: np.ndarray, origin: Origin) -> None:
+        def write(values: np.ndarray, origin: RestoredFrom) -> None:
             self.recorder.restore(values)
             if self.solver.plan.world.first:
                 self.before = values

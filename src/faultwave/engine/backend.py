@@ -7,7 +7,7 @@ from typing import Any
 from faultwave import backends
 from faultwave.base.errors import Problems, suggest
 
-ON_HOST = (
+DIRECT_NEEDS_DEVICE = (
     "direct is for devices, and this backend computes in the host's memory, where MPI takes messages from as it is"
 )
 
@@ -33,4 +33,4 @@ def check_backend(numerics: Any, known: list[str], problems: Problems) -> None:
     elif why := backends.missing(name):
         problems.error("numerics.backend", why)
     elif numerics.halo == "direct" and backends.on_host(name):
-        problems.error("numerics.halo", ON_HOST, "auto, host")
+        problems.error("numerics.halo", DIRECT_NEEDS_DEVICE, "auto, host")

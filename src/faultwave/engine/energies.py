@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.engine.part import Attached, Origin, State, as_numbers, as_words
+from faultwave.engine.part import Attached, RestoredFrom, State, decode_words, encode_words
 from faultwave.engine.solver import BlowUp
 from faultwave.observe.dataset import Dataset, energies_from_arrays
 from faultwave.observe.result import Result
@@ -15,7 +15,7 @@ from faultwave.observe.result import Result
 Rows = list[tuple[float, dict[str, float]]]
 
 
-class EnergyTable(Attached):
+class EnergyRecorder(Attached):
     """Time series of energies, work and seismic moment.
 
     Attributes
@@ -51,12 +51,12 @@ class EnergyTable(Attached):
         def table() -> np.ndarray:
             return np.array([[t, *(row[n] for n in names)] for t, row in self.rows]).reshape(-1, 1 + len(names))
 
-        def write(values: np.ndarray, origin: Origin) -> None:
-            known = as_words(origin.arrays["names"])
+        def write(values: np.ndarray, origin: RestoredFrom) -> None:
+            known = decode_words(origin.arrays["names"])
             self.rows = [(float(v[0]), dict(zip(known, v[1:].tolist(), strict=True))) for v in values]
 
         return {
-            "names": State(None, lambda: as_numbers(names), _nothing),
+            "names": State(None, lambda: encode_words(names), _nothing),
             "table": State(None, table, write),
         }
 
@@ -73,8 +73,8 @@ class EnergyTable(Attached):
         return energies_from_arrays([t for t, _ in self.rows], {n: [e[n] for _, e in self.rows] for n in names})
 
 
-def _nothing(values: np.ndarray, origin: Origin) -> None:
+def _nothing(values: np.ndarray, origin: RestoredFrom) -> None:
     """Do nothing, as the names are restored together with the table."""
 
 
-__all__ = ["EnergyTable"]
+__all__ = ["EnergyRecorder"]

@@ -17,7 +17,7 @@ from faultwave.engine.part import LatticeFiles, LatticeSeries, Writes
 WRITTEN = 1 << 25
 """Size of the test file that measures the speed of the disk [bytes]."""
 
-COUNTS = 8.0
+MEASURED_FROM = 8.0
 """Smallest output, in multiples of ``WRITTEN``, for which the speed of the disk is measured."""
 
 SHOWN = 0.05
@@ -25,7 +25,7 @@ SHOWN = 0.05
 
 
 @dataclass
-class Unwritten:
+class CountingFiles:
     """Output files of a run that is only planned: bytes are counted and nothing is written.
 
     It implements ``engine.part.Files``.
@@ -75,7 +75,7 @@ class _Counted:
     The last snapshot stays referenced, because a run also holds one snapshot in memory until it is written.
     """
 
-    files: Unwritten
+    files: CountingFiles
     count: int
     waits: Mapping[str, np.ndarray] | None = None
 
@@ -92,7 +92,7 @@ class _CountedLattice:
     A run writes these snapshots at once, so none stays in memory.
     """
 
-    files: Unwritten
+    files: CountingFiles
     count: int
     fields: Sequence[str]
     taken: bool = False
@@ -143,9 +143,9 @@ def writing_time(folder: Path, size: float) -> float:
     """Estimate the time [s] to write ``size`` bytes to the disk of a folder, which need not exist yet.
 
     The speed is measured with a temporary file of ``WRITTEN`` bytes. The result is 0 if the output is small (less than
-    ``COUNTS * WRITTEN``) or the folder cannot be written to.
+    ``MEASURED_FROM * WRITTEN``) or the folder cannot be written to.
     """
-    if size < COUNTS * WRITTEN:
+    if size < MEASURED_FROM * WRITTEN:
         return 0.0
     place = folder.absolute()
     while not place.exists():
@@ -160,4 +160,4 @@ def writing_time(folder: Path, size: float) -> float:
         return 0.0
 
 
-__all__ = ["RunTime", "Unwritten", "writing_time"]
+__all__ = ["RunTime", "CountingFiles", "writing_time"]

@@ -12,8 +12,8 @@ from typing import Any
 from faultwave import backends
 from faultwave.base.errors import InputError, Problem
 from faultwave.comm import World
-from faultwave.comm.gpu_aware import HaloPath, find, try_alone
-from faultwave.engine.backend import ON_HOST
+from faultwave.comm.gpu_aware import HaloPath, choose_halo_path, try_alone
+from faultwave.engine.backend import DIRECT_NEEDS_DEVICE
 
 
 def halo_path(world: World, asked: str, device: Any, partners: Sequence[int], name: str = "host") -> HaloPath | None:
@@ -49,10 +49,10 @@ def halo_path(world: World, asked: str, device: Any, partners: Sequence[int], na
     _check_equal(world, "numerics.halo", [a for _, a in found])
     if device is None:
         if asked == "direct":
-            raise world.raised_by_all(InputError(Problem("numerics.halo", ON_HOST, "auto, host")))
+            raise world.mark_raised_everywhere(InputError(Problem("numerics.halo", DIRECT_NEEDS_DEVICE, "auto, host")))
         return None
     command = [sys.executable, "-P", "-m", "faultwave.engine.halo", kind, str(world.local_rank)]
-    return find(world, asked, device, command, sorted(set(partners)))
+    return choose_halo_path(world, asked, device, command, sorted(set(partners)))
 
 
 def _check_equal(world: World, where: str, found: Sequence[str]) -> None:
@@ -64,7 +64,7 @@ def _check_equal(world: World, where: str, found: Sequence[str]) -> None:
         advice = (
             "Give every process the same options; name the backend instead of 'auto' to see what one of them lacks."
         )
-        raise world.raised_by_all(InputError(Problem(where, what, "one for all processes", advice)))
+        raise world.mark_raised_everywhere(InputError(Problem(where, what, "one for all processes", advice)))
 
 
 def main(kind: str, number: str) -> int:

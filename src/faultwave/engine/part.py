@@ -1,8 +1,8 @@
 """Protocol of capabilities: all that one feature needs, from the case to its results, in one file.
 
-The files are in ``dg/parts`` and ``fd/parts``. A capability is planned from the case (``Part``, frozen), restricted to the items of one
-process (``Part.on``) and attached to the solver (``Attached``). The solver, checkpoints, the report and the manifest handle lists of
-capabilities and know none of them by name.
+The files are in ``dg/parts`` and ``fd/parts``. A capability is planned from the case (``CapabilityPlan``, frozen), restricted to the
+items of one process (``CapabilityPlan.on``) and attached to the solver (``Attached``). The solver, checkpoints, the report and the
+manifest handle lists of capabilities and know none of them by name.
 """
 
 from __future__ import annotations
@@ -123,22 +123,22 @@ class State:
 
     rows: np.ndarray | None
     read: Callable[[], np.ndarray]
-    write: Callable[[np.ndarray, Origin], None]
+    write: Callable[[np.ndarray, RestoredFrom], None]
     optional: bool = False
 
 
-def as_numbers(words: Sequence[str]) -> np.ndarray:
+def encode_words(words: Sequence[str]) -> np.ndarray:
     """Encode words without line breaks as an array of bytes, because checkpoints hold only numbers."""
     return np.frombuffer("\n".join(words).encode(), np.uint8).copy()
 
 
-def as_words(numbers: np.ndarray) -> list[str]:
-    """Decode the words that ``as_numbers`` encoded."""
+def decode_words(numbers: np.ndarray) -> list[str]:
+    """Decode the words that ``encode_words`` encoded."""
     return bytes(numbers.astype(np.uint8)).decode(errors="replace").split("\n") if len(numbers) else []
 
 
 @dataclass(frozen=True)
-class Origin:
+class RestoredFrom:
     """Checkpoint that a state is restored from.
 
     Attributes
@@ -218,7 +218,7 @@ class Demand:
     frequency: float | None = None
 
 
-class Part(Protocol):
+class CapabilityPlan(Protocol):
     """Planned capability, frozen."""
 
     @property
@@ -236,7 +236,7 @@ class Part(Protocol):
     def volume_fields(self) -> Sequence[str]:
         """Fields in the volume that the attached capability provides in addition to the quantities of the wave law."""
 
-    def on(self, cut: Any) -> Part:
+    def on(self, cut: Any) -> CapabilityPlan:
         """Return the capability restricted to one process.
 
         ``cut`` is the engine's record of the domain decomposition.
@@ -256,7 +256,7 @@ class Part(Protocol):
 
 
 class Planned:
-    """Default implementation of ``Part``, for what most capabilities do not need."""
+    """Default implementation of ``CapabilityPlan``, for what most capabilities do not need."""
 
     @property
     def demand(self) -> Demand:
@@ -360,7 +360,7 @@ class Attached:
         cells : ndarray of int, shape (n,)
             Cells of this process.
         fields : sequence of str
-            Names from ``Part.volume_fields``.
+            Names from ``CapabilityPlan.volume_fields``.
 
         Returns
         -------
@@ -525,8 +525,8 @@ __all__ = [
     "LatticeFiles",
     "LatticeSeries",
     "OnDevice",
-    "Origin",
-    "Part",
+    "RestoredFrom",
+    "CapabilityPlan",
     "Planned",
     "Result",
     "Snapshots",
@@ -534,6 +534,6 @@ __all__ = [
     "When",
     "Writes",
     "always",
-    "as_numbers",
-    "as_words",
+    "encode_words",
+    "decode_words",
 ]

@@ -18,19 +18,19 @@ from faultwave.base.errors import Problems
 ROUNDING = 2.0**-24
 """Largest relative error of rounding to single precision."""
 
-OF_ORDER = {2: 4.0, 3: 4.0, 4: 6.0, 5: 9.0, 6: 15.0, 7: 20.0, 8: 30.0}
+ERROR_BY_ORDER = {2: 4.0, 3: 4.0, 4: 6.0, 5: 9.0, 6: 15.0, 7: 20.0, 8: 30.0}
 """Error on tetrahedra by order, in units of ``ROUNDING`` times the square root of the number of steps."""
-OF_GRIDS = 4.0
+ERROR_OF_GRIDS = 4.0
 COMPENSATED = 0.7
 """Factor on the error with ``numerics.compensated``."""
 STORED_WAVES = 0.1
 """Factor on the error if only waves at cell faces are in single precision (``numerics.stored_waves``)."""
-LASTING = 1.0
-"""Error per step in a closed box with permanent stress or displacement, in units of ``ROUNDING`` times ``OF_ORDER``.
+PERMANENT_ERROR = 1.0
+"""Error per step in a closed box with permanent stress or displacement, in units of ``ROUNDING`` times ``ERROR_BY_ORDER``.
 
 It varies by a factor of 30 with the position of a source within its cell; the largest value found is 0.57.
 """
-LASTING_OF_FAULTS = 0.1
+PERMANENT_ERROR_OF_FAULTS = 0.1
 """Error per step of a fault without sources in a closed box, in the same units.
 
 The errors of fault points average out: 0.0004 to 0.011 was found after 15,000 steps.
@@ -108,7 +108,7 @@ class Choice:
         return (self.note,) if self.note else ()
 
 
-def settle(numerics: Any, found: Estimate, can_compensate: bool, problems: Problems) -> Choice:
+def choose_precision(numerics: Any, found: Estimate, can_compensate: bool, problems: Problems) -> Choice:
     """Choose the precision of a case.
 
     Parameters
@@ -157,4 +157,12 @@ def settle(numerics: Any, found: Estimate, can_compensate: bool, problems: Probl
     return Choice(made, f"precision auto: double, as single may change results by {best}; {limit}")
 
 
-__all__ = ["LASTING", "LASTING_OF_FAULTS", "OF_GRIDS", "OF_ORDER", "Choice", "Estimate", "settle"]
+__all__ = [
+    "PERMANENT_ERROR",
+    "PERMANENT_ERROR_OF_FAULTS",
+    "ERROR_OF_GRIDS",
+    "ERROR_BY_ORDER",
+    "Choice",
+    "Estimate",
+    "choose_precision",
+]

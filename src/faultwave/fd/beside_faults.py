@@ -9,7 +9,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError
 from faultwave.fd.fault_plane import EVEN, MARGIN, across
-from faultwave.fd.part import GridPart, Placing
+from faultwave.fd.part import GridCapabilityPlan, PlacementContext
 
 PUSHED, READ = 3.0, 1.5
 """Smallest distances of sources and receivers to the fault plane, in spacings.
@@ -19,7 +19,7 @@ receiver would mix both sides.
 """
 
 
-def check_beside(placing: Placing, parts: Mapping[str, GridPart]) -> None:
+def check_beside(placing: PlacementContext, parts: Mapping[str, GridCapabilityPlan]) -> None:
     """Report errors for sources and receivers that are too close to the plane of the fault."""
     setting: Any = placing.case.grid.fault  # type: ignore[union-attr]
     if setting is None or placing.case.fault is None:
@@ -31,7 +31,7 @@ def check_beside(placing: Placing, parts: Mapping[str, GridPart]) -> None:
     h, lower, upper = placing.grid.spacing, np.array(setting.lower, float), np.array(setting.upper, float)
     for part in parts.values():
         kind, places = type(part), part.places
-        pushes, reads = kind.drive is not GridPart.drive, kind.sampler is not GridPart.sampler
+        pushes, reads = kind.drive is not GridCapabilityPlan.drive, kind.sampler is not GridCapabilityPlan.sampler
         away = np.abs(places[:, k] - lower[k])
         split = ((places > lower - (MARGIN + 2) * h) & (places < upper + (MARGIN + 2) * h)).all(1)
         wrong = away < PUSHED * h * (1 - EVEN) if pushes else (away < READ * h * (1 - EVEN)) & split

@@ -10,17 +10,17 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
 from faultwave.domain.grids.joint import RATIOS
-from faultwave.domain.grids.mapping import LEAST_CELLS
+from faultwave.domain.grids.mapping import MIN_CELLS
 from faultwave.fd.closures import WEIGHTS
 from faultwave.fd.differences import LOWS
 from faultwave.fd.grid import Grid, SideKind
-from faultwave.fd.laid import Laid, order_of
-from faultwave.fd.part import GridPart, Placing
+from faultwave.fd.laid import GridBlock, order_of
+from faultwave.fd.part import GridCapabilityPlan, PlacementContext
 
-LEASTS = LEAST_CELLS
-LEAST_BLOCKS = {order: of.deep + LOWS[order] + 3 for order, of in WEIGHTS.items()}
+LEASTS = MIN_CELLS
+MIN_BLOCKS = {order: of.deep + LOWS[order] + 3 for order, of in WEIGHTS.items()}
 """Smallest number of planes of a block above the lowest, by order; some lie between those with modified stencils."""
-LEAST, LEAST_BLOCK = LEASTS[4], LEAST_BLOCKS[4]
+LEAST, MIN_BLOCK = LEASTS[4], MIN_BLOCKS[4]
 WIDTH = {"cpml": 10, "sponge": 20}
 NEAR_FACE = 3
 """Recommended distance of sources and receivers from a face between blocks, in points of the larger spacing."""
@@ -28,9 +28,9 @@ EVEN = 1e-6
 """Tolerance relative to a spacing within which an extent counts as a multiple of it."""
 
 
-def lay_grid(
+def build_blocks(
     case: Case, lower: np.ndarray, upper: np.ndarray, spacing: float, sides: Mapping[str, SideKind], problems: Problems
-) -> list[Laid]:
+) -> list[GridBlock]:
     """Return the grid with its absorbing layers, or its blocks from the uppermost down.
 
     The box grows to whole cells, downwards and towards larger x and y.
@@ -74,7 +74,7 @@ def lay_grid(
     coarsest = spacings[-1]
     width = setting.absorbing.width or WIDTH[setting.absorbing.kind]
     first = [float(lower[k] - width * coarsest * (sides[f"{a}-"] == "absorbing")) for k, a in enumerate("xy")]
-    found: list[Laid] = []
+    found: list[GridBlock] = []
     for n, (h, top, end) in enumerate(zip(spacings, tops, ends, strict=True)):
         last = n + 1 == len(spacings)
         points = round(width * coarsest / h)
@@ -94,7 +94,7 @@ def lay_grid(
         }
         corner = (first[0], first[1], float(low[2] - deeper * h))
         found.append(
-            Laid(
+            GridBlock(
                 Grid(corner, h, (cells[2] + deeper + higher, ny, nx)),
                 low,
                 high,
@@ -110,7 +110,7 @@ def lay_grid(
 
 def _whole(
     case: Case, lower: np.ndarray, upper: np.ndarray, spacing: float, sides: Mapping[str, SideKind], problems: Problems
-) -> Laid:
+) -> GridBlock:
     """Return the layout of a grid with one spacing."""
     setting = case.grid
     assert setting is not None
@@ -128,7 +128,7 @@ def _whole(
     layer = {side: width if kind == "absorbing" else 0 for side, kind in sides.items()}
     first = [float(grown_lower[k] - layer[f"{a}-"] * spacing) for k, a in enumerate("xyz")]
     nx, ny, nz = (int(cells[k]) + layer[f"{a}-"] + layer[f"{a}+"] for k, a in enumerate("xyz"))
-    return Laid(
+    return GridBlock(
         Grid((first[0], first[1], first[2]), spacing, (nz, ny, nx)), grown_lower, grown_upper, sides, width, order=order
     )
 
@@ -156,7 +156,7 @@ def _check(
         if end <= top:
             what = f"{top:g} m lies below the box" if last else f"{end:g} m lies above the face at {top:g} m"
             problems.error(f"grid.blocks[{n - 1}].below" if last else where, what, "depths in the box, from above down")
-        elif round(cells) < (least := (LEASTS if last else LEAST_BLOCKS)[orders[n]]):
+        elif round(cells) < (least := (LEASTS if last else MIN_BLOCKS)[orders[n]]):
             what = f"leaves {cells:.4g} planes of {h:g} m in the block from {top:g} to {end:g} m"
             why = "The free surface, absorbing layers and faces between blocks have differences of their own."
             further = (
@@ -176,14 +176,14 @@ def _check(
             problems.error("grid.upper", what, f"a multiple, {least} or more: e.g. {axis} to {most:g} m")
 
 
-def check_faces(placing: Placing, laid: Sequence[Laid], parts: Mapping[str, GridPart]) -> None:
+def check_faces(placing: PlacementContext, laid: Sequence[GridBlock], parts: Mapping[str, GridCapabilityPlan]) -> None:
     """Report unsuitable sources and receivers near faces between blocks, and features that blocks do not support."""
     if not placing.faces:
         return
     for part in parts.values():
         kind = type(part)
-        pushes, reads = kind.drive is not GridPart.drive, kind.sampler is not GridPart.sampler
-        if (pushes or reads) and kind.places is GridPart.places:
+        pushes, reads = kind.drive is not GridCapabilityPlan.drive, kind.sampler is not GridCapabilityPlan.sampler
+        if (pushes or reads) and kind.places is GridCapabilityPlan.places:
             what = f"{part.name} and blocks of different spacing are not combined yet"
             placing.problems.error("grid.blocks", what, "a grid of one spacing")
         if part.boxed:
@@ -192,7 +192,9 @@ def check_faces(placing: Placing, laid: Sequence[Laid], parts: Mapping[str, Grid
             _near_face(placing, part, pushes, upper, lower)
 
 
-def _near_face(placing: Placing, part: GridPart, pushes: bool, upper: Laid, lower: Laid) -> None:
+def _near_face(
+    placing: PlacementContext, part: GridCapabilityPlan, pushes: bool, upper: GridBlock, lower: GridBlock
+) -> None:
     """Report sources and receivers near the face between two blocks.
 
     A force whose weights reach the planes with modified stencils is an error, as a part of its impulse would remain
@@ -221,7 +223,7 @@ def _near_face(placing: Placing, part: GridPart, pushes: bool, upper: Laid, lowe
         return
 
 
-def moved(laid: Sequence[Laid], by: float) -> list[Laid]:
+def moved(laid: Sequence[GridBlock], by: float) -> list[GridBlock]:
     """Return the blocks shifted upwards by ``by`` [m]."""
     found = []
     for block in laid:
@@ -232,4 +234,4 @@ def moved(laid: Sequence[Laid], by: float) -> list[Laid]:
     return found
 
 
-__all__ = ["LEAST", "LEAST_BLOCK", "WIDTH", "Laid", "check_faces", "lay_grid", "moved"]
+__all__ = ["LEAST", "MIN_BLOCK", "WIDTH", "GridBlock", "check_faces", "build_blocks", "moved"]

@@ -10,11 +10,11 @@ import numpy as np
 from faultwave.base.errors import InputError, Problems
 from faultwave.case.grid import Block
 from faultwave.domain.grids.joint import RATIOS
-from faultwave.fd.block_layout import EVEN, LEAST, LEAST_BLOCK, lay_grid
+from faultwave.fd.block_layout import EVEN, LEAST, MIN_BLOCK, build_blocks
 from faultwave.fd.differences import LOW
 from faultwave.fd.grid import SideKind
 from faultwave.fd.part import FdPlan
-from faultwave.fd.program import BELOW_CAP
+from faultwave.fd.program import PLANES_BELOW_CURVILINEAR
 from faultwave.kernels.stencil import REACH
 from faultwave.media.field import Field, axes_of
 from faultwave.media.homogenise import at_points
@@ -74,7 +74,7 @@ def faces(allowed: np.ndarray, spacing: float, first: float, ratios: Sequence[in
     """
     found, top, h, depth = list[tuple[float, float]](), 0.0, spacing, spacing * len(allowed)
     for ratio in ratios:
-        start = max(top + LEAST_BLOCK * h, first)
+        start = max(top + MIN_BLOCK * h, first)
         coarser = np.flatnonzero(allowed >= ratio * h * (1 - 1e-9))
         if not len(coarser):
             return None
@@ -92,7 +92,7 @@ def points_of(plan: FdPlan, upper: np.ndarray, blocks: Sequence[tuple[float, flo
     listed = [Block(below=below, spacing=h) for below, h in blocks]
     other = case.model_copy(update={"grid": case.grid.model_copy(update={"blocks": listed})})
     try:
-        laid = lay_grid(other, plan.lower, upper, plan.scheme.grid.spacing, _sides(plan), Problems())
+        laid = build_blocks(other, plan.lower, upper, plan.scheme.grid.spacing, _sides(plan), Problems())
     except InputError:
         return np.inf
     return float(sum(block.grid.box.points for block in laid))
@@ -122,7 +122,7 @@ def proposed(plan: FdPlan) -> Proposal:
     if not slow.all():
         return best
     allowed = slow / (setting.points_per_wavelength * plan.frequency)
-    first = 0.0 if grid.relief is None else grid.relief.thickness + (BELOW_CAP + REACH + 1 + LOW) * h
+    first = 0.0 if grid.relief is None else grid.relief.thickness + (PLANES_BELOW_CURVILINEAR + REACH + 1 + LOW) * h
     for ratios in _ratios(float(allowed.max() / h)):
         listed = faces(allowed, h, first, ratios)
         if listed is None:

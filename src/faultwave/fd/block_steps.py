@@ -116,7 +116,7 @@ class BlockSteps:
         if not self.fused:
             return None, work
         found = reach(op.runner.program, count, stale=False)  # a block lacks only the face values of others
-        return apart(op.runner.program, work, found, *op.scheme.away_from_faces)
+        return apart(op.runner.program, work, found, *op.scheme.interior_planes)
 
 
 def _whole(op: Operator, count: int) -> Work:

@@ -16,12 +16,12 @@ from faultwave import backends
 from faultwave.fd.block_steps import BlockSteps
 from faultwave.fd.decomposition import FUSED
 from faultwave.fd.drives import Drive
-from faultwave.fd.interface import TOLD, Interface
+from faultwave.fd.interface import EXCHANGED_FIELDS, Interface
 from faultwave.fd.operator import Operator
 from faultwave.fd.part import FdPlan
 from faultwave.fd.points import Sampler
 from faultwave.fd.share import observers
-from faultwave.fd.time_dispersion import Undispersed, removes
+from faultwave.fd.time_dispersion import DispersionCorrectedSource, removes
 from faultwave.kernels.stencil import SampleBuffer
 
 
@@ -89,7 +89,7 @@ def drives_of(plan: FdPlan) -> list[list[Drive]]:
             if (drive := share.part.drive(share.plan)) is None:
                 continue
             if removes(plan.case):
-                drive = Undispersed(drive, plan.scheme.step, plan.steps)
+                drive = DispersionCorrectedSource(drive, plan.scheme.step, plan.steps)
             found[share.block].append(drive)
     return found
 
@@ -166,7 +166,7 @@ class Blocks(Operator):
         for block in self.block_steps:
             block.near(first, count)
         for step in range(count):
-            for stage in range(len(TOLD)):
+            for stage in range(len(EXCHANGED_FIELDS)):
                 for interface in self.interfaces:
                     interface.tell(stage)
                 for block in self.block_steps:
@@ -224,12 +224,15 @@ class Blocks(Operator):
 
         None if the grid is distributed over processes, a side is periodic, or the backend has no joint steps.
         """
-        make = backends.joint_steps(self.backend)
+        make = backends.make_joint_steps(self.backend)
         if make is None or self.shared is not None or self.scheme.periodic:
             return None
         coarsest = self.blocks[-1].scheme.grid.spacing
         rows = [round(coarsest / op.scheme.grid.spacing) for op in self.blocks]
-        told = [[t for n, i in enumerate(self.interfaces) for t in i.transfers(stage, n)] for stage in range(len(TOLD))]
+        told = [
+            [t for n, i in enumerate(self.interfaces) for t in i.transfers(stage, n)]
+            for stage in range(len(EXCHANGED_FIELDS))
+        ]
         return make([op.runner for op in self.blocks], rows, told)
 
     def restored(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from faultwave.fd.growth import Peak, Watch
+from faultwave.fd.growth import InstabilityMonitor, Peak
 from faultwave.fd.part import FdPlan
 from faultwave.fd.program import AXES
 
@@ -16,7 +16,7 @@ STEP = 0.8
 """Fraction of the largest stable step above which the step is among the likely causes."""
 
 
-def explain(watch: Watch, wrong: str) -> str:
+def explain(watch: InstabilityMonitor, wrong: str) -> str:
     """Return the error message of a run that stopped because of ``wrong``.
 
     All processes call this function together. Only the first returns the complete message.
@@ -68,7 +68,7 @@ def _in_layer(plan: FdPlan, peak: Peak) -> bool:
     )
 
 
-def _rock(watch: Watch) -> dict[str, float]:
+def _rock(watch: InstabilityMonitor) -> dict[str, float]:
     """Return density, wave speeds, ratio of P speeds and defect of the bulk modulus at the peak."""
     assert watch.peak is not None
     op, block = watch.operator.blocks[watch.peak.block], watch.plan.blocks[watch.peak.block]

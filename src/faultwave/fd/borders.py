@@ -25,12 +25,12 @@ from faultwave.fd.differences import low_planes
 from faultwave.fd.media import Medium
 from faultwave.fd.stencils import (
     AXES,
-    FORCES,
     SHEAR,
     STRAINS,
     STRESS,
+    STRESS_DERIVATIVES,
     VELOCITY,
-    Place,
+    StencilPlace,
     Times,
     damped,
     in_layer,
@@ -48,14 +48,14 @@ FAR = 3
 """Distance from an interface, in cells, within which it changes differences."""
 
 
-def velocity(sponge: bool, place: Place) -> Stencil:
+def velocity(sponge: bool, place: StencilPlace) -> Stencil:
     """Return the stencil of the velocities near a fluid-solid interface (compare ``stencils.velocity``)."""
 
     def function(p: Point) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for name, axis in VELOCITY.items():
             total: Any = None
-            for of, along, forward in FORCES[name]:
+            for of, along, forward in STRESS_DERIVATIVES[name]:
                 if of in SHEAR:
                     d = _to_centres(p, of, along, f"chi_{of[1:]}", _times(p, f"size_{of[1:]}_{axis}", along))
                 else:
@@ -68,7 +68,7 @@ def velocity(sponge: bool, place: Place) -> Stencil:
     return Stencil("velocity_border" + "_sponge" * sponge + place.name, function)
 
 
-def stress(attenuation: bool, sponge: bool, place: Place) -> Stencil:
+def stress(attenuation: bool, sponge: bool, place: StencilPlace) -> Stencil:
     """Return the stencil of the stresses near a fluid-solid interface (compare ``stencils.stress``)."""
 
     def function(p: Point) -> dict[str, Any]:

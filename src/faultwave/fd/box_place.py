@@ -7,7 +7,7 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
 from faultwave.fd.grid import Grid
-from faultwave.fd.part import Checking, Placing
+from faultwave.fd.part import MaterialContext, PlacementContext
 from faultwave.fd.time_dispersion import removes
 from faultwave.fd.total_field import TotalField, Update
 from faultwave.kernels.stencil import Box
@@ -16,19 +16,19 @@ LEAST = 4
 """Smallest number of cells of a box along each axis."""
 
 
-def block_with(placing: Placing, lower: np.ndarray, upper: np.ndarray) -> int:
+def block_with(placing: PlacementContext, lower: np.ndarray, upper: np.ndarray) -> int:
     """Return the number of the block that contains the middle of a box."""
     return int(placing.block_at(np.array([0.5 * (lower[2] + upper[2])]))[0])
 
 
 def total_field(
-    placing: Placing, lower: np.ndarray, upper: np.ndarray, free_surface: bool, where: str
+    placing: PlacementContext, lower: np.ndarray, upper: np.ndarray, free_surface: bool, where: str
 ) -> TotalField | None:  # fmt: skip
     """Return the cells whose centres lie in a box, or None with problems reported if the box does not fit.
 
     Parameters
     ----------
-    placing : Placing
+    placing : PlacementContext
         Grid that must contain the box; one of the blocks if it has several.
     lower, upper : ndarray, shape (3,)
         Corners [m].
@@ -107,7 +107,7 @@ REACHED = 14
 """Number of planes below the curvilinear layer that its stencils read and compute."""
 
 
-def check_border(checking: Checking, where: TotalField, setting: str) -> None:
+def check_border(checking: MaterialContext, where: TotalField, setting: str) -> None:
     """Report an error if the box overlaps planes with a fluid-solid interface, where differences are modified."""
     border, reach = checking.medium.border, Update.of(checking.case, checking.placing.order).reach
     if border is None:

@@ -37,18 +37,27 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.fd.differences import BENT, BENT_DEEP, M1, M2, bent_line, bent_planes, bent_weights, grid_of
+from faultwave.fd.differences import (
+    BENT,
+    CURVILINEAR_PLANES,
+    M1,
+    M2,
+    curvilinear_line,
+    curvilinear_planes,
+    curvilinear_weights,
+    grid_of,
+)
 from faultwave.fd.grid import HALF, Grid
 from faultwave.fd.stencils import (
-    FORCES,
     STRAINS,
     STRESS,
+    STRESS_DERIVATIVES,
     VELOCITY,
-    Place,
+    StencilPlace,
     Times,
-    beside_end,
     damped,
     difference,
+    difference_near_end,
     in_layer,
     normal_stresses,
     shear_stress,
@@ -107,10 +116,10 @@ def profiles(top: int, rise: dict[str, np.ndarray], stretch: dict[str, np.ndarra
     """
     found = {f"stretch_{grid}": values for grid, values in stretch.items()}
     found |= {f"rise_{grid}": values for grid, values in rise.items()}
-    below = np.zeros(top + 1 - BENT_DEEP)
+    below = np.zeros(top + 1 - CURVILINEAR_PLANES)
     for grid, stresses in itertools.product(rise, (False, True)):
-        table = bent_weights(grid, stresses)
-        found |= {bent_line(grid, stresses, n): np.r_[below, values] for n, values in enumerate(table.T)}
+        table = curvilinear_weights(grid, stresses)
+        found |= {curvilinear_line(grid, stresses, n): np.r_[below, values] for n, values in enumerate(table.T)}
     return found
 
 
@@ -133,7 +142,7 @@ def stretched(p: Point, name: str, axis: Axis) -> Times:
     return lambda offset: 1.0 + p.on(ground(place), 0, **{axis: offset}) * along_z
 
 
-def bent(p: Point, name: str, place: Place) -> Any:
+def bent(p: Point, name: str, place: StencilPlace) -> Any:
     """Return the mean along z of the difference along z at the points of a quantity, scaled as a difference.
 
     Mean and difference commute: stresses take the difference of the mean.
@@ -143,8 +152,8 @@ def bent(p: Point, name: str, place: Place) -> Any:
     if place.near is None:
         terms = [p.scalar(f"m{n}{kind}") * (p.at(name, z=n) - p.at(name, z=-n)) for n in range(1, len(BENT) + 1)]
         return named(f"mean_d{name}_dz", functools.reduce(operator.add, terms))
-    listed = enumerate(bent_planes(grid, place.near).tolist())
-    terms = [p.line(bent_line(grid, stresses, n), "z") * p.on(name, plane) for n, plane in listed]
+    listed = enumerate(curvilinear_planes(grid, place.near).tolist())
+    terms = [p.line(curvilinear_line(grid, stresses, n), "z") * p.on(name, plane) for n, plane in listed]
     return named(f"mean_d{name}_dz", p.scalar(f"share_{kind}") * functools.reduce(operator.add, terms))
 
 
@@ -160,12 +169,12 @@ def mean(values: Times, forward: bool) -> Any:
     return M2 * outer + M1 * inner
 
 
-def vertical(p: Point, name: str, place: Place, forward: bool) -> Any:
+def vertical(p: Point, name: str, place: StencilPlace, forward: bool) -> Any:
     """Return the difference across planes, with the modified weights at the ends along z."""
-    return beside_end(p, name, place) if place.at_end else difference(p, name, "z", forward)
+    return difference_near_end(p, name, place) if place.at_end else difference(p, name, "z", forward)
 
 
-def mean_gradients(place: Place) -> Stencil:
+def mean_gradients(place: StencilPlace) -> Stencil:
     """Return the stencil of the means of velocity differences across planes, times the rise."""
 
     def function(p: Point) -> dict[str, Any]:
@@ -192,14 +201,14 @@ def _along(p: Point, name: str, axis: Axis, forward: bool) -> Any:
     return mean(lambda offset: p.at(name, **{axis: offset}), forward)
 
 
-def velocity(sponge: bool, place: Place) -> Stencil:
+def velocity(sponge: bool, place: StencilPlace) -> Stencil:
     """Return the stencil of one step of the velocities."""
 
     def function(p: Point) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for name, axis in VELOCITY.items():
             total = vertical(p, TRACTION[name], place, name == "w") - bent(p, MEANS[name], place)
-            for of, along, forward in FORCES[name]:
+            for of, along, forward in STRESS_DERIVATIVES[name]:
                 if along != "z":
                     d = difference(p, of, along, forward, stretched(p, of, along))
                     total = total + in_layer(p, d, along, forward, f"psi_{name}_{along}", place, result)
@@ -209,7 +218,7 @@ def velocity(sponge: bool, place: Place) -> Stencil:
     return Stencil("velocity_cap" + "_sponge" * sponge + place.name, function)
 
 
-def stress(attenuation: bool, sponge: bool, place: Place) -> Stencil:
+def stress(attenuation: bool, sponge: bool, place: StencilPlace) -> Stencil:
     """Return the stencil of one step of the stresses and memory variables."""
 
     def function(p: Point) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.fd.differences import LOWS
-from faultwave.fd.points import held
+from faultwave.fd.points import norm_weights
 from faultwave.fd.program import Scheme
 from faultwave.kernels.stencil import Axis, Box, Layout, Point
 
@@ -61,7 +61,7 @@ def mean_lines(scheme: Scheme) -> dict[str, np.ndarray]:
     if scheme.joined_below:
         listed.append((dict.fromkeys(OFFSETS, np.arange(-1, top)), LOWS[scheme.order]))
     for planes, count in listed:
-        weight = {kind: held(scheme, name, planes[kind]) for kind, name in (("half", "szz"), ("whole", "sxz"))}
+        weight = {kind: norm_weights(scheme, name, planes[kind]) for kind, name in (("half", "szz"), ("whole", "sxz"))}
         for to, other in (("half", "whole"), ("whole", "half")):
             for n, m_, share in _overlaps(weight[to], weight[other], count):
                 plane, seen = planes[to][n], planes[other][m_]

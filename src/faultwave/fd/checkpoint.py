@@ -15,12 +15,12 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.domain.grids.cut import Triple
 from faultwave.engine.part import BlockState
 from faultwave.fd.operator import Operator
-from faultwave.fd.part import FdPlan, GridPart
+from faultwave.fd.part import FdPlan, GridCapabilityPlan
 from faultwave.fd.program import build_program
 from faultwave.fd.resources import number_bytes
 from faultwave.fd.share import observers
 from faultwave.fd.time_dispersion import removes
-from faultwave.kernels.overlap import meet
+from faultwave.kernels.overlap import intersect
 from faultwave.kernels.stencil import Box, Program, record
 
 SCHEME = "surface of second order, sampled seismograms, state by parts, sources told apart, steps of fault receivers, losses of soil"
@@ -68,7 +68,7 @@ def identity(plan: FdPlan, operator: Operator) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _block_identity(plan: FdPlan, operator: Operator, parts: Mapping[str, GridPart]) -> dict[str, Any]:
+def _block_identity(plan: FdPlan, operator: Operator, parts: Mapping[str, GridCapabilityPlan]) -> dict[str, Any]:
     """Return the properties of one block, or of the whole grid; ``parts`` are all capabilities of the run."""
     scheme = plan.scheme
     arrays = moving(build_program(scheme, observers=observers(parts, scheme, scheme.grid.box)))
@@ -129,7 +129,7 @@ def _block(op: Operator, name: str, halo: int) -> BlockState:
     def take(values: np.ndarray, low: Triple) -> None:
         layout = op.runner.program.arrays[name]
         stored = Box(low, tuple(a + n for a, n in zip(low, values.shape, strict=True)))
-        found = meet(stored, _room(layout.box, halo))
+        found = intersect(stored, _room(layout.box, halo))
         if found.points:
             at = tuple(slice(a - b, a - b + n) for a, b, n in zip(found.lo, low, found.shape, strict=True))
             _within(op, op.runner.view(name, halo), name, found)[...] = values[at]
@@ -150,7 +150,7 @@ def _kept(op: Operator, name: str) -> Box:
         found = Box(found.lo, (room.hi[0], *found.hi[1:]))
     if layout.box.lo[0] < 0:  # part of the face to a grid below
         found = Box((room.lo[0], *found.lo[1:]), found.hi)
-    return meet(room, found)
+    return intersect(room, found)
 
 
 def _within(op: Operator, array: np.ndarray, name: str, box: Box) -> np.ndarray:

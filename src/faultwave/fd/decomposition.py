@@ -9,7 +9,7 @@ from functools import cached_property
 
 from faultwave.domain.grids.cut import Cut, Triple
 from faultwave.fd.grid import Grid
-from faultwave.kernels.overlap import Owned, meet
+from faultwave.kernels.overlap import Owned, intersect
 from faultwave.kernels.stencil import Axis, Box, Layout, Program
 
 AXES: tuple[Axis, ...] = ("z", "y", "x")
@@ -127,8 +127,8 @@ class Subdomain:
                 if name not in program.arrays or not any(far) or program.arrays[name].half:
                     continue
                 room = _room(program.arrays[name])
-                leaves, comes = meet(mine, moved.grown(far)), meet(source, self.owned.grown(far))
-                for boxes, box in ((out, meet(leaves, room)), (into, meet(comes, room))):
+                leaves, comes = intersect(mine, moved.grown(far)), intersect(source, self.owned.grown(far))
+                for boxes, box in ((out, intersect(leaves, room)), (into, intersect(comes, room))):
                     if all(a < b for a, b in zip(box.lo, box.hi, strict=True)):
                         boxes.append((name, box))
             found.append((rank, DIRECTIONS.index(direction), out, into))

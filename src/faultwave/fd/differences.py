@@ -219,7 +219,7 @@ def _composite(grid: str, stresses: bool) -> tuple[np.ndarray, np.ndarray]:
     return first, np.stack([row[a : a + WIDE] for row, a in zip(product, first, strict=False)])
 
 
-def bent_along_z(name: str, at: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
+def curvilinear_along_z(name: str, at: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
     """Return planes and weights (..., WIDE) [1/spacing] of the mean along z of a velocity's difference along z.
 
     ``at`` (...) are planes of the velocity's own grid.
@@ -234,32 +234,32 @@ def bent_along_z(name: str, at: np.ndarray, top: int) -> tuple[np.ndarray, np.nd
 
 
 _COMPOSITES = {(grid, stresses): _composite(grid, stresses) for grid in GRIDS for stresses in (False, True)}
-BENT_DEEP, BENT_READ = 6, 9
+CURVILINEAR_PLANES, CURVILINEAR_PLANES_READ = 6, 9
 """Number of planes where these products have modified weights, and number of planes from the surface down they read."""
 
 
-def bent_planes(grid: str, top: int) -> np.ndarray:
+def curvilinear_planes(grid: str, top: int) -> np.ndarray:
     """Return the planes of the arrays that these products read near the surface, from the surface down."""
-    return top - np.arange(grid == "whole", BENT_READ)
+    return top - np.arange(grid == "whole", CURVILINEAR_PLANES_READ)
 
 
-def bent_weights(grid: str, stresses: bool) -> np.ndarray:
-    """Return the weights (BENT_DEEP, planes) of these products near the surface, by ``bent_planes``.
+def curvilinear_weights(grid: str, stresses: bool) -> np.ndarray:
+    """Return the weights (CURVILINEAR_PLANES, planes) of these products near the surface, by ``curvilinear_planes``.
 
     Rows are the uppermost planes of the arrays from below up to the surface.
     """
     first, table = _COMPOSITES[grid, stresses]
-    rows = np.zeros((BENT_DEEP, BENT_READ + WIDE))
+    rows = np.zeros((CURVILINEAR_PLANES, CURVILINEAR_PLANES_READ + WIDE))
     for row, start, values in zip(rows, first, table, strict=False):
         row[start : start + WIDE] = values
-    count = BENT_DEEP - (grid == "whole")  # the plane above the last has none
-    found = np.zeros((BENT_DEEP, BENT_READ - (grid == "whole")))
+    count = CURVILINEAR_PLANES - (grid == "whole")  # the plane above the last has none
+    found = np.zeros((CURVILINEAR_PLANES, CURVILINEAR_PLANES_READ - (grid == "whole")))
     found[:count] = rows[:count, : found.shape[1]][::-1]
     return found
 
 
-def bent_line(grid: str, stresses: bool, number: int) -> str:
-    """Return the name of the profile along z of the weights of plane ``number`` of ``bent_planes``."""
+def curvilinear_line(grid: str, stresses: bool, number: int) -> str:
+    """Return the name of the profile along z of the weights of plane ``number`` of ``curvilinear_planes``."""
     return f"bent_{'stress' if stresses else 'velocity'}_{grid}{number}"
 
 
@@ -386,13 +386,13 @@ __all__ = [
     "NORM",
     "READ",
     "BENT",
-    "BENT_DEEP",
-    "BENT_READ",
+    "CURVILINEAR_PLANES",
+    "CURVILINEAR_PLANES_READ",
     "Ends",
-    "bent_along_z",
-    "bent_line",
-    "bent_planes",
-    "bent_weights",
+    "curvilinear_along_z",
+    "curvilinear_line",
+    "curvilinear_planes",
+    "curvilinear_weights",
     "grid_of",
     "joint",
     "line",

@@ -15,7 +15,7 @@ import numpy as np
 
 from faultwave.base.pieces import in_pieces
 from faultwave.fd.differences import WHOLE
-from faultwave.fd.points import held
+from faultwave.fd.points import norm_weights
 from faultwave.fd.program import Scheme
 from faultwave.fd.stencils import NORMAL, SHEAR, VELOCITY
 
@@ -82,7 +82,7 @@ class Sums:
         return [self._normal(plane, side) + self._shear(plane, side), kinetic, *momentum]
 
     def _weight(self, name: str, plane: int) -> float:
-        return float(held(self.scheme, name, plane))
+        return float(norm_weights(self.scheme, name, plane))
 
     def _motion(self, plane: int, side: Side) -> tuple[float, list[float]]:
         """Return kinetic energy and momentum of a plane; on the surface only half planes have any."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from faultwave.case.model import Case
-from faultwave.engine.precision import OF_GRIDS, Estimate
+from faultwave.engine.precision import ERROR_OF_GRIDS, Estimate
 from faultwave.fd.part import FdPlan
 from faultwave.physics.friction import laws
 
@@ -29,7 +29,7 @@ def estimate(plan: FdPlan) -> Estimate:
     if case.yields:
         more["yielding"] = YIELDING
     periods = case.end_time * plan.frequency
-    return Estimate(plan.steps, OF_GRIDS, more, 0.5 * HALF * math.sqrt(1.0 + periods))
+    return Estimate(plan.steps, ERROR_OF_GRIDS, more, 0.5 * HALF * math.sqrt(1.0 + periods))
 
 
 def needs_double(case: Case) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.case.plausibility import doubt_normal_stress
+from faultwave.case.plausibility import warn_normal_stress
 from faultwave.fd.fault_plane import FaultPlane
 from faultwave.fd.fault_points import Given
 from faultwave.fd.friction import STRESS, Nucleation, parameter
@@ -42,9 +42,9 @@ class Forecast:
 
     def doubt(self, problems: Problems, loads: Sequence[str]) -> None:
         """Warn of a fault that will probably not slip as intended; ``loads`` describes other loads of the fault."""
-        doubt_normal_stress(float(np.median(np.abs(self.points.sigma))), problems)
+        warn_normal_stress(float(np.median(np.abs(self.points.sigma))), problems)
         problems.extend(plausibility.doubts(self.points, self.patch, loads).items)
-        plausibility.doubt_resolution(self.points, problems, FINER)
+        plausibility.warn_resolution(self.points, problems, FINER)
 
     def report(self) -> dict[str, list[tuple[str, ...]]]:
         """Return the rows of ``faultwave plan``."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.base.errors import Problems
-from faultwave.case.plausibility import doubt_friction
+from faultwave.case.plausibility import warn_friction
 from faultwave.fd.fault_plane import EVEN, FaultPlane
 from faultwave.fd.friction import SLIPS, STRESS, Nucleation, parameter
 from faultwave.fd.grid import Grid
@@ -140,7 +140,7 @@ class Reader:
         given = self.field.evaluate(points, tags, wanted)
         found = Problems()
         found.extend(law.check_given(given, points).items)
-        doubt_friction(given, c, float((extent[1] - extent[0]).max()), found)
+        warn_friction(given, c, float((extent[1] - extent[0]).max()), found)
         values = law.given(given, len(points))
         stress = (
             self._traction(self.field, 0, "fault.parameters", points)
@@ -205,7 +205,7 @@ class Reader:
 def law_of(setting: Any, problems: Problems) -> FrictionLaw | None:
     """Return the friction law, or None with problems reported if a grid does not support it."""
     law: FrictionLaw | None = None
-    with collected(problems):
+    with collect_problems(problems):
         law = composed(setting.friction, setting.modifiers)
     if law is None:
         return None

@@ -19,7 +19,7 @@ from faultwave.fd.fault_plane import FaultPlane
 from faultwave.fd.fault_points import Directions, Given
 from faultwave.fd.friction import STEPS, Sliding, at, parameter
 from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
-from faultwave.fd.split import SIDE
+from faultwave.fd.split import INVERSE_SIDE_NORM
 from faultwave.kernels.stencil import Axis, SampleBuffer
 from faultwave.physics.friction.law import Load
 
@@ -320,7 +320,7 @@ class FaultReader:
         behind, ahead, below, above, *normal = crossing
         mean = sum(w * v for w, v in zip(ACROSS, normal, strict=True))
         stretched = (ahead - behind) + (above - below)  # difference of the deformation of both sides, in a spacing
-        found = self.to.sign * mean + self.share[:, None] / (2.0 * SIDE) * stretched
+        found = self.to.sign * mean + self.share[:, None] / (2.0 * INVERSE_SIDE_NORM) * stretched
         return np.asarray((self.beside.of_slip * found).sum(-1))
 
     def _rupture_speed(self, ruptured: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.fd.borders import planes_beside_ends
-from faultwave.fd.laid import Laid
+from faultwave.fd.laid import GridBlock
 from faultwave.fd.media import Medium
 
 SHALLOW = planes_beside_ends(4)[1]
@@ -21,7 +21,7 @@ def fluid_beside_rock(modulus: np.ndarray) -> bool:
     return bool(fluid.any() and not fluid.all())
 
 
-def check_fluids(laid: Sequence[Laid], media: Sequence[Medium], problems: Problems) -> None:
+def check_fluids(laid: Sequence[GridBlock], media: Sequence[Medium], problems: Problems) -> None:
     """Report problems of fluid-solid interfaces.
 
     A warning is issued if differences reach across an interface, because stress that remains in rock within two

@@ -27,10 +27,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from faultwave.fd.fault_plane import FaultPlane, high, locked
-from faultwave.fd.program import FRICTION_LEVEL, STRESS_LEVEL, UPRIGHT_LEVEL, Observer, Scheme
+from faultwave.fd.program import FRICTION_LEVEL, STRESS_LEVEL, VERTICAL_FRICTION_LEVEL, Observer, Scheme
 from faultwave.fd.split import compliance
 from faultwave.kernels import math as m
-from faultwave.kernels.overlap import meet
+from faultwave.kernels.overlap import intersect
 from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
 from faultwave.physics.friction.law import FrictionLaw, Load, common_update
 from faultwave.physics.friction.load import Solved
@@ -340,16 +340,16 @@ def _pressing(p: Point, name: str, axis: Axis, kind: str) -> Any:
 def observer(scheme: Scheme, of: Sliding, box: Box) -> Observer:
     """Return the observer of friction, its arrays and launches, in a box of the grid."""
     plane, launches = of.plane, list[tuple[int, Launch]]()
-    room = meet(plane.box, scheme.filled(box))
+    room = intersect(plane.box, scheme.filled(box))
     if not room.points:
         return Observer()
     layout = Layout(room, group="friction", halo=0)
     arrays = {at(n, axis): layout for axis in plane.sliding for n in (*of.given, *of.kept)}
     for low, end, kind in _planes(scheme, plane):
-        region = meet(room, Box((low, *room.lo[1:]), (end, *room.hi[1:])))
+        region = intersect(room, Box((low, *room.lo[1:]), (end, *room.hi[1:])))
         for axis in plane.sliding:
             if region.points and not (axis == "z" and kind == "surface"):
-                level = UPRIGHT_LEVEL if axis == "z" else FRICTION_LEVEL
+                level = VERTICAL_FRICTION_LEVEL if axis == "z" else FRICTION_LEVEL
                 launches.append((level, Launch(of.slide(axis, kind, scheme.step), region)))
                 launches.append((STRESS_LEVEL, Launch(of.age(axis, kind, scheme.step), region)))
     return Observer(arrays, launches)

@@ -10,7 +10,7 @@ import numpy as np
 from faultwave.base.errors import InputError, Problems
 from faultwave.fd.grid import Grid
 from faultwave.media.field import Field, leaves
-from faultwave.media.homogenise import look
+from faultwave.media.homogenise import check_values
 from faultwave.media.models.model import Model
 from faultwave.media.points import coordinates
 
@@ -50,7 +50,7 @@ def _whole(field: Field, names: list[str], grid: Grid, lower: np.ndarray, upper:
             yield np.stack([a.ravel() for a in np.meshgrid(x, y, height, indexing="ij")], -1)
 
     of = "points, eight a cell" if stride == 1 else f"points, {stride * half:g} m apart"
-    look(field, names, planes(), len(x) * len(y) * len(z), of)
+    check_values(field, names, planes(), len(x) * len(y) * len(z), of)
 
 
 def check_relief(field: Field, lower: np.ndarray, upper: np.ndarray, problems: Problems) -> None:

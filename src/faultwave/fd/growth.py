@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.fd.operator import Operator
-from faultwave.fd.part import FdPlan, GridAttached
+from faultwave.fd.part import FdPlan, GridCapability
 from faultwave.fd.program import VELOCITY_LEVEL
 from faultwave.fd.stencils import VELOCITY
 from faultwave.kernels.stencil import Injection
@@ -81,7 +81,7 @@ def grows(squares: Sequence[float]) -> bool:
     return False
 
 
-def pushes(
+def source_energy_bound(
     injections: Sequence[Injection], shape: tuple[int, ...], heaviest: float, softest: float, volume: float
 ) -> np.ndarray:
     """Return the root of the energy [J^(1/2)] that each source adds to cells at rest in a step of unit amplitude.
@@ -111,7 +111,7 @@ def pushes(
     return np.sqrt(found)
 
 
-class Watch:
+class InstabilityMonitor:
     """Monitor of unstable growth; all processes check at the same steps.
 
     Attributes
@@ -122,7 +122,7 @@ class Watch:
         Sums of squared velocities times the cell volume since the sources are silent.
     root : float
         Square root of the initial energy [J], or of its bound at a checkpoint.
-    givers : sequence of GridAttached
+    givers : sequence of GridCapability
         Capabilities that may release energy.
     lightest, heaviest : float
         Smallest and largest density [kg/m^3].
@@ -136,7 +136,7 @@ class Watch:
         self.squares: list[float] = []  # sums of the checks since the sources are silent
         self.root = 0.0  # square root of the initial energy [J], or of its bound at a checkpoint
         self._silent: float | None = None
-        self.givers: Sequence[GridAttached] = ()  # release energy, as initial stress in yielding rock
+        self.givers: Sequence[GridCapability] = ()  # release energy, as initial stress in yielding rock
         moduli, specific = list[np.ndarray](), list[np.ndarray]()
         for made in (block.medium.coefficients for block in plan.blocks):
             moduli += [np.asarray(made[name]) for name in ("mu2", "mu_xy", "mu_xz", "mu_yz")]
@@ -161,7 +161,9 @@ class Watch:
                 continue
             if n not in self._pushes:
                 volume = op.scheme.grid.spacing**3
-                self._pushes[n] = pushes(op.drives.injections, op.given.shape, self.heaviest, self.softest, volume)
+                self._pushes[n] = source_energy_bound(
+                    op.drives.injections, op.given.shape, self.heaviest, self.softest, volume
+                )
             here += float((self._pushes[n] * op.given).sum())
         given = self._sum(sum(part.energy_given() for part in self.givers))
         return self.root + self._sum(here) + float(np.sqrt(given))
@@ -231,4 +233,4 @@ class Watch:
         self.peak = Peak(float(speed[j, i]), (x, y, z), self.operator.steps, number)
 
 
-__all__ = ["Peak", "Watch", "grows", "pushes", "silent_after"]
+__all__ = ["Peak", "InstabilityMonitor", "grows", "source_energy_bound", "silent_after"]

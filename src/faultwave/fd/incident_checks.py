@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.fd.incident_error import Look
-from faultwave.fd.part import Checking
+from faultwave.fd.part import MaterialContext
 
 FEWEST = 3.0
 """Smallest number of points per wavelength at which a record can be interpolated in space."""
@@ -16,7 +16,7 @@ SAMPLES = 8.0
 """Smallest number of samples per period at which a record can be interpolated in time."""
 
 
-def check_length(record: Any, checking: Checking) -> None:
+def check_length(record: Any, checking: MaterialContext) -> None:
     """Report an error if the record ends before the run."""
     asked = (checking.steps - 0.5) * checking.step
     if record.last < asked - record.frame.interval * (1 + 1e-6):
@@ -26,7 +26,7 @@ def check_length(record: Any, checking: Checking) -> None:
         )
 
 
-def check_samples(found: Look, spacing: float, interval: float, checking: Checking) -> None:
+def check_samples(found: Look, spacing: float, interval: float, checking: MaterialContext) -> None:
     """Report errors of records with too few points or samples for their highest significant frequency.
 
     A ``spacing`` [m] of 0 skips the check in space, for records at the points of a grid. ``interval`` [s] is the

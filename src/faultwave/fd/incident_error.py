@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from faultwave.fd.part import Checking
+from faultwave.fd.part import MaterialContext
 from faultwave.observe.box_records import VELOCITIES, Frame, Nodes
 
 BLOCK = 128
@@ -132,7 +132,7 @@ def _spectrum(traces: np.ndarray, interval: float) -> tuple[np.ndarray, np.ndarr
     return np.fft.rfftfreq(length, interval), power / max(float(power.sum()), 1e-300)
 
 
-def dispersion(found: Look, frame: Frame, checking: Checking) -> float | None:
+def dispersion(found: Look, frame: Frame, checking: MaterialContext) -> float | None:
     """Return the relative difference of waves between the record's grid and this one at the strongest motion.
 
     The phase errors of both schemes, of fourth order in space and second in time, are compared frequency by

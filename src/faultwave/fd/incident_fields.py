@@ -17,7 +17,7 @@ from faultwave.fd.incident_error import dispersion, look
 from faultwave.fd.incident_h5drm import H5drmSource
 from faultwave.fd.incident_plane import plane_source
 from faultwave.fd.media import LIVES
-from faultwave.fd.part import Checking, FdPlan, Placing
+from faultwave.fd.part import FdPlan, MaterialContext, PlacementContext
 from faultwave.fd.total_field import Points, TotalField
 from faultwave.media.homogenise import at_points
 from faultwave.observe.box_records import MATERIAL, BoxRecord, read_box_record
@@ -48,10 +48,10 @@ class Source(Protocol):
     def radiating(self) -> Sources:
         """Time functions of the source, if it has any."""
 
-    def check_reach(self, placing: Placing, where: TotalField, points: Mapping[str, Points]) -> None:
+    def check_reach(self, placing: PlacementContext, where: TotalField, points: Mapping[str, Points]) -> None:
         """Report errors for points whose incident field is unknown."""
 
-    def check(self, checking: Checking, where: TotalField, points: Mapping[str, Points]) -> Rows:
+    def check(self, checking: MaterialContext, where: TotalField, points: Mapping[str, Points]) -> Rows:
         """Report problems of material and duration, and return rows for ``faultwave plan``."""
 
     def incident(self, plan: FdPlan, where: TotalField, points: Mapping[str, Points]) -> Incident:
@@ -96,7 +96,7 @@ class RecordSource:
         """True if the record is at the points of a grid rather than on a lattice."""
         return "b_x" in self.record.material
 
-    def check_reach(self, placing: Placing, where: TotalField, points: Mapping[str, Points]) -> None:
+    def check_reach(self, placing: PlacementContext, where: TotalField, points: Mapping[str, Points]) -> None:
         frame, grid = self.record.frame, placing.grid
         if frame.open_top != (where.top is not None):
             said = ("reaches the free surface", "has an upper face")
@@ -127,7 +127,7 @@ class RecordSource:
                 "injection", what, f"faces at those of the record, {box} m", _advice(frame.spacing, grid.spacing)
             )
 
-    def check(self, checking: Checking, where: TotalField, points: Mapping[str, Points]) -> Rows:
+    def check(self, checking: MaterialContext, where: TotalField, points: Mapping[str, Points]) -> Rows:
         check_length(self.record, checking)
         if checking.world.size == 1:  # of several processes, each finds the errors in what it reads
             self.record.check()
@@ -168,7 +168,7 @@ def _advice(recorded: float, spacing: float) -> str:
     return ""
 
 
-def _tell_step(record: BoxRecord, checking: Checking) -> None:
+def _tell_step(record: BoxRecord, checking: MaterialContext) -> None:
     """Warn if only the time step prevents an exact injection of a record of the same grid."""
     frame = record.frame
     if abs(frame.interval / checking.step - 1) > 1e-9 and "b_x" in record.material:
@@ -181,7 +181,7 @@ def _tell_step(record: BoxRecord, checking: Checking) -> None:
 # ---- comparison of the rock -----------------------------------------------------------------------------------------------
 
 
-def _compare(record: BoxRecord, checking: Checking) -> Rows:
+def _compare(record: BoxRecord, checking: MaterialContext) -> Rows:
     """Compare the rock next to the faces in the record and in the case, and return rows about differences.
 
     If most of it differs, an error is reported.
@@ -216,7 +216,7 @@ def _compare(record: BoxRecord, checking: Checking) -> Rows:
     return told
 
 
-def _compare_same(record: BoxRecord, checking: Checking) -> None:
+def _compare_same(record: BoxRecord, checking: MaterialContext) -> None:
     """Report an error if coefficients differ from the coefficients of a record that is injected exactly."""
     grid, box = checking.placing.grid, checking.box
     for name in (name for name in LIVES if name in record.material):

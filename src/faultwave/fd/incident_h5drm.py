@@ -15,7 +15,7 @@ from faultwave.fd.grid import HALF
 from faultwave.fd.incident import Incident, at_places, gradients_at, in_time, times
 from faultwave.fd.incident_checks import check_length, check_samples
 from faultwave.fd.incident_error import look
-from faultwave.fd.part import Checking, FdPlan, Placing
+from faultwave.fd.part import FdPlan, MaterialContext, PlacementContext
 from faultwave.fd.stencils import AXES, NORMAL, SHEAR, VELOCITY
 from faultwave.fd.total_field import Points, TotalField
 from faultwave.media.homogenise import at_points
@@ -50,7 +50,7 @@ class H5drmSource:
         frame = self.record.frame
         return ["h5drm", frame.spacing, frame.interval, self.record.samples]
 
-    def check_reach(self, placing: Placing, where: TotalField, points: Mapping[str, Points]) -> None:
+    def check_reach(self, placing: PlacementContext, where: TotalField, points: Mapping[str, Points]) -> None:
         frame, grid, problems = self.record.frame, placing.grid, placing.problems
         if placing.case.attenuation is not None:
             what = "an H5DRM file has no stresses, which are not made of velocities in rock that attenuates"
@@ -76,7 +76,9 @@ class H5drmSource:
             allowed = f"{PLANES} planes of nodes or more across its layers, which are {frame.spacing:g} m apart"
             problems.error("injection.file", what, allowed, "Files of Faultwave have them with output.box.layers: 3.")
 
-    def check(self, checking: Checking, where: TotalField, points: Mapping[str, Points]) -> Sequence[tuple[str, ...]]:
+    def check(
+        self, checking: MaterialContext, where: TotalField, points: Mapping[str, Points]
+    ) -> Sequence[tuple[str, ...]]:
         check_length(self.record, checking)
         found = look(self.record)
         check_samples(found, self.record.frame.spacing, self.record.frame.interval, checking)

@@ -14,7 +14,7 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem
 from faultwave.fd.grid import HALF, Grid
 from faultwave.fd.incident import Incident, times
-from faultwave.fd.part import Checking, FdPlan, Placing
+from faultwave.fd.part import FdPlan, MaterialContext, PlacementContext
 from faultwave.fd.points import MOMENT
 from faultwave.fd.stencils import VELOCITY
 from faultwave.fd.total_field import Points, TotalField, Update
@@ -54,10 +54,12 @@ class PlaneSource:
             [PointSource(np.zeros(3), self.function, force=force, onset=self.setting.onset, name="injection")]
         )
 
-    def check_reach(self, placing: Placing, where: TotalField, points: Mapping[str, Points]) -> None:
+    def check_reach(self, placing: PlacementContext, where: TotalField, points: Mapping[str, Points]) -> None:
         """Accept all points, as a plane wave is defined everywhere."""
 
-    def check(self, checking: Checking, where: TotalField, points: Mapping[str, Points]) -> Sequence[tuple[str, ...]]:
+    def check(
+        self, checking: MaterialContext, where: TotalField, points: Mapping[str, Points]
+    ) -> Sequence[tuple[str, ...]]:
         grid, problems, case = checking.placing.grid, checking.problems, checking.case
         if case.attenuation is not None:
             problems.error(
@@ -88,7 +90,7 @@ class PlaneSource:
         )
         return [("from", f"plane {kinds}, exact in rock; errors are those of the grid")]
 
-    def _check_begin(self, waves: Sequence[PlaneWave], checking: Checking, where: TotalField) -> None:
+    def _check_begin(self, waves: Sequence[PlaneWave], checking: MaterialContext, where: TotalField) -> None:
         """Report an error if the wave reaches the box before the run begins."""
         grid = checking.placing.grid
         corner = (

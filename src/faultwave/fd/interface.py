@@ -16,7 +16,7 @@ import numpy as np
 from faultwave import backends
 from faultwave.backends.grid import HostHaloBuffer
 from faultwave.comm import World
-from faultwave.comm.compression import Loss
+from faultwave.comm.compression import CompressionLoss
 from faultwave.comm.messages import Target, swap
 from faultwave.comm.packing import box_source, box_target
 from faultwave.domain.grids.joint import Axis
@@ -26,7 +26,7 @@ from faultwave.fd.operator import Operator
 from faultwave.fd.stencils import beyond
 from faultwave.kernels.stencil import Box
 
-TOLD: tuple[tuple[str, ...], ...] = (("szz", "sxz", "syz"), ("w", "u", "v"))
+EXCHANGED_FIELDS: tuple[tuple[str, ...], ...] = (("szz", "sxz", "syz"), ("w", "u", "v"))
 """Fields exchanged between blocks before velocities, and before stresses."""
 TAG = 78
 Range = tuple[int, int]
@@ -72,7 +72,7 @@ class _Reading:
     def __init__(self, listed: Any, boxes: Boxes, dtype: np.dtype):
         self._views = _views(listed)
         self._boxes, self._dtype = boxes, dtype
-        self._message = None if self._views else box_source(listed, dtype, "exact", Loss(), False)
+        self._message = None if self._views else box_source(listed, dtype, "exact", CompressionLoss(), False)
 
     def planes(self) -> list[np.ndarray]:
         """Return the current planes."""
@@ -135,7 +135,9 @@ class Told:
 
     def __init__(self, source: Operator, target: Operator, above: bool, ratio: int, world: World):
         self.source, self.target, self.above, self.world = source, target, above, world
-        self.axes = {name: [Axis(ratio, bool(HALF[name][k])) for k in (1, 0)] for names in TOLD for name in names}
+        self.axes = {
+            name: [Axis(ratio, bool(HALF[name][k])) for k in (1, 0)] for names in EXCHANGED_FIELDS for name in names
+        }
         first = self.axes["w"]
         self.wanted = [_rectangle(box) for box in _everywhere(world, target.box)]
         self.needed: list[Rectangle] = []
@@ -151,7 +153,7 @@ class Told:
         self._reads, self._writes = dict[tuple[str, ...], _Reading](), dict[tuple[str, ...], _Writing]()
         dtype = source.runner.values("u").dtype
         self.dtype = np.dtype(dtype)
-        for names in TOLD:
+        for names in EXCHANGED_FIELDS:
             boxes = [(name, _plane(_face(source, name, above), self.own)) for name in names]
             self._reads[names] = _Reading(source.runner.halo_buffer(boxes), boxes, self.dtype)
             filled = [(beyond(name, above), _plane(0, self.wanted[me])) for name in names]
@@ -198,9 +200,9 @@ class Told:
         """Prepare the interpolation of each field from its collected plane to the plane of the receiving block."""
         me = self.world.rank
         needed = self.needed[me]
-        self._needed = [np.zeros([b - a for a, b in needed], self.dtype) for _ in TOLD[0]]
+        self._needed = [np.zeros([b - a for a, b in needed], self.dtype) for _ in EXCHANGED_FIELDS[0]]
         self._products = {}
-        for at, n, name in ((told, n, name) for told in TOLD for n, name in enumerate(told)):
+        for at, n, name in ((told, n, name) for told in EXCHANGED_FIELDS for n, name in enumerate(told)):
             into = self._writes[at].planes[n]
             self._products[name] = backends.plane_product(backend, *self._bands(name), self._needed[n], into)
 
@@ -234,12 +236,14 @@ class Interface:
     def tell(self, stage: int) -> None:
         """Exchange the fields needed before velocities (stage 0) or stresses (stage 1) are stepped."""
         for told in self.told:
-            told.tell(TOLD[stage])
+            told.tell(EXCHANGED_FIELDS[stage])
 
     def transfers(self, stage: int, upper: int) -> list[backends.Transfer]:
         """Return the exchange as transfers between the block of number ``upper`` and the next."""
         down, up = self.told
-        return down.transfers(TOLD[stage], upper, upper + 1) + up.transfers(TOLD[stage], upper + 1, upper)
+        return down.transfers(EXCHANGED_FIELDS[stage], upper, upper + 1) + up.transfers(
+            EXCHANGED_FIELDS[stage], upper + 1, upper
+        )
 
 
 def _everywhere(world: World, box: Box) -> list[Box]:
@@ -265,4 +269,4 @@ def _points(part: tuple[slice, slice]) -> int:
     return (y.stop - y.start) * (x.stop - x.start)
 
 
-__all__ = ["TOLD", "Interface"]
+__all__ = ["EXCHANGED_FIELDS", "Interface"]

@@ -15,7 +15,7 @@ from faultwave.fd.program import Scheme
 
 
 @dataclass(frozen=True)
-class Laid:
+class GridBlock:
     """Geometry of a block.
 
     Attributes
@@ -63,4 +63,4 @@ def order_of(case: Case, block: int) -> int:
     return 4 if block == 0 and setting.topography is not None else setting.order
 
 
-__all__ = ["Laid", "order_of"]
+__all__ = ["GridBlock", "order_of"]

@@ -23,7 +23,7 @@ from faultwave.kernels.stencil import Box
 from faultwave.media.attenuation import ORDER, Relaxation
 from faultwave.media.field import Field, axes_of
 from faultwave.media.homogenise import at_points
-from faultwave.media.quality import Bound, bounded, farthest
+from faultwave.media.quality import Bound, clip_quality, combine_bounds
 
 PLANES = 16  # largest number of planes sampled at once
 MOST_SAMPLES = 6_000_000  # largest number of samples at once, unless a single plane has more: about 100 bytes each
@@ -146,7 +146,7 @@ def effective_medium(
         lattice, points = _sample(field, grid, part, whole_axes, lower, upper, samples, relaxation is not None)
         slow.append(_slow(lattice, points, limit))
         if relaxation:
-            bounds.append(bounded(lattice, points))
+            bounds.append(clip_quality(lattice, points))
             _unrelax(lattice, relaxation)
         fastest.append(float(np.sqrt(((lattice["lambda"] + 2 * lattice["mu"]) / lattice["rho"]).max())))
         made = Box((first, *box.lo[1:]), (last, *box.hi[1:]))
@@ -164,7 +164,7 @@ def effective_medium(
         for name, values in whole.items():
             if name in LIVES:
                 whole[name] = np.asarray(values / grid.stretch(LIVES[name], box), dtype)
-    gains, strong = (farthest(b) for b in zip(*bounds, strict=True)) if bounds else (Bound(), Bound())
+    gains, strong = (combine_bounds(b) for b in zip(*bounds, strict=True)) if bounds else (Bound(), Bound())
     worst, too_slow = min(slow, key=lambda s: s.speed), sum(s.below for s in slow) / sum(s.sampled for s in slow)
     shear = min(s.shear for s in slow)
     return Medium(whole, max(fastest), worst.speed, worst.place, too_slow, shear, gains, strong)

@@ -23,7 +23,7 @@ from faultwave.fd.energies import ENERGIES, Side, Sums
 from faultwave.fd.fault_plane import high
 from faultwave.fd.half_precision import Units, spread_rounding
 from faultwave.fd.media import Medium
-from faultwave.fd.points import RECORDED, Sampler, reading
+from faultwave.fd.points import RECORDED, Sampler, interpolation_stencils
 from faultwave.fd.program import ELASTIC, LEVELS, Observer, Scheme, build_program, profiles, sheets
 from faultwave.fd.stencils import FIELDS, VELOCITY
 from faultwave.kernels.overlap import Reach, works
@@ -361,7 +361,7 @@ class Operator:
         found = np.full((len(points), len(RECORDED)), np.nan)
         here = ((points >= self.scheme.grid.lower) & (points <= self.scheme.grid.upper)).all(1)
         for column, name in enumerate(RECORDED):
-            s = reading(self.scheme, name, points[here])
+            s = interpolation_stencils(self.scheme, name, points[here])
             z, y, x = np.moveaxis(s.points, -1, 0)
             z = z - self.scheme.ends.first
             found[here, column] = (s.value * self.filled_values(name)[z, y, x]).sum(1)
@@ -408,7 +408,7 @@ class Operator:
         owned = self.subdomain.owned.box
         filled = self.scheme.filled(owned)
         sums = Sums(self.scheme, self._sides(filled.lo[0]), owned.hi[0])
-        with cores.limited(getattr(self.runner, "threads", None)):
+        with cores.limit_threads(getattr(self.runner, "threads", None)):
             return sums.of(range(filled.lo[0], filled.hi[0])) * self.scheme.grid.spacing**3
 
     def _sides(self, first: int) -> list[Side]:
@@ -431,7 +431,9 @@ class Operator:
         return [
             Side(lambda name, plane: whole[name][plane - first], unit, shares.__getitem__),
             Side(
-                upper, lambda name: 1.0 if name in doubled else unit(name), lambda name: split.upper_share(fault, name)
+                upper,
+                lambda name: 1.0 if name in doubled else unit(name),
+                lambda name: split.upper_side_norm(fault, name),
             ),
         ]
 

@@ -1,6 +1,6 @@
 """Interfaces between the finite-difference engine and its capabilities, one file each in ``fd/parts``.
 
-A module of ``fd/parts`` has a function ``plan(planning)``, which returns a ``GridPart``, or None if the case does not
+A module of ``fd/parts`` has a function ``plan(planning)``, which returns a ``GridCapabilityPlan``, or None if the case does not
 request the capability. Planning proceeds in the order in which data become known, and problems are collected on the
 way: ``plan`` knows the case and its files, ``placed`` the grid, ``checked`` the material and the time step. ``attach``
 then returns the running counterpart of the plan on a solver.
@@ -22,7 +22,7 @@ from faultwave.comm import World
 from faultwave.engine.part import Attached, Planned
 from faultwave.fd.drives import Drive
 from faultwave.fd.grid import Grid, SideKind
-from faultwave.fd.laid import Laid
+from faultwave.fd.laid import GridBlock
 from faultwave.fd.media import Medium
 from faultwave.fd.operator import Machine, Operator, Shared
 from faultwave.fd.points import Sampler, outside
@@ -66,7 +66,7 @@ class Planning:
 
 
 @dataclass(frozen=True)
-class Placing:
+class PlacementContext:
     """Input of the second planning stage: the grid and its blocks, before the material is known.
 
     Attributes
@@ -89,7 +89,7 @@ class Placing:
     lower: np.ndarray
     upper: np.ndarray
     problems: Problems
-    blocks: tuple[Laid, ...] = ()
+    blocks: tuple[GridBlock, ...] = ()
     """Blocks of the grid, from the uppermost down."""
 
     @property
@@ -106,7 +106,7 @@ class Placing:
         """Return the numbers (n,) of the blocks that contain the heights ``z`` (n,) [m]."""
         return np.asarray((np.asarray(z)[:, None] < np.array(self.faces)).sum(1))
 
-    def of_block(self, number: int) -> Placing:
+    def of_block(self, number: int) -> PlacementContext:
         """Return the same for one block alone."""
         if len(self.blocks) == 1:
             return self
@@ -177,12 +177,12 @@ class Placing:
 
 
 @dataclass(frozen=True)
-class Checking:
+class MaterialContext:
     """Input of the third planning stage: the material and the time step.
 
     Attributes
     ----------
-    placing : Placing
+    placing : PlacementContext
         Input of the second stage.
     field : Field
         Material parameters.
@@ -204,7 +204,7 @@ class Checking:
         Processes of the run.
     """
 
-    placing: Placing
+    placing: PlacementContext
     field: Field
     coarse: Mapping[str, np.ndarray]
     sides: Mapping[str, SideKind]
@@ -215,7 +215,7 @@ class Checking:
     blocks: Sequence[tuple[Grid, Box]]
     world: World = World()
 
-    def of_block(self, number: int) -> Checking:
+    def of_block(self, number: int) -> MaterialContext:
         """Return the same for one block alone."""
         media, blocks = [self.media[number]], [self.blocks[number]]
         return replace(self, placing=self.placing.of_block(number), media=media, blocks=blocks)
@@ -259,7 +259,7 @@ class FdPlan:
         Frequency that is resolved everywhere [Hz].
     steps : int
         Number of time steps.
-    parts : mapping of str to GridPart
+    parts : mapping of str to GridCapabilityPlan
         Planned capabilities by name.
     """
 
@@ -272,7 +272,7 @@ class FdPlan:
     relaxation: Relaxation | None
     frequency: float  # resolved everywhere [Hz]
     steps: int
-    parts: Mapping[str, GridPart]
+    parts: Mapping[str, GridCapabilityPlan]
     warnings: tuple[Problem, ...]
     material: Field  # as the case gives it
     shared: Shared | None = None  # where other processes have the rest of the grid
@@ -311,7 +311,7 @@ class FdPlan:
         """Plans of the blocks of the grid, from the uppermost down."""
         return (self, *self.below)
 
-    def shares(self, part: GridPart) -> list[Share]:
+    def shares(self, part: GridCapabilityPlan) -> list[Share]:
         """Return one share of a capability for each block that contains some of its places."""
         places = part.places
         if not self.below:
@@ -352,7 +352,7 @@ class Share:
         Number of the block.
     numbers : ndarray (n,) of int
         Indices of the capability's places in the block.
-    part : GridPart
+    part : GridCapabilityPlan
         Capability restricted to these places.
     plan : FdPlan
         Plan of the block.
@@ -360,11 +360,11 @@ class Share:
 
     block: int
     numbers: np.ndarray
-    part: GridPart
+    part: GridCapabilityPlan
     plan: FdPlan
 
 
-class GridPart(Planned):
+class GridCapabilityPlan(Planned):
     """Base class of planned, frozen capabilities on a grid; its methods are the defaults."""
 
     name: str
@@ -395,11 +395,11 @@ class GridPart(Planned):
         """Return the capability restricted to the places ``numbers`` (n,)."""
         return self
 
-    def placed(self, placing: Placing) -> Self:
+    def placed(self, placing: PlacementContext) -> Self:
         """Return the capability positioned in the grid."""
         return self
 
-    def checked(self, checking: Checking) -> Self:
+    def checked(self, checking: MaterialContext) -> Self:
         """Return the capability in the material, with all checks done."""
         return self
 
@@ -433,13 +433,13 @@ class GridPart(Planned):
         """Return the initial wave field, None if the capability does not define it."""
         return None
 
-    def attach(self, solver: Running) -> GridAttached:
+    def attach(self, solver: Running) -> GridCapability:
         """Return the running counterpart of the capability on a solver."""
-        return GridAttached()
+        return GridCapability()
 
 
 @dataclass(frozen=True)
-class AfterSteps:
+class StepCallback:
     """Callback of a run, ``act()``, after certain numbers of ``steps`` since the start.
 
     A pass of several fused steps ends at each of these numbers, so that the callback sees the state after exactly that
@@ -450,14 +450,14 @@ class AfterSteps:
     act: Callable[[], None]
 
 
-class GridAttached(Attached):
+class GridCapability(Attached):
     """Base class of capabilities on a running grid solver; its methods are the defaults.
 
     All processes call every method after the same steps.
     """
 
     @property
-    def after(self) -> Sequence[AfterSteps]:
+    def after(self) -> Sequence[StepCallback]:
         """Callbacks during the run."""
         return ()
 
@@ -485,20 +485,20 @@ class Running(Protocol):
         """Samplers by the name of their capability."""
 
 
-def surface_needed(parts: Mapping[str, GridPart]) -> bool:
+def needs_surface_motion(parts: Mapping[str, GridCapabilityPlan]) -> bool:
     """Return True if a capability reads the motion of the surface."""
     return any(part.on_surface for part in parts.values())
 
 
 __all__ = [
-    "AfterSteps",
-    "Checking",
+    "StepCallback",
+    "MaterialContext",
     "FdPlan",
-    "GridAttached",
-    "GridPart",
-    "Placing",
+    "GridCapability",
+    "GridCapabilityPlan",
+    "PlacementContext",
     "Planning",
     "Running",
     "Solution",
-    "surface_needed",
+    "needs_surface_motion",
 ]

@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 
 from faultwave import backends
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.base.errors import Problem, Problems
-from faultwave.base.projection import Projection, check_lengths
-from faultwave.base.timing import young_age
+from faultwave.base.projection import Projection, warn_map_distortion
+from faultwave.base.timing import startup_age
 from faultwave.case.grid import Grid as Setting
 from faultwave.case.model import Case
-from faultwave.case.plausibility import Scene, doubt_rock, doubt_scene
+from faultwave.case.plausibility import Scene, warn_rock_properties, warn_scene
 from faultwave.comm import World
 from faultwave.engine import disk
 from faultwave.engine.backend import check_backend
-from faultwave.engine.precision import settle
+from faultwave.engine.precision import choose_precision
 from faultwave.fd.absorbing import Absorber, stable_along
 from faultwave.fd.band import check_band
 from faultwave.fd.beside_faults import check_beside
-from faultwave.fd.block_layout import check_faces, lay_grid, moved
+from faultwave.fd.block_layout import build_blocks, check_faces, moved
 from faultwave.fd.checkpoint import checkpoint_bytes
 from faultwave.fd.closures import WEIGHTS
 from faultwave.fd.decomposition import Subdomain
@@ -32,33 +32,41 @@ from faultwave.fd.enough_digits import estimate, needs_double
 from faultwave.fd.fluids import check_fluids, fluid_beside_rock
 from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.ground import check_relief, counted
-from faultwave.fd.laid import Laid
+from faultwave.fd.laid import GridBlock
 from faultwave.fd.media import Medium, effective_medium
-from faultwave.fd.part import Checking, FdPlan, GridPart, Placing, Planning
+from faultwave.fd.part import FdPlan, GridCapabilityPlan, MaterialContext, PlacementContext, Planning
 from faultwave.fd.program import Scheme
 from faultwave.fd.reflections import check_reflections
-from faultwave.fd.registry import part_modules
-from faultwave.fd.resources import check_disk, check_kept, check_memory, disk_needed
-from faultwave.fd.share import cut_up, one_process_only, share, shared_medium, with_borders
+from faultwave.fd.registry import capability_modules
+from faultwave.fd.resources import check_disk, check_memory, check_stored_output, disk_needed
+from faultwave.fd.share import decompose, partitioned_medium, share, single_process_reason, with_fluid_solid_interface
 from faultwave.fd.time_dispersion import check_removal
-from faultwave.fd.topography import Ground, Hanging, Lines, check_slopes, read_ground, relief_of, step_share
+from faultwave.fd.topography import (
+    AxisNodes,
+    FieldBelowGround,
+    Ground,
+    check_slopes,
+    read_ground,
+    relative_stable_step,
+    relief_of,
+)
 from faultwave.fd.unused_settings import check_unused
 from faultwave.media import load_field, quality
 from faultwave.media.attenuation import Relaxation, relaxation
-from faultwave.media.field import Field, axes_of, limits_told, missing
+from faultwave.media.field import Field, axes_of, limit_messages, missing
 from faultwave.media.homogenise import at_points
-from faultwave.media.plausible import doubt_layers
+from faultwave.media.plausible import warn_layers
 from faultwave.physics.sources.released import check_representable, check_time, scalar_moments
 from faultwave.physics.sources.table import Sources
 from faultwave.physics.waves import law
 
 CFL, CFL_LAYERS = 0.95, 0.9
-LARGEST = 2_000  # most points of the coarse lattice along an axis, and in all (SAMPLES)
+MAX_LATTICE_POINTS_PER_AXIS = 2_000  # most points of the coarse lattice along an axis, and in all (SAMPLES)
 SAMPLES = 400_000
 
 
 @dataclass(frozen=True)
-class _Read:
+class _CaseInput:
     """Content of the settings and files of a case, before there is a grid.
 
     Attributes
@@ -69,7 +77,7 @@ class _Read:
         Boundary condition of each side.
     field : Field or None
         Material; None if it cannot be read.
-    parts : mapping of str to GridPart
+    parts : mapping of str to GridCapabilityPlan
         Capabilities by name.
     ground : Ground or None
         Topography, None if the surface is flat.
@@ -79,12 +87,12 @@ class _Read:
     upper: np.ndarray
     sides: dict[str, SideKind]
     field: Field | None
-    parts: Mapping[str, GridPart]
+    parts: Mapping[str, GridCapabilityPlan]
     ground: Ground | None = None
 
 
 @dataclass(frozen=True)
-class _Filled:
+class _MaterialOnGrid:
     """Material on the grid, or on the ``subdomains`` of this process, and on a ``coarse`` lattice."""
 
     field: Field
@@ -95,13 +103,13 @@ class _Filled:
 
 
 @dataclass(frozen=True)
-class _Stepped:
+class _TimeStepping:
     """Frequency resolved everywhere [Hz], time step [s], number of steps and checked capabilities."""
 
     frequency: float
     step: float
     steps: int
-    parts: Mapping[str, GridPart]
+    parts: Mapping[str, GridCapabilityPlan]
 
 
 def make_plan(case: Case, world: World | None = None) -> FdPlan:
@@ -122,12 +130,12 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
     InputError
         With all problems that can be known at once.
     """
-    started, before = clock.perf_counter(), young_age()
-    made = _in_its_precision(case, world or World())
+    started, before = clock.perf_counter(), startup_age()
+    made = _plan_in_chosen_precision(case, world or World())
     return replace(made, seconds=before + clock.perf_counter() - started)
 
 
-def _in_its_precision(case: Case, world: World) -> FdPlan:
+def _plan_in_chosen_precision(case: Case, world: World) -> FdPlan:
     """Plan a case in the precision that it requests.
 
     With ``precision: auto`` single precision is planned first, because the estimate of its error needs the number of
@@ -135,32 +143,34 @@ def _in_its_precision(case: Case, world: World) -> FdPlan:
     """
     asked, problems = case.numerics, Problems()
     if asked.precision != "auto":
-        made = _planned(case, world)
+        made = _plan_in_precision(case, world)
         if "precision_error" in asked.model_fields_set:  # single is the default of grids
-            settle(asked, estimate(made), False, problems)
+            choose_precision(asked, estimate(made), False, problems)
         return replace(made, warnings=(*made.warnings, *problems.warnings)) if problems.warnings else made
     if needs_double(case):
         note = f"precision auto: double, as friction {case.fault.friction} needs it"  # type: ignore[union-attr]
-        return replace(_planned(_in(case, "double"), world), notes=(note,))
-    made = _planned(_in(case, "single"), world)
-    choice = settle(asked, estimate(made), False, problems)
+        return replace(_plan_in_precision(_with_precision(case, "double"), world), notes=(note,))
+    made = _plan_in_precision(_with_precision(case, "single"), world)
+    choice = choose_precision(asked, estimate(made), False, problems)
     chosen = choice.numerics.precision
-    return replace(made if chosen == "single" else _planned(_in(case, chosen), world), notes=choice.notes)
+    return replace(
+        made if chosen == "single" else _plan_in_precision(_with_precision(case, chosen), world), notes=choice.notes
+    )
 
 
-def _in(case: Case, precision: str) -> Case:
+def _with_precision(case: Case, precision: str) -> Case:
     return case.model_copy(update={"numerics": case.numerics.model_copy(update={"precision": precision})})
 
 
-def _planned(case: Case, world: World) -> FdPlan:
+def _plan_in_precision(case: Case, world: World) -> FdPlan:
     """Plan a case whose precision is known."""
     problems = Problems()
     read = _read(case, problems)
-    placing, laid, parts = _lay(case, read, world, problems)
+    placing, laid, parts = _build_grid(case, read, world, problems)
     if placing.grid.relief is not None and _setting(case).topography.material == "depth" and read.field is not None:  # type: ignore[union-attr]
-        read = replace(read, field=Hanging(read.field, placing.grid.relief))
+        read = replace(read, field=FieldBelowGround(read.field, placing.grid.relief))
     assert read.field is not None
-    filled = _fill(read.field, placing, laid, parts, world)
+    filled = _load_material(read.field, placing, laid, parts, world)
     stepped = _check(read, placing, laid, filled, parts, world)
     problems.raise_errors()
     blocks: list[FdPlan] = []
@@ -184,34 +194,34 @@ def forecast_disk(made: FdPlan) -> float:
     return disk_needed(made.case, written, 0.0 if made.case.output.checkpoint is None else checkpoint_bytes(made))
 
 
-def _read(case: Case, problems: Problems) -> _Read:
+def _read(case: Case, problems: Problems) -> _CaseInput:
     """Read all files and the settings that need no grid."""
-    _not_built(case, problems)
+    _check_supported(case, problems)
     lower, upper = _corners(case, problems)
     sides = _sides(case, problems)
     ground: Ground | None = None
-    with collected(problems):
+    with collect_problems(problems):
         ground = read_ground(case, lower, upper, sides)
     if ground is not None:
         upper[2] = ground.lowest  # top of the flat grid, whose planes are then deformed up to the ground
     field: Field | None = None
-    with collected(problems):
+    with collect_problems(problems):
         field = load_field(case.material, "material", projection=case.projection)
         _check_parameters(case, field)
         check_unused(case, field, sides, problems)
     if case.projection is not None:
-        with collected(problems):
+        with collect_problems(problems):
             projection = Projection(case.projection.crs, case.projection.origin, case.projection.azimuth)
-            check_lengths(projection, lower, upper, problems)
+            warn_map_distortion(projection, lower, upper, problems)
     planning = Planning(case, law(case.law), lower, upper, sides, problems)
-    found = [part for module in part_modules() if (part := module.plan(planning)) is not None]
-    return _Read(lower, upper, sides, field, {part.name: part for part in found}, ground)
+    found = [part for module in capability_modules() if (part := module.plan(planning)) is not None]
+    return _CaseInput(lower, upper, sides, field, {part.name: part for part in found}, ground)
 
 
-def can_be_read(case: Case) -> bool:
+def settings_are_consistent(case: Case) -> bool:
     """Return True if the case's settings are consistent, as far as that can be known without a grid."""
     problems = Problems()
-    with collected(problems):
+    with collect_problems(problems):
         _read(case, problems)
     return not problems.errors
 
@@ -219,51 +229,57 @@ def can_be_read(case: Case) -> bool:
 def check_processes(made: FdPlan, count: int) -> Sequence[Problem]:
     """Return the reasons why ``count`` processes cannot share the grid of a plan; none if they can."""
     problems, none = Problems(), Problems()
-    with collected(problems):
-        _, laid, parts = _lay(made.case, _read(made.case, none), World(), none)
-        cut_up(made.case, laid, parts, count)
+    with collect_problems(problems):
+        _, laid, parts = _build_grid(made.case, _read(made.case, none), World(), none)
+        decompose(made.case, laid, parts, count)
     return problems.errors
 
 
-def _lay(
-    case: Case, read: _Read, world: World, problems: Problems
-) -> tuple[Placing, list[Laid], Mapping[str, GridPart]]:
+def _build_grid(
+    case: Case, read: _CaseInput, world: World, problems: Problems
+) -> tuple[PlacementContext, list[GridBlock], Mapping[str, GridCapabilityPlan]]:
     """Build the grid or its blocks, position the capabilities in it and check memory and disk space."""
     setting, field = _setting(case), read.field
     spacing = setting.spacing
     if spacing is None and field is not None and (read.upper > read.lower).all():
-        with collected(problems):
+        with collect_problems(problems):
             spacing = _spacing(field, read.lower, read.upper, setting.frequency, setting.points_per_wavelength)
     if spacing is None:
         problems.raise_errors()
     assert spacing is not None
-    laid = lay_grid(case, read.lower, read.upper, spacing, read.sides, problems)
+    laid = build_blocks(case, read.lower, read.upper, spacing, read.sides, problems)
     if _setting(case).topography is not None:
-        with collected(problems):
-            laid = _bent(case, laid, read, problems)
+        with collect_problems(problems):
+            laid = _curvilinear_blocks(case, laid, read, problems)
         if laid[0].grid.relief is None:
             problems.raise_errors()
     lower, upper = np.array([*laid[0].lower[:2], laid[-1].lower[2]]), laid[0].upper
-    placing = Placing(case, law(case.law), laid[0].grid, lower, upper, problems, tuple(laid))
+    placing = PlacementContext(case, law(case.law), laid[0].grid, lower, upper, problems, tuple(laid))
     grids = [block.grid for block in laid]
     if not check_memory(case, grids, world, problems):
         problems.raise_errors()  # capabilities allocate memory in proportion to the grid when placed
     parts = {name: part.placed(placing) for name, part in read.parts.items()}
     check_faces(placing, laid, parts)
     check_beside(placing, parts)
-    with collected(problems):
+    with collect_problems(problems):
         check_disk(case, grids, float(sum(part.demand.disk for part in parts.values())), problems)
     if field is None:
         problems.raise_errors()
     return placing, laid, parts
 
 
-def _fill(field: Field, placing: Placing, laid: Sequence[Laid], parts: Mapping[str, GridPart], world: World) -> _Filled:
+def _load_material(
+    field: Field,
+    placing: PlacementContext,
+    laid: Sequence[GridBlock],
+    parts: Mapping[str, GridCapabilityPlan],
+    world: World,
+) -> _MaterialOnGrid:
     """Return the material where the grid needs it; raises InputError where it is not available."""
     case, problems, setting = placing.case, placing.problems, _setting(placing.case)
     names = ["rho", "lambda", "mu"] + (["Qp", "Qs"] if case.attenuation else [])
     fitted: Relaxation | None = None
-    with collected(problems):
+    with collect_problems(problems):
         resolved = setting.frequency
         if case.attenuation and resolved is None:
             slowest = [
@@ -275,32 +291,32 @@ def _fill(field: Field, placing: Placing, laid: Sequence[Laid], parts: Mapping[s
         if case.attenuation:
             fitted = relaxation(quality.spectrum_of(case.attenuation, resolved or 0.0, problems))
     subdomains: Sequence[Subdomain | None] = [None] * len(laid)
-    with collected(problems):
+    with collect_problems(problems):
         if world.size > 1:
-            subdomains = cut_up(case, laid, parts, world.size, world.rank)
-        elif (alone := one_process_only(case, laid, parts)) is not None:
+            subdomains = decompose(case, laid, parts, world.size, world.rank)
+        elif (alone := single_process_reason(case, laid, parts)) is not None:
             problems.extend([replace(alone, severity="warning")])
     if world.size > 1 and subdomains[0] is None:
         problems.raise_errors()
     media = list[Medium]()
-    with collected(problems):
+    with collect_problems(problems):
         for block, subdomain in zip(laid, subdomains, strict=True):
             media.append(_medium(field, case, block, subdomain, fitted, world))
     if len(media) < len(laid):
         problems.raise_errors()
-    coarse = coarse_look(field, placing.lower, placing.upper, placing.grid)
+    coarse = sample_coarse_lattice(field, placing.lower, placing.upper, placing.grid)
     if fluid_beside_rock(coarse["mu"]):
         media = [
-            with_borders(
+            with_fluid_solid_interface(
                 medium, block, block.scheme(case).filled(here.box if here else block.grid.box), here, world, field
             )
             for medium, block, here in zip(media, laid, subdomains, strict=True)
         ]
-    return _Filled(field, media, fitted, subdomains, coarse)
+    return _MaterialOnGrid(field, media, fitted, subdomains, coarse)
 
 
 def _medium(
-    field: Field, case: Case, block: Laid, subdomain: Subdomain | None, fitted: Relaxation | None, world: World
+    field: Field, case: Case, block: GridBlock, subdomain: Subdomain | None, fitted: Relaxation | None, world: World
 ) -> Medium:
     """Return the effective medium of a block."""
     setting, grid, lower, upper = _setting(case), block.grid, block.lower, block.upper
@@ -309,7 +325,7 @@ def _medium(
     needed = setting.points_per_wavelength * grid.spacing * (setting.frequency or 0.0) * (1 - 1e-6)
     scheme = block.scheme(case)
     return counted(
-        lambda: shared_medium(
+        lambda: partitioned_medium(
             lambda box: effective_medium(
                 field, grid, (lower, upper), fitted, dtype, needed, scheme.filled(box or grid.box), block.joined_above
             ),
@@ -320,8 +336,13 @@ def _medium(
 
 
 def _check(
-    read: _Read, placing: Placing, laid: Sequence[Laid], filled: _Filled, parts: Mapping[str, GridPart], world: World
-) -> _Stepped:
+    read: _CaseInput,
+    placing: PlacementContext,
+    laid: Sequence[GridBlock],
+    filled: _MaterialOnGrid,
+    parts: Mapping[str, GridCapabilityPlan],
+    world: World,
+) -> _TimeStepping:
     """Choose the time step and check material, sources, outputs and layers against it."""
     case, problems, field, media = placing.case, placing.problems, filled.field, filled.media
     setting, grid, lower, upper = _setting(case), placing.grid, placing.lower, placing.upper
@@ -330,38 +351,43 @@ def _check(
         check_fluids(laid, media, problems)
     if grid.relief is None:
         check_relief(field, lower, upper, problems)
-    for text in limits_told(field):
+    for text in limit_messages(field):
         problems.warn("material", text)
-    doubt_rock(coarse, float((upper - lower).max()), problems)
-    doubt_layers(field, float(upper[2] - lower[2]), problems)
+    warn_rock_properties(coarse, float((upper - lower).max()), problems)
+    warn_layers(field, float(upper[2] - lower[2]), problems)
     resolved = [m.slowest / (setting.points_per_wavelength * b.grid.spacing) for m, b in zip(media, laid, strict=True)]
     frequency = min(resolved)
     for medium, block, own in zip(media, laid, resolved, strict=True):
         _check_resolution(case, medium, own, block.grid, problems)
         if case.attenuation:
             points = block.grid.box.points, "points"
-            quality.tell(medium.gains, medium.strong, case.attenuation.limit, points, problems)
+            quality.report_bounds(medium.gains, medium.strong, case.attenuation.limit, points, problems)
     step, steps = _step(case, laid, media, read.sides, problems)
     highest = min(frequency, setting.frequency or np.inf)
     boxes = [here.box if here else block.grid.box for block, here in zip(laid, filled.subdomains, strict=True)]
     blocks = [(block.grid, block.scheme(case).filled(box)) for block, box in zip(laid, boxes, strict=True)]
-    checking = Checking(placing, field, coarse, read.sides, highest, step, steps, media, blocks, world)
+    checking = MaterialContext(placing, field, coarse, read.sides, highest, step, steps, media, blocks, world)
     parts = {name: part.checked(checking) for name, part in parts.items()}
     kept = [part.memory(steps, world) for part in parts.values()]
-    check_kept(case, [block.grid for block in laid], world, [memory for memory in kept if memory is not None], problems)
+    check_stored_output(
+        case, [block.grid for block in laid], world, [memory for memory in kept if memory is not None], problems
+    )
     radiating = Sources.joined([part.radiating for part in parts.values()])
-    with collected(problems):
+    with collect_problems(problems):
         check_time(radiating, case.end_time, problems)
         check_representable(radiating, case.numerics.precision, problems)
         check_band(radiating, highest, step, case.end_time, problems, case.source_lowpass)
         check_reflections(placing, read.sides, parts, max(m.fastest for m in media), step)
     if world.size == 1 and not problems.errors:
-        doubt_scene(case, _scene(placing, parts, media, read.sides), problems)
-    return _Stepped(frequency, step, steps, parts)
+        warn_scene(case, _scene(placing, parts, media, read.sides), problems)
+    return _TimeStepping(frequency, step, steps, parts)
 
 
 def _scene(
-    placing: Placing, parts: Mapping[str, GridPart], media: Sequence[Medium], sides: Mapping[str, SideKind]
+    placing: PlacementContext,
+    parts: Mapping[str, GridCapabilityPlan],
+    media: Sequence[Medium],
+    sides: Mapping[str, SideKind],
 ) -> Scene:
     """Return the quantities of a checked case that the plausibility checks use."""
     none = np.zeros((0, 3))
@@ -376,7 +402,9 @@ def _scene(
     )  # fmt: skip
 
 
-def _schemes(placing: Placing, laid: Sequence[Laid], filled: _Filled, stepped: _Stepped) -> Iterator[Scheme]:
+def _schemes(
+    placing: PlacementContext, laid: Sequence[GridBlock], filled: _MaterialOnGrid, stepped: _TimeStepping
+) -> Iterator[Scheme]:
     """Yield the scheme of each block; absorbing layers have the same parameters at every depth."""
     setting, absorbing = _setting(placing.case), _setting(placing.case).absorbing
     fastest, shear = max(m.fastest for m in filled.media), min(m.shear for m in filled.media)
@@ -394,7 +422,7 @@ def _setting(case: Case) -> Setting:
     return case.grid
 
 
-def _not_built(case: Case, problems: Problems) -> None:
+def _check_supported(case: Case, problems: Problems) -> None:
     if case.law != "elastic":
         problems.error("law", f"the engine fd has no '{case.law}'", "elastic")
     setting = _setting(case)
@@ -445,7 +473,7 @@ def _check_parameters(case: Case, field: Field) -> None:
         raise missing(field, names)
 
 
-def coarse_look(
+def sample_coarse_lattice(
     field: Field, lower: np.ndarray, upper: np.ndarray, grid: Grid | None = None
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Return rho, lambda and mu on a coarse lattice of a box.
@@ -465,7 +493,7 @@ def coarse_look(
     dict of str to ndarray (n,)
     """
     axes = axes_of(field)
-    count = max(2, min(LARGEST, int(SAMPLES ** (1 / max(1, len(axes))))))
+    count = max(2, min(MAX_LATTICE_POINTS_PER_AXIS, int(SAMPLES ** (1 / max(1, len(axes))))))
     lines = [np.linspace(a, b, count if n in axes else 1) for n, a, b in zip("xyz", lower, upper, strict=True)]
     points = np.stack(np.meshgrid(*lines, indexing="ij"), -1).reshape(-1, 3)
     points = points if grid is None else grid.up(points)
@@ -474,7 +502,7 @@ def coarse_look(
 
 def _slowest(field: Field, lower: np.ndarray, upper: np.ndarray) -> float:
     """Return the smallest S speed (P speed in fluids) [m/s] on a coarse lattice."""
-    values = coarse_look(field, lower, upper)
+    values = sample_coarse_lattice(field, lower, upper)
     modulus = np.where(values["mu"] > 0, values["mu"], values["lambda"])
     return float(np.sqrt((modulus / values["rho"]).min()))
 
@@ -487,7 +515,7 @@ def _spacing(field: Field, lower: np.ndarray, upper: np.ndarray, frequency: floa
     return float(np.floor(exact / digit * (1 + 1e-12)) * digit)
 
 
-def _bent(case: Case, laid: Sequence[Laid], read: _Read, problems: Problems) -> list[Laid]:
+def _curvilinear_blocks(case: Case, laid: Sequence[GridBlock], read: _CaseInput, problems: Problems) -> list[GridBlock]:
     """Return the blocks below a topography.
 
     The uppermost block has the same number of planes as without; its top is at the lowest point of the ground before
@@ -496,11 +524,11 @@ def _bent(case: Case, laid: Sequence[Laid], read: _Read, problems: Problems) -> 
     if read.ground is None:
         return list(laid)
     first = laid[0]
-    grid, lower, upper, lines = first.grid, first.lower, first.upper, list[Lines]()
+    grid, lower, upper, lines = first.grid, first.lower, first.upper, list[AxisNodes]()
     for k, axis in enumerate("xy"):
         kinds = [read.sides[f"{axis}{end}"] for end in "-+"]
         ends = (kinds[0] == "absorbing", kinds[1] == "absorbing")
-        lines.append(Lines(grid.lower[k], grid.shape[2 - k], lower[k], upper[k], ends, kinds[0] == "periodic"))
+        lines.append(AxisNodes(grid.lower[k], grid.shape[2 - k], lower[k], upper[k], ends, kinds[0] == "periodic"))
     room = float(upper[2] - lower[2])
     relief = relief_of(case, read.ground, (lines[0], lines[1]), grid.spacing, room, problems)
     check_slopes(relief, read.ground, lower, upper, problems)
@@ -534,7 +562,7 @@ def _check_resolution(case: Case, medium: Medium, frequency: float, grid: Grid, 
 
 
 def _step(
-    case: Case, laid: Sequence[Laid], media: Sequence[Medium], sides: Mapping[str, SideKind], problems: Problems
+    case: Case, laid: Sequence[GridBlock], media: Sequence[Medium], sides: Mapping[str, SideKind], problems: Problems
 ) -> tuple[float, int]:
     """Return the time step [s] and the number of steps.
 
@@ -543,7 +571,7 @@ def _step(
     """
     fraction = case.numerics.cfl or (CFL_LAYERS if "absorbing" in sides.values() else CFL)
     relief = laid[0].grid.relief
-    shares = [1.0 if relief is None else step_share(relief)] + [1.0] * (len(laid) - 1)
+    shares = [1.0 if relief is None else relative_stable_step(relief)] + [1.0] * (len(laid) - 1)
     bounds = [
         fraction * share * WEIGHTS[block.order].limit * block.grid.spacing / medium.fastest
         for share, block, medium in zip(shares, laid, media, strict=True)
@@ -559,4 +587,4 @@ def _step(
     return own, steps
 
 
-__all__ = ["can_be_read", "coarse_look", "forecast_disk", "make_plan"]
+__all__ = ["settings_are_consistent", "sample_coarse_lattice", "forecast_disk", "make_plan"]

@@ -19,7 +19,7 @@ from faultwave.kernels.stencil import Axis, Box, SampleBuffer
 
 ACROSS = ("sxz", "syz")
 """Stresses that are zero on a free surface, as are the strains that belong to them."""
-FADED = 0.25
+SHEAR_FADE_DEPTH = 0.25
 """Depth, in spacings, over which shear across the free surface fades to its zero surface value."""
 MOMENT = ("sxx", "syy", "szz", "sxy", "syz", "sxz")
 """Stresses in the order of a source's moment and of the law's quantities."""
@@ -65,7 +65,7 @@ class Stencils:
 
 
 @dataclass(frozen=True)
-class OnAxis:
+class AxisInterpolation:
     """Grid points along one axis with the weights of the value and of its slope, each (n, m)."""
 
     nodes: np.ndarray
@@ -73,7 +73,7 @@ class OnAxis:
     slope: np.ndarray
 
 
-def _product(x: OnAxis, y: OnAxis, z: OnAxis) -> Stencils:
+def _product(x: AxisInterpolation, y: AxisInterpolation, z: AxisInterpolation) -> Stencils:
     count = len(x.nodes)
     shape = (count, z.nodes.shape[1], y.nodes.shape[1], x.nodes.shape[1])
     total = int(np.prod(shape[1:]))
@@ -91,7 +91,7 @@ def _product(x: OnAxis, y: OnAxis, z: OnAxis) -> Stencils:
     return Stencils(np.stack(places, -1), product(x.value, y.value, z.value), np.stack(slopes, 1))
 
 
-def along(scheme: Scheme, name: str, points: np.ndarray, axis: Axis) -> OnAxis:
+def along(scheme: Scheme, name: str, points: np.ndarray, axis: Axis) -> AxisInterpolation:
     """Return the interpolation along an axis at points (n, 3) [m].
 
     Near a side of the grid the polynomial uses the nearest points inside, among them the free surface and faces to
@@ -110,10 +110,10 @@ def along(scheme: Scheme, name: str, points: np.ndarray, axis: Axis) -> OnAxis:
     if axis == "z" and name not in WHOLE and scheme.joined_below:
         places = np.where(nodes < 0, -0.5, places)
     value, slope = lagrange(x, places)
-    return OnAxis(nodes % count if axis in scheme.periodic else nodes, value, slope / h)
+    return AxisInterpolation(nodes % count if axis in scheme.periodic else nodes, value, slope / h)
 
 
-def reading(scheme: Scheme, name: str, points: np.ndarray) -> Stencils:
+def interpolation_stencils(scheme: Scheme, name: str, points: np.ndarray) -> Stencils:
     """Return the stencils with which a quantity is read, and driven, at points (n, 3) [m].
 
     Sources use the same weights as receivers, so that the discrete operator remains self-adjoint (reciprocal) for
@@ -121,12 +121,12 @@ def reading(scheme: Scheme, name: str, points: np.ndarray) -> Stencils:
     """
     x, y, z = (along(scheme, name, points, axis) for axis in AXES)
     if scheme.free_surface and name in ACROSS:
-        z = _fading(scheme, points, z)
+        z = _faded_surface_shear(scheme, points, z)
     found = _product(x, y, z)
-    return found if scheme.grid.relief is None else _upright(scheme.grid.relief, points, found)
+    return found if scheme.grid.relief is None else _cartesian_slopes(scheme.grid.relief, points, found)
 
 
-def _upright(relief: Relief, points: np.ndarray, of: Stencils) -> Stencils:
+def _cartesian_slopes(relief: Relief, points: np.ndarray, of: Stencils) -> Stencils:
     """Return the stencils with slopes along x, y and z instead of along the lines of a curvilinear grid."""
     flat = relief.down(points)
     rise, jacobian = relief.rise(flat[:, 2]), relief.jacobian(flat)
@@ -136,7 +136,7 @@ def _upright(relief: Relief, points: np.ndarray, of: Stencils) -> Stencils:
     return Stencils(of.points, of.value, np.stack([*slopes, vertical], 1))
 
 
-def stretches(grid: Grid, name: str, points: np.ndarray) -> np.ndarray:
+def vertical_stretch(grid: Grid, name: str, points: np.ndarray) -> np.ndarray:
     """Return the vertical stretch of the cells of a quantity at points (..., 3) of a grid below a topography.
 
     1 if flat.
@@ -148,20 +148,20 @@ def stretches(grid: Grid, name: str, points: np.ndarray) -> np.ndarray:
     return grid.relief.jacobian(place)
 
 
-def _fading(scheme: Scheme, points: np.ndarray, z: OnAxis) -> OnAxis:
+def _faded_surface_shear(scheme: Scheme, points: np.ndarray, z: AxisInterpolation) -> AxisInterpolation:
     """Return the interpolation along z of shear stresses across the free surface.
 
     They are zero on the surface, where the grid's value is an error of second order. That value has weight zero on the
-    surface and full weight from ``FADED`` spacings down, where it compensates for errors of the planes below.
+    surface and full weight from ``SHEAR_FADE_DEPTH`` spacings down, where it compensates for errors of the planes below.
     """
     depth = (scheme.grid.upper[2] - scheme.grid.down(points)[:, 2]) / scheme.grid.spacing
-    share = np.maximum(1.0 - depth / FADED, 0.0)[:, None]
+    share = np.maximum(1.0 - depth / SHEAR_FADE_DEPTH, 0.0)[:, None]
     on = z.nodes == scheme.grid.shape[0] - 1
-    slope = (share > 0) / (FADED * scheme.grid.spacing)
-    return OnAxis(z.nodes, z.value - on * share, z.slope - on * slope)
+    slope = (share > 0) / (SHEAR_FADE_DEPTH * scheme.grid.spacing)
+    return AxisInterpolation(z.nodes, z.value - on * share, z.slope - on * slope)
 
 
-def held(scheme: Scheme, name: str, plane: int | np.ndarray) -> np.ndarray:
+def norm_weights(scheme: Scheme, name: str, plane: int | np.ndarray) -> np.ndarray:
     """Return the weights of planes in the norm H in which the scheme is self-adjoint (``differences.NORM``).
 
     They are fractions of a cell: 1 except near the free surface and faces to other grids.
@@ -250,15 +250,15 @@ def outside(grid: Grid, lower: np.ndarray, upper: np.ndarray, points: np.ndarray
 __all__ = [
     "MOMENT",
     "RECORDED",
-    "OnAxis",
+    "AxisInterpolation",
     "Sampler",
     "Stencils",
     "along",
-    "held",
+    "norm_weights",
     "images",
     "lagrange",
     "near",
     "outside",
-    "reading",
-    "stretches",
+    "interpolation_stencils",
+    "vertical_stretch",
 ]

@@ -12,7 +12,7 @@ import numpy as np
 from faultwave.fd import borders, cap, split, stencils
 from faultwave.fd.absorbing import Absorber, along, cpml, depths, sponge
 from faultwave.fd.closures import WEIGHTS, Weights
-from faultwave.fd.differences import BENT_DEEP, LOWS, Ends
+from faultwave.fd.differences import CURVILINEAR_PLANES, LOWS, Ends
 from faultwave.fd.fault_plane import FaultPlane
 from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.half_precision import SI, Units
@@ -30,18 +30,18 @@ VELOCITY_LEVEL, STRESS_LEVEL = 0, 1
 LEVELS = 2
 LOSS_LEVEL, YIELD_LEVEL = 2, 3
 """Levels after the stresses in rock that yields: share of the deviator lost at centres, then the reduced stresses."""
-FRICTION_LEVEL, UPRIGHT_LEVEL = 4, 5
+FRICTION_LEVEL, VERTICAL_FRICTION_LEVEL = 4, 5
 """Levels between velocities and stresses on a fault: friction of horizontal, then of vertical slip.
 
 Only the second reads a plane above its own, so that a pass needs no more planes in cache than without a fault.
 """
-WITH_FAULT = {VELOCITY_LEVEL: 0, FRICTION_LEVEL: 1, UPRIGHT_LEVEL: 2, STRESS_LEVEL: 3}
-WITH_CAP = (1, 3, 4, 5)
+FAULT_LEVELS = {VELOCITY_LEVEL: 0, FRICTION_LEVEL: 1, VERTICAL_FRICTION_LEVEL: 2, STRESS_LEVEL: 3}
+CURVILINEAR_LEVELS = (1, 3, 4, 5)
 """Program levels of velocities, stresses and the two yield levels with a topography.
 
 Velocities and stresses each come after a level of preparations of the curvilinear layer.
 """
-BELOW_CAP = 4
+PLANES_BELOW_CURVILINEAR = 4
 """Planes below the lowest curvilinear one that are computed as curvilinear, because it reads them."""
 
 
@@ -116,7 +116,7 @@ class Scheme:
     @property
     def deep(self) -> int:
         """Number of planes below a free surface or a face to a grid above whose stencils differ from interior ones."""
-        return self.differences.deep if self.cap is None else BENT_DEEP
+        return self.differences.deep if self.cap is None else CURVILINEAR_PLANES
 
     @property
     def reach(self) -> int:
@@ -142,7 +142,7 @@ class Scheme:
         return tuple(range(before)), tuple(range(before, 2 * before + 2 * self.yields))
 
     @property
-    def away_from_faces(self) -> tuple[int, int]:
+    def interior_planes(self) -> tuple[int, int]:
         """First plane and end of the planes whose differences do not involve a face to another grid."""
         first = LOWS[self.order] - 1 if self.joined_below else -FAR
         return first, self.grid.shape[0] + 1 - self.differences.deep if self.joined_above else FAR
@@ -161,7 +161,7 @@ class Scheme:
         relief = self.grid.relief
         if relief is None:
             return None
-        return int(np.floor((relief.bottom - self.grid.lower[2]) / self.grid.spacing)) - BELOW_CAP
+        return int(np.floor((relief.bottom - self.grid.lower[2]) / self.grid.spacing)) - PLANES_BELOW_CURVILINEAR
 
     def across(self, box: Box) -> Box | None:
         """Return the box of intermediate arrays of the curvilinear layer within ``box``.
@@ -175,8 +175,8 @@ class Scheme:
     def level(self, number: int) -> int:
         """Return the program's level of velocities, stresses or yielding."""
         if self.fault is not None:
-            return WITH_FAULT[number]
-        return number if self.cap is None else WITH_CAP[number]
+            return FAULT_LEVELS[number]
+        return number if self.cap is None else CURVILINEAR_LEVELS[number]
 
     def read_level(self, number: int) -> int:
         """Return the level after which velocities or stresses are read.
@@ -184,7 +184,7 @@ class Scheme:
         Stresses are read after yielding, velocities after friction.
         """
         if self.fault is not None and number == VELOCITY_LEVEL:
-            return WITH_FAULT[UPRIGHT_LEVEL]
+            return FAULT_LEVELS[VERTICAL_FRICTION_LEVEL]
         return self.level(YIELD_LEVEL if self.yields and number == STRESS_LEVEL else number)
 
     def observed_level(self, number: int) -> int:
@@ -252,7 +252,7 @@ def build_program(
         if scheme.surfaced(box) or scheme.joined_below:
             arrays |= {name: line_of(scheme, box, "z") for name in scheme.ends.lines()}
             weights.append(("share_", 1.0))
-        arrays |= _others(scheme, box)
+        arrays |= _adjoining_face_arrays(scheme, box)
     if scheme.fault is not None:
         arrays |= scheme.fault.layouts(box, of.reach)
         arrays |= {name: line_of(scheme, box, scheme.fault.axis) for name in split.LINES}
@@ -301,13 +301,13 @@ def _observe(
     return peaks
 
 
-def plain_numbers(scheme: Scheme) -> dict[str, float]:
+def interior_coefficients(scheme: Scheme) -> dict[str, float]:
     """Return the difference weights times dt/h away from the free surface, for coefficients in SI units."""
     share = scheme.step / scheme.grid.spacing
     return {f"{c}{kind}": value * share for c, value in scheme.weights for kind in "sv"}
 
 
-def _others(scheme: Scheme, box: Box) -> dict[str, Layout]:
+def _adjoining_face_arrays(scheme: Scheme, box: Box) -> dict[str, Layout]:
     """Return the layouts of the planes that hold values of adjoining grids on the common faces."""
     plane = Layout(Box((0, *box.lo[1:]), (1, *box.hi[1:])), group="joined", halo=0)
     sides = [above for above in (True, False) if (scheme.joined_above if above else scheme.joined_below)]
@@ -324,7 +324,7 @@ def coefficients(attenuation: bool) -> tuple[str, ...]:
     return (*ELASTIC, *(DEFECTS if attenuation else ()))
 
 
-def bytes_a_point(attenuation: bool, precision: str) -> int:
+def point_nbytes(attenuation: bool, precision: str) -> int:
     """Return the memory [bytes] of a point without halos and layers."""
     full, half = {"single": (4, 2), "double": (8, 8)}[precision]
     return full * len(fields(attenuation)) + half * len(coefficients(attenuation))
@@ -388,7 +388,7 @@ def _add_regions(
         layers = tuple(axis for axis in AXES if any(side[0] == axis for side in sides))
         joined = below == "low" or (below == "surface" and scheme.joined_above)
         near = top if below in ("surface", "near") and scheme.cap is not None else None
-        place = stencils.Place(layers, damped, top if below == "surface" else None, scheme.order, joined, near)
+        place = stencils.StencilPlace(layers, damped, top if below == "surface" else None, scheme.order, joined, near)
         region = Box((z0, y0, x0), (z1, y1, x1))
         names = {f"{memory}_{side[0]}": f"{memory}@{side}" for side in sides for memory in MEMORIES}
         for kind, part in _kinds(scheme, region, (below, aside, beside), bool(layers)):
@@ -479,7 +479,7 @@ def _add_cap(scheme: Scheme, box: Box, arrays: dict[str, Layout]) -> list[list[L
     for part in (room, above(box)) if scheme.surfaced(box) else (room,):
         found[0].append(Launch(cap.slope_forces(), part))
     for z0, z1 in ((room.lo[0], first), (first, whole.hi[0])) if scheme.surfaced(box) else ((room.lo[0], room.hi[0]),):
-        place = stencils.Place(near=scheme.grid.shape[0] if z0 == first else None)
+        place = stencils.StencilPlace(near=scheme.grid.shape[0] if z0 == first else None)
         found[1].append(Launch(cap.mean_gradients(place), Box((z0, y0, x0), (z1, y1, x1))))
     return found
 
@@ -505,7 +505,7 @@ def sheets(scheme: Scheme, box: Box) -> dict[str, np.ndarray]:
 
 
 def _with_surface(scheme: Scheme, parts: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Return segments along z, the uppermost divided into interior, 'near' (see ``Place``) and 'surface' planes."""
+    """Return segments along z, the uppermost divided into interior, 'near' (see ``StencilPlace``) and 'surface' planes."""
     *below, (first, _, side) = parts
     top = scheme.grid.shape[0]
     lowest, beside = top + 1 - scheme.deep, top + 1 - scheme.differences.deep

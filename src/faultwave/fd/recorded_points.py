@@ -8,19 +8,19 @@ import numpy as np
 
 from faultwave.comm import World
 from faultwave.comm.gather import collect
-from faultwave.engine.part import Origin, State
+from faultwave.engine.part import RestoredFrom, State
 from faultwave.observe.series import SeriesRecorder
 
 
-def state_of(recorder: SeriesRecorder, mine: np.ndarray) -> Mapping[str, State]:
+def checkpoint_state(recorder: SeriesRecorder, mine: np.ndarray) -> Mapping[str, State]:
     """Return the checkpoint entries of the points ``mine`` (n,) of this process."""
     kept = recorder.state()
 
-    def restore(values: np.ndarray, origin: Origin) -> None:
+    def restore(values: np.ndarray, origin: RestoredFrom) -> None:
         series = {name: origin.arrays[name].swapaxes(0, 1) for name in ("samples", "last")}
         recorder.restore(series | {"count": origin.arrays["count"]})
 
-    def ignore(values: np.ndarray, origin: Origin) -> None:
+    def ignore(values: np.ndarray, origin: RestoredFrom) -> None:
         """Do nothing: ``restore`` writes these values together with the samples."""
 
     return {
@@ -30,7 +30,7 @@ def state_of(recorder: SeriesRecorder, mine: np.ndarray) -> Mapping[str, State]:
     }
 
 
-def of_all(
+def gather_series(
     recorder: SeriesRecorder, mine: np.ndarray, count: int, world: World
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return times (nt,) [s] and samples (nt, count, channels, Q) of the points of all processes.
@@ -46,4 +46,4 @@ def of_all(
     return time, values
 
 
-__all__ = ["of_all", "state_of"]
+__all__ = ["gather_series", "checkpoint_state"]

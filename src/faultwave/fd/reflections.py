@@ -14,7 +14,7 @@ import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.fd.grid import SIDES
-from faultwave.fd.part import GridPart, Placing
+from faultwave.fd.part import GridCapabilityPlan, PlacementContext
 from faultwave.physics.sources.spectrum import spectrum
 from faultwave.physics.sources.table import Sources
 
@@ -27,7 +27,7 @@ waves of 16 km (25, 16, 7 and less than 1 %).
 """
 LARGEST_FITTED = 0.3
 TOLERATED = 0.03
-LOOKED_AT = 200
+MAX_EXAMINED = 200
 """Largest number of sources, and of receivers, that are examined."""
 
 
@@ -98,7 +98,11 @@ def largest_reflection(
 
 
 def check_reflections(
-    placing: Placing, sides: Mapping[str, str], parts: Mapping[str, GridPart], fastest: float, step: float
+    placing: PlacementContext,
+    sides: Mapping[str, str],
+    parts: Mapping[str, GridCapabilityPlan],
+    fastest: float,
+    step: float,
 ) -> None:
     """Warn if matched layers are too thin, or too near, for the waves of the sources."""
     setting, case = placing.case.grid, placing.case
@@ -137,8 +141,8 @@ def _percent(error: float) -> str:
 
 
 def _some(places: np.ndarray) -> np.ndarray:
-    """Return at most LOOKED_AT of the places (n, 3), evenly chosen."""
-    return places[:: max(1, -(-len(places) // LOOKED_AT))]
+    """Return at most MAX_EXAMINED of the places (n, 3), evenly chosen."""
+    return places[:: max(1, -(-len(places) // MAX_EXAMINED))]
 
 
 __all__ = ["Reflection", "check_reflections", "dominant_frequency", "largest_reflection"]

@@ -11,9 +11,9 @@ PACKAGE = "faultwave.fd.parts"
 
 
 @cache
-def part_modules() -> tuple[ModuleType, ...]:
+def capability_modules() -> tuple[ModuleType, ...]:
     """Return the capability modules of ``fd.parts``, sorted by name."""
     return tuple(module for module in modules(PACKAGE, PACKAGE) if hasattr(module, "plan"))
 
 
-__all__ = ["part_modules"]
+__all__ = ["capability_modules"]

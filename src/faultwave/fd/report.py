@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.base.memory import whole_memory_rows
+from faultwave.base.memory import process_memory_rows
 from faultwave.case.model import Case
-from faultwave.engine.forecast import RunTime, Unwritten, writing_time
+from faultwave.engine.forecast import CountingFiles, RunTime, writing_time
 from faultwave.fd import block_proposal, topography
 from faultwave.fd.grid import SIDES
 from faultwave.fd.part import FdPlan
@@ -71,7 +71,7 @@ def _size(plan: FdPlan, solver: FdSolver) -> Rows:
         ("box", f"{corners} m"),
         ("sides", sides + f"; {plan.scheme.absorber.kind} of {plan.scheme.absorber.width} points"),
         ("memory of the grid", f"{memory / 2**20:,.0f} MiB, {memory / plan.points:.0f} bytes a point"),
-        *whole_memory_rows(snapshots=True),
+        *process_memory_rows(snapshots=True),
     ]
 
 
@@ -95,7 +95,7 @@ def _run_time(plan: FdPlan, solver: FdSolver, seconds: float) -> RunTime:
 
     The first pass is timed separately, because it also touches memory for the first time.
     """
-    op, files = solver.operator, Unwritten(plan.case.end_time)
+    op, files = solver.operator, CountingFiles(plan.case.end_time)
     for part in solver.parts.values():
         part.open(files)
     for part in solver.parts.values():

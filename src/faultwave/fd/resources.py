@@ -12,7 +12,7 @@ from faultwave.comm import World
 from faultwave.engine import disk
 from faultwave.fd.cap import MEANS
 from faultwave.fd.grid import Grid
-from faultwave.fd.program import bytes_a_point, coefficients, fields
+from faultwave.fd.program import coefficients, fields, point_nbytes
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def number_bytes(case: Case) -> int:
 def grid_bytes(case: Case, grids: Sequence[Grid], world: World) -> float:
     """Return the memory [bytes] that one process needs for the grid."""
     attenuation = case.attenuation is not None
-    stored = bytes_a_point(attenuation, case.numerics.precision)
+    stored = point_nbytes(attenuation, case.numerics.precision)
     first = len(coefficients(attenuation)) * number_bytes(case)  # coefficients twice at the start
     needed = 0.0
     for grid in grids:
@@ -66,7 +66,9 @@ def check_memory(case: Case, grids: Sequence[Grid], world: World, problems: Prob
     return needed <= memory
 
 
-def check_kept(case: Case, grids: Sequence[Grid], world: World, kept: Sequence[Memory], problems: Problems) -> None:
+def check_stored_output(
+    case: Case, grids: Sequence[Grid], world: World, kept: Sequence[Memory], problems: Problems
+) -> None:
     """Report an error if the data that capabilities store during a run do not fit into memory in addition to the grid.
 
     The largest of them is named.
@@ -108,4 +110,4 @@ def check_disk(case: Case, grids: Sequence[Grid], written: float, problems: Prob
     disk.check_disk(case.output.folder, disk_needed(case, written, float(numbers * number_bytes(case))), problems)
 
 
-__all__ = ["Memory", "check_disk", "check_kept", "check_memory", "disk_needed", "grid_bytes", "number_bytes"]
+__all__ = ["Memory", "check_disk", "check_stored_output", "check_memory", "disk_needed", "grid_bytes", "number_bytes"]

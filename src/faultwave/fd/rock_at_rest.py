@@ -54,7 +54,7 @@ class Load:
         return np.maximum(self.z[-1] - self._height(points), 0.0)
 
 
-def load_of(
+def overburden_load(
     material: Field, lower: np.ndarray, upper: np.ndarray, spacing: float, relief: Relief | None = None
 ) -> Load:
     """Return the overburden of a box.
@@ -159,4 +159,4 @@ def lateral(setting: RockQuality) -> bool:
     return isinstance(setting.intact_strength, str) or any(limit is not None for limit in by_speed)
 
 
-__all__ = ["Load", "Quality", "Weight", "lateral", "load_of"]
+__all__ = ["Load", "Quality", "Weight", "lateral", "overburden_load"]

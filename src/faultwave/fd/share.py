@@ -18,38 +18,38 @@ from faultwave.fd.decomposition import FUSED, WORTH, Subdomain
 from faultwave.fd.fault_plane import FaultPlane
 from faultwave.fd.grid import SideKind
 from faultwave.fd.half_precision import Units, largest
-from faultwave.fd.laid import Laid
+from faultwave.fd.laid import GridBlock
 from faultwave.fd.media import Medium, effective_medium
 from faultwave.fd.operator import Shared
-from faultwave.fd.part import GridPart, surface_needed
+from faultwave.fd.part import GridCapabilityPlan, needs_surface_motion
 from faultwave.fd.program import Observer, Scheme, build_program
 from faultwave.fd.stencils import AXES
 from faultwave.fd.surface import motion
 from faultwave.kernels.overlap import Reach, key_of, reach
 from faultwave.kernels.stencil import Box, Program, record
 from faultwave.media.field import Field
-from faultwave.media.quality import farthest
+from faultwave.media.quality import combine_bounds
 
 
-def observers(parts: Mapping[str, GridPart], scheme: Scheme, box: Box) -> list[Observer]:
+def observers(parts: Mapping[str, GridCapabilityPlan], scheme: Scheme, box: Box) -> list[Observer]:
     """Return the observers of all capabilities in a box of a grid or block, and on the surface above it."""
     found = [observer for part in parts.values() for observer in part.volume_observers(scheme, box)]
-    if scheme.joined_above or not surface_needed(parts) or box.hi[0] != scheme.grid.shape[0]:
+    if scheme.joined_above or not needs_surface_motion(parts) or box.hi[0] != scheme.grid.shape[0]:
         return found
     found.append(motion(box, scheme.step, scheme.order))
     return found + [observer for part in parts.values() for observer in part.observers(box, scheme.step)]
 
 
-def reach_of(parts: Mapping[str, GridPart], scheme: Scheme, steps: int) -> Reach:
+def reach_of(parts: Mapping[str, GridCapabilityPlan], scheme: Scheme, steps: int) -> Reach:
     """Return the reach of ``steps`` steps of the whole grid's program."""
     return reach(_program(parts, scheme), steps)
 
 
-def _program(parts: Mapping[str, GridPart], scheme: Scheme) -> Program:
+def _program(parts: Mapping[str, GridCapabilityPlan], scheme: Scheme) -> Program:
     return build_program(scheme, observers=observers(parts, scheme, scheme.grid.box))
 
 
-def _keeps_mechanisms(program: Program, found: Reach, odd: tuple[bool, bool, bool]) -> bool:
+def _mechanisms_stay_aligned(program: Program, found: Reach, odd: tuple[bool, bool, bool]) -> bool:
     """Return True if every computed point uses its own relaxation mechanism.
 
     The mechanisms of attenuation alternate from point to point with the parity of the indices along z and y. Beyond the
@@ -74,8 +74,8 @@ def _keeps_mechanisms(program: Program, found: Reach, odd: tuple[bool, bool, boo
     return not any(points[k] and odd[k] for points in far for k in (0, 1))
 
 
-def cut_up(
-    case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], count: int, rank: int = 0
+def decompose(
+    case: Case, laid: Sequence[GridBlock], parts: Mapping[str, GridCapabilityPlan], count: int, rank: int = 0
 ) -> list[Subdomain]:
     """Return the box of process ``rank`` of ``count`` in each block.
 
@@ -87,11 +87,11 @@ def cut_up(
     InputError
         If the grid is too small for the number of processes.
     """
-    around = _around(laid[0].sides)
+    around = _periodic_axes(laid[0].sides)
     if len(laid) > 1:
         return _cut_blocks(case, laid, parts, count, rank)
     grid, trial = laid[0].grid, laid[0].scheme(case)
-    shape = _to_cut(grid.shape, trial.fault)
+    shape = _divisible_points(grid.shape, trial.fault)
     for steps, (found,) in _reaches(case, laid, parts, around):
         deep = trial.deep * trial.free_surface  # planes that no division and no overlap of a neighbour may reach
         least = max(*found.margin, found.margin[0] + deep, WORTH * steps if steps > 1 else 0)
@@ -106,7 +106,7 @@ def cut_up(
     raise InputError(Problem("ranks", what, f"{most} or fewer, or a larger grid"))
 
 
-def _to_cut(shape: Triple, fault: FaultPlane | None) -> Triple:
+def _divisible_points(shape: Triple, fault: FaultPlane | None) -> Triple:
     """Return the number of points that may be divided along each axis.
 
     A fault is not divided across its plane, so that each of its processes has both sides.
@@ -115,16 +115,16 @@ def _to_cut(shape: Triple, fault: FaultPlane | None) -> Triple:
     return z, y, x
 
 
-def _around(sides: Mapping[str, SideKind]) -> tuple[bool, bool, bool]:
+def _periodic_axes(sides: Mapping[str, SideKind]) -> tuple[bool, bool, bool]:
     """Return True for each axis (z, y, x) that is periodic."""
     return sides["z-"] == "periodic", sides["y-"] == "periodic", sides["x-"] == "periodic"
 
 
 def _cut_blocks(
-    case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], count: int, rank: int
+    case: Case, laid: Sequence[GridBlock], parts: Mapping[str, GridCapabilityPlan], count: int, rank: int
 ) -> list[Subdomain]:
     """Return the box of process ``rank`` in each of several blocks; every process has one part of all blocks."""
-    around = _around(laid[0].sides)
+    around = _periodic_axes(laid[0].sides)
     shape = (1, *laid[-1].grid.shape[1:])  # one plane is not divided along z
     wider = laid[-1].grid.spacing / laid[0].grid.spacing
     for steps, found in _reaches(case, laid, parts, around):
@@ -141,35 +141,37 @@ def _cut_blocks(
 
 
 def _reaches(
-    case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], around: tuple[bool, bool, bool]
+    case: Case, laid: Sequence[GridBlock], parts: Mapping[str, GridCapabilityPlan], around: tuple[bool, bool, bool]
 ) -> Iterator[tuple[int, list[Reach]]]:
     """Yield possible numbers of steps between two exchanges, descending, with their reach in each block.
 
     Raises InputError if there is none.
     """
-    if (problem := one_process_only(case, laid, parts)) is not None:
+    if (problem := single_process_reason(case, laid, parts)) is not None:
         raise InputError(problem)
     programs = [_program(parts, block.scheme(case)) for block in laid]
     for steps in range(1 if case.numerics.backend in ("cuda", "hip", "opencl") else FUSED, 0, -1):
         found = [reach(program, steps) for program in programs]
-        if all(map(_keeps_mechanisms, programs, found, _odd(laid, around))):
+        if all(map(_mechanisms_stay_aligned, programs, found, _odd_periodic_axes(laid, around))):
             yield steps, found
 
 
-def _odd(laid: Sequence[Laid], around: tuple[bool, bool, bool]) -> list[tuple[bool, bool, bool]]:
+def _odd_periodic_axes(laid: Sequence[GridBlock], around: tuple[bool, bool, bool]) -> list[tuple[bool, bool, bool]]:
     """Return, for each block, True for each axis (z, y, x) that is periodic with an odd number of points."""
     return [(around[0] and z % 2 == 1, around[1] and y % 2 == 1, around[2] and x % 2 == 1)
             for z, y, x in (block.grid.shape for block in laid)]  # fmt: skip
 
 
-def one_process_only(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart]) -> Problem | None:
+def single_process_reason(
+    case: Case, laid: Sequence[GridBlock], parts: Mapping[str, GridCapabilityPlan]
+) -> Problem | None:
     """Return the reason why only one process can compute the grid, whatever its size; None if several can."""
-    odd = _odd(laid, _around(laid[0].sides))
+    odd = _odd_periodic_axes(laid, _periodic_axes(laid[0].sides))
     if case.attenuation is None or not any(z or y for z, y, _ in odd):
         return None
     for block, each in zip(laid, odd, strict=True):
         program = _program(parts, block.scheme(case))
-        if not _keeps_mechanisms(program, reach(program, 1), each):
+        if not _mechanisms_stay_aligned(program, reach(program, 1), each):
             number, axis = next((block.grid.shape[k], "zy"[k]) for k in (0, 1) if each[k])
             ground = (
                 " and soil" if case.soil is not None else " and rock that yields" if case.plasticity is not None else ""
@@ -190,7 +192,7 @@ def inside_grid(subdomain: Subdomain) -> Box:
     return Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
 
 
-def shared_medium(make: Callable[[Box | None], Medium], subdomain: Subdomain | None, world: World) -> Medium:
+def partitioned_medium(make: Callable[[Box | None], Medium], subdomain: Subdomain | None, world: World) -> Medium:
     """Return the effective medium of a process with the extreme values of the whole grid.
 
     Parameters
@@ -232,13 +234,13 @@ def shared_medium(make: Callable[[Box | None], Medium], subdomain: Subdomain | N
     fastest, (slowest, place) = max(m[0] for m in everyone), min((m[1], m[2]) for m in everyone)
     return replace(
         medium, coefficients=coefficients, fastest=fastest, slowest=slowest, slow_place=place,
-        too_slow=float(np.mean([m[3] for m in everyone])), gains=farthest([m[4] for m in everyone]),
-        strong=farthest([m[5] for m in everyone]), shear=min(m[6] for m in everyone),
+        too_slow=float(np.mean([m[3] for m in everyone])), gains=combine_bounds([m[4] for m in everyone]),
+        strong=combine_bounds([m[5] for m in everyone]), shear=min(m[6] for m in everyone),
     )  # fmt: skip
 
 
-def with_borders(
-    medium: Medium, block: Laid, box: Box, subdomain: Subdomain | None, world: World, field: Field
+def with_fluid_solid_interface(
+    medium: Medium, block: GridBlock, box: Box, subdomain: Subdomain | None, world: World, field: Field
 ) -> Medium:  # fmt: skip
     """Return the medium of a block with the data that stencils need at fluid-solid interfaces.
 
@@ -290,7 +292,12 @@ def _within(values: np.ndarray, subdomain: Subdomain) -> np.ndarray:
 
 
 def share(
-    case: Case, scheme: Scheme, medium: Medium, subdomain: Subdomain, parts: Mapping[str, GridPart], world: World
+    case: Case,
+    scheme: Scheme,
+    medium: Medium,
+    subdomain: Subdomain,
+    parts: Mapping[str, GridCapabilityPlan],
+    world: World,
 ) -> Shared:
     """Return the data that a process needs to compute its box among the others."""
     units = Units.holding(*world.largest(largest(medium.coefficients)))
@@ -301,4 +308,12 @@ def share(
     )
 
 
-__all__ = ["cut_up", "inside_grid", "observers", "one_process_only", "share", "shared_medium", "with_borders"]
+__all__ = [
+    "decompose",
+    "inside_grid",
+    "observers",
+    "single_process_reason",
+    "share",
+    "partitioned_medium",
+    "with_fluid_solid_interface",
+]

@@ -11,7 +11,7 @@ from faultwave.base.errors import Problems
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.engine.part import Files, LatticeFiles, LatticeSeries
-from faultwave.fd.part import AfterSteps, FdPlan, GridAttached, Running
+from faultwave.fd.part import FdPlan, GridCapability, Running, StepCallback
 from faultwave.observe.fields import snapshot_count
 from faultwave.observe.grid_formats import check_formats, series_formats
 from faultwave.observe.lattice import Lattice
@@ -46,7 +46,7 @@ def disk_bytes(case: Case, setting: Any, points: int, fields: int) -> int:
     return snapshot_count(setting, case) * each
 
 
-class Snapshots(GridAttached):
+class Snapshots(GridCapability):
     """Snapshots of one kind, at multiples of the interval of their ``setting``.
 
     Parameters
@@ -88,8 +88,8 @@ class Snapshots(GridAttached):
         self.files = None
 
     @property
-    def after(self) -> Sequence[AfterSteps]:
-        return [AfterSteps(frozenset(self.due), self._take)] if self.files is not None else []
+    def after(self) -> Sequence[StepCallback]:
+        return [StepCallback(frozenset(self.due), self._take)] if self.files is not None else []
 
     def _take(self) -> None:
         """Write a snapshot at the time of the velocities; stresses are half a step later."""

@@ -26,7 +26,7 @@ from faultwave.fd.cell_means import IN_PLANE, mean, mean_arrays, planes_of
 from faultwave.fd.program import LOSS_LEVEL, VELOCITY_LEVEL, YIELD_LEVEL, Observer, Scheme
 from faultwave.fd.stencils import NORMAL
 from faultwave.kernels import math as m
-from faultwave.kernels.overlap import meet
+from faultwave.kernels.overlap import intersect
 from faultwave.kernels.stencil import Box, Launch, Layout, Point, Stencil
 from faultwave.physics.rheology import iwan
 from faultwave.physics.rheology.iwan import PARTS, Surfaces
@@ -40,7 +40,7 @@ REFERENCE, WORK, PEAK = "soil_reference_strain", "soil_work", "soil_peak_strain"
 
 The peak strain is in the sense of J2, relative to the reference strain.
 """
-TOGETHER = 5
+ELEMENTS_PER_LAUNCH = 5
 """Number of elements that are skipped together while the strain has never reached the yield strain of their first."""
 SHEAR_PARTS = {"s_xy": "xy", "s_yz": "yz", "s_xz": "xz"}
 
@@ -77,7 +77,7 @@ class Tile:
     def box(self, within: Box) -> Box:
         """Return the intersection of the tile with a box."""
         whole = Box((self.lowest, self.y[0], self.x[0]), (within.hi[0], self.y[1], self.x[1]))
-        return meet(whole, within)
+        return intersect(whole, within)
 
     def holds(self, cells: np.ndarray) -> np.ndarray:
         """Return a mask of the cells (n, 3) as (z, y, x) in the columns of the tile and not below its lowest soil."""
@@ -128,7 +128,7 @@ def _deviator(p: Point, kind: str) -> dict[str, Any]:
 
 
 @cache
-def _keeping(kind: str) -> Stencil:
+def _store_deviator(kind: str) -> Stencil:
     """Return the stencil that stores the deviator before the elastic update; ``kind`` of planes as in ``planes_of``."""
 
     def function(p: Point) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def _keeping(kind: str) -> Stencil:
 
 
 @cache
-def _straining(kind: str) -> Stencil:
+def _advance_strain(kind: str) -> Stencil:
     """Return the stencil that advances the total strain after the elastic update."""
 
     def function(p: Point) -> dict[str, Any]:
@@ -155,8 +155,8 @@ def _straining(kind: str) -> Stencil:
 
 @cache
 def _elements(of: Surfaces, first: int, kind: str) -> Stencil:
-    """Return the stencil of up to ``TOGETHER`` elements from ``first`` on, which also accumulates the losses."""
-    some = Surfaces(of.strains[first : first + TOGETHER], of.shares[first : first + TOGETHER])
+    """Return the stencil of up to ``ELEMENTS_PER_LAUNCH`` elements from ``first`` on, which also accumulates the losses."""
+    some = Surfaces(of.strains[first : first + ELEMENTS_PER_LAUNCH], of.shares[first : first + ELEMENTS_PER_LAUNCH])
     numbers = range(first, first + len(some.strains))
 
     def changes(p: Point) -> Any:
@@ -198,7 +198,7 @@ def _yielding(kind: str) -> Stencil:
     return Stencil(f"soil_yielding_{kind}", function)
 
 
-def kept(of: Surfaces) -> list[str]:
+def stored_arrays(of: Surfaces) -> list[str]:
     """Return the names of the arrays of each tile."""
     states = [element(n, part) for n in range(len(of.strains)) for part in PARTS]
     return [*states, *(of_part(part) for of_part in (before, total) for part in PARTS), REFERENCE, WORK, PEAK]
@@ -235,7 +235,7 @@ def observer(scheme: Scheme, box: Box, of: Surfaces, listed: Sequence[Tile]) -> 
     for tile in listed:
         part = tile.box(scheme.filled(box))
         if part.points:
-            names = {n: tile.named(n) for n in kept(of)}
+            names = {n: tile.named(n) for n in stored_arrays(of)}
             arrays |= dict.fromkeys(names.values(), Layout(part, group=f"soil {tile.number}", halo=0))
             launches += _of_tile(of, part, planes, names)
     return Observer(arrays, launches)
@@ -247,12 +247,24 @@ def _of_tile(
     """Return the launches at the centres of a tile, each with its level; ``names`` maps arrays to the tile's own."""
     found = list[tuple[int, Launch]]()
     for low, high, kind in planes:
-        room = meet(part, Box((low, *part.lo[1:]), (max(low, high), *part.hi[1:])))
+        room = intersect(part, Box((low, *part.lo[1:]), (max(low, high), *part.hi[1:])))
         if room.points:
-            groups = [_elements(of, n, kind) for n in range(0, len(of.strains), TOGETHER)]
-            found.append((VELOCITY_LEVEL, Launch(_keeping(kind), room, names)))
-            found += [(LOSS_LEVEL, Launch(stencil, room, names)) for stencil in (_straining(kind), *groups)]
+            groups = [_elements(of, n, kind) for n in range(0, len(of.strains), ELEMENTS_PER_LAUNCH)]
+            found.append((VELOCITY_LEVEL, Launch(_store_deviator(kind), room, names)))
+            found += [(LOSS_LEVEL, Launch(stencil, room, names)) for stencil in (_advance_strain(kind), *groups)]
     return found
 
 
-__all__ = ["PEAK", "REFERENCE", "WORK", "Tile", "before", "element", "kept", "loss", "observer", "tiles", "total"]
+__all__ = [
+    "PEAK",
+    "REFERENCE",
+    "WORK",
+    "Tile",
+    "before",
+    "element",
+    "stored_arrays",
+    "loss",
+    "observer",
+    "tiles",
+    "total",
+]

@@ -18,8 +18,8 @@ from faultwave.engine.solver import BlowUp, Control, Diagnosis, TimeErrors
 from faultwave.fd.blocks import operator_of, samplers_of
 from faultwave.fd.blowup import explain
 from faultwave.fd.checkpoint import blocks, check_identity, identity
-from faultwave.fd.growth import Watch
-from faultwave.fd.part import AfterSteps, FdPlan, Solution
+from faultwave.fd.growth import InstabilityMonitor
+from faultwave.fd.part import FdPlan, Solution, StepCallback
 from faultwave.fd.time_dispersion import Stepped, late, removes
 
 CHUNK_SECONDS = 0.3
@@ -40,9 +40,9 @@ class FdSolver:
         Arrays and program of the grid.
     samplers : mapping of str to Sampler
         Samplers by the name of their capability.
-    parts : dict of str to GridAttached
+    parts : dict of str to GridCapability
         Running capabilities by name.
-    watch : Watch
+    watch : InstabilityMonitor
         Monitor of instabilities.
     wall, seconds : dict of str to float
         Wall time [s] of set-up and stepping, and of parts of stepping.
@@ -56,7 +56,7 @@ class FdSolver:
         self.samplers = samplers_of(plan)
         self.operator = operator_of(plan, list(self.samplers.values()))
         self.operator.prepare(plan.steps)
-        self.watch, self.wrong = Watch(plan, self.operator), ""
+        self.watch, self.wrong = InstabilityMonitor(plan, self.operator), ""
         self.parts = {name: part.attach(self) for name, part in plan.parts.items()}
         self.watch.givers = tuple(self.parts.values())
         self._identity: dict[str, Any] | None = None
@@ -203,10 +203,10 @@ class FdSolver:
             control.checkpoint()
         self.wall["stepping"] += clock.perf_counter() - started
 
-    def _calls(self) -> list[AfterSteps]:
+    def _calls(self) -> list[StepCallback]:
         """Return the callbacks of capabilities and of the instability monitor."""
         found = [call for part in self.parts.values() for call in part.after]
-        return [*found, AfterSteps(self.watch.steps(), self._look)]
+        return [*found, StepCallback(self.watch.steps(), self._look)]
 
     def take(self, steps: int) -> None:
         """Execute the callbacks that are due after ``steps`` steps."""
@@ -312,7 +312,7 @@ class FdSolver:
         self.seconds |= notes["seconds"]
 
 
-def _call(calls: Sequence[AfterSteps], steps: int) -> None:
+def _call(calls: Sequence[StepCallback], steps: int) -> None:
     for call in calls:
         if steps in call.steps:
             call.act()

@@ -27,12 +27,12 @@ import numpy as np
 from faultwave.fd.fault_plane import FaultPlane, high, locked
 from faultwave.fd.stencils import (
     AXES,
-    FORCES,
     SHEAR,
     STRAINS,
     STRESS,
+    STRESS_DERIVATIVES,
     VELOCITY,
-    Place,
+    StencilPlace,
     along_axis,
     damped,
     normal_stresses,
@@ -58,7 +58,7 @@ WEIGHTS = {0: 22 / 24, 1: 25 / 24, -1: 25 / 24}
 
 Half of the weight on the plane for each side.
 """
-SIDE = 24 / 11
+INVERSE_SIDE_NORM = 24 / 11
 """Inverse norm weight of one side on the plane."""
 ROWS = {"fault-low": (-2, 0), "fault-on": (0, 1), "fault-high": (1, 2)}
 """Rows relative to the plane that have stencils of their own."""
@@ -85,13 +85,13 @@ def shares(plane: FaultPlane, name: str, count: int) -> np.ndarray:
     found = np.ones(count)
     if on_centres(plane, name):
         for row, weight in WEIGHTS.items():
-            found[plane.index + row] = weight if row else 1.0 / SIDE
+            found[plane.index + row] = weight if row else 1.0 / INVERSE_SIDE_NORM
     return found[:, None] if plane.axis == "y" else found
 
 
-def upper_share(plane: FaultPlane, name: str) -> float:
+def upper_side_norm(plane: FaultPlane, name: str) -> float:
     """Return the norm weight of the upper side on the plane."""
-    return 1.0 / SIDE if on_centres(plane, name) else 0.0
+    return 1.0 / INVERSE_SIDE_NORM if on_centres(plane, name) else 0.0
 
 
 def on_centres(plane: FaultPlane, name: str) -> bool:
@@ -132,7 +132,7 @@ class Rows:
     plane: FaultPlane
     part: str
 
-    def velocity(self, sponge: bool, place: Place) -> Stencil:
+    def velocity(self, sponge: bool, place: StencilPlace) -> Stencil:
         """Return the stencil of the velocities.
 
         At split nodes the sides move as if they were free, and the traction that would lock them is stored.
@@ -147,11 +147,11 @@ class Rows:
                 total = self._force(p, name, place, result)
                 result[name] = p.at(name) + p.at(f"b_{axis}") * total
             result = damped(p, result, VELOCITY, sponge, place) if self.part != "split" else result
-            return result | self._copies(result)
+            return result | self._mirror_to_upper_side(result)
 
         return Stencil(self._name("velocity", sponge, place), function)
 
-    def stress(self, attenuation: bool, sponge: bool, place: Place) -> Stencil:
+    def stress(self, attenuation: bool, sponge: bool, place: StencilPlace) -> Stencil:
         """Return the stencil of the stresses."""
 
         def function(p: Point) -> dict[str, Any]:
@@ -167,21 +167,21 @@ class Rows:
                 parts = [self._slope(p, p, of, axis, True, place, result) for of, axis in STRAINS[name]]
                 result |= shear_stress(p, name, parts[0] + parts[1], attenuation)
             result = damped(p, result, STRESS, sponge, place) if self.part != "split" else result
-            return result | self._copies(result)
+            return result | self._mirror_to_upper_side(result)
 
         return Stencil(self._name("stress", sponge, place), function)
 
-    def _name(self, of: str, sponge: bool, place: Place) -> str:
+    def _name(self, of: str, sponge: bool, place: StencilPlace) -> str:
         part = self.part.replace("-", "_")
         return f"{of}_{part}_{self.plane.axis}" + "_sponge" * sponge + place.name
 
-    def _copies(self, result: Mapping[str, Any]) -> dict[str, Any]:
+    def _mirror_to_upper_side(self, result: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of the upper side where it moves with the lower one."""
         return {high(n): result[n] for n in self.plane.doubled if n in result} if self.part == "fault-on" else {}
 
-    def _force(self, p: Point, name: str, place: Place, result: dict[str, Any]) -> Any:
+    def _force(self, p: Point, name: str, place: StencilPlace, result: dict[str, Any]) -> Any:
         total: Any = None
-        for of, along, forward in FORCES[name]:
+        for of, along, forward in STRESS_DERIVATIVES[name]:
             if along == self.plane.axis:
                 d = self._across(p, of, forward)
             else:
@@ -190,7 +190,7 @@ class Rows:
         return total
 
     def _slope(
-        self, p: Point, q: Any, of: str, axis: Axis, forward: bool, place: Place, result: dict[str, Any]
+        self, p: Point, q: Any, of: str, axis: Axis, forward: bool, place: StencilPlace, result: dict[str, Any]
     ) -> Any:  # fmt: skip
         """Return the derivative of a velocity along an axis; ``q`` is the point as seen by one of the sides."""
         if axis == self.plane.axis:
@@ -216,15 +216,17 @@ class Rows:
         axis = self.plane.axis
         return (25 / 24) * p.at(of, **{axis: near}) - (1 / 24) * p.at(of, **{axis: far})
 
-    def _free(self, p: Point, name: str, axis: Axis, place: Place) -> dict[str, Any]:
+    def _free(self, p: Point, name: str, axis: Axis, place: StencilPlace) -> dict[str, Any]:
         """Return both sides of a velocity for unchanged traction on the plane, and the traction that would lock them."""
         moved, unused = [], dict[str, Any]()
         b = p.at(f"b_{axis}")
         for upper, q in ((False, p), (True, _High(p, self.plane))):
             total: Any = None
-            for of, along, forward in FORCES[name]:
+            for of, along, forward in STRESS_DERIVATIVES[name]:
                 if along == self.plane.axis:
-                    d = (SIDE if upper else -SIDE) * (_share(p, of) * self._side(p, of, upper))
+                    d = (INVERSE_SIDE_NORM if upper else -INVERSE_SIDE_NORM) * (
+                        _share(p, of) * self._side(p, of, upper)
+                    )
                 else:
                     d = along_axis(q, of, along, forward, "", place, unused)
                 total = d if total is None else total + d
@@ -238,7 +240,7 @@ class Rows:
             locked(axis): m.where(moves, (higher - lower) / m.where(moves, freed, 0.0 * freed + 1.0), 0.0 * freed),
         }
 
-    def _split_stresses(self, p: Point, place: Place) -> dict[str, Any]:
+    def _split_stresses(self, p: Point, place: StencilPlace) -> dict[str, Any]:
         """Return normal stresses and the in-plane shear stress of both sides.
 
         The fault-normal stress is common to them.
@@ -254,7 +256,9 @@ class Rows:
         some = stiff > 0.0
         share = m.where(some, lam / m.where(some, stiff, 0.0 * stiff + 1.0), 0.0 * stiff)
         areas = [sum(e[a] for a in plane.sliding) for e in sides]
-        mean = (0.5 * SIDE) * (_share(p, normal) * (self._side(p, normal, True) - self._side(p, normal, False)))
+        mean = (0.5 * INVERSE_SIDE_NORM) * (
+            _share(p, normal) * (self._side(p, normal, True) - self._side(p, normal, False))
+        )
         apart = 0.5 * (share * (areas[1] - areas[0]))
         result: dict[str, Any] = {}
         shear = next(name for name, axes in SHEAR.items() if plane.axis not in axes)
@@ -269,7 +273,7 @@ class Rows:
 
 def compliance(p: Point, axis: Axis) -> Any:
     """Return the decrease of the slip rate in a step per increase of traction along an axis of the plane [m/s/Pa]."""
-    return (2.0 * SIDE) * (p.scalar("share_s") * p.at(f"b_{axis}"))
+    return (2.0 * INVERSE_SIDE_NORM) * (p.scalar("share_s") * p.at(f"b_{axis}"))
 
 
 def _share(p: Point, of: str) -> Any:
@@ -318,7 +322,7 @@ def _bounded(box: Box, axis: int, first: int, end: int) -> Box:
 
 __all__ = [
     "LINES",
-    "SIDE",
+    "INVERSE_SIDE_NORM",
     "WEIGHTS",
     "Rows",
     "compliance",
@@ -327,5 +331,5 @@ __all__ = [
     "on_centres",
     "regions",
     "shares",
-    "upper_share",
+    "upper_side_norm",
 ]

@@ -32,7 +32,7 @@ STRESS = (*NORMAL, *SHEAR)
 ON_FACES = ("w", "u", "v", "szz", "sxz", "syz")
 """Quantities that differences across a face to another grid read on it."""
 FIELDS = (*VELOCITY, *STRESS)
-FORCES: dict[
+STRESS_DERIVATIVES: dict[
     str, tuple[tuple[str, Axis, bool], ...]
 ] = {  # by velocity: (stress, axis of the derivative, True if it looks forward)
     "u": (("sxx", "x", True), ("sxy", "y", False), ("sxz", "z", False)),
@@ -51,7 +51,7 @@ Times = Callable[[int], Any]
 
 
 @dataclass(frozen=True)
-class Place:
+class StencilPlace:
     """Position of points relative to layers and ends of the grid, which selects their stencil.
 
     Attributes
@@ -135,7 +135,7 @@ def difference(
     return named(f"d{name}_d{axis}", total)
 
 
-def beside_end(p: Point, name: str, place: Place) -> Any:
+def difference_near_end(p: Point, name: str, place: StencilPlace) -> Any:
     """Return the difference along z in planes near an end of the grid, which have weights of their own."""
     grid, stresses = grid_of(name), name not in VELOCITY
     read = low_planes(place.order) if place.top is None else planes(grid, place.top, place.order)
@@ -153,14 +153,14 @@ def damping(p: Point) -> Any:
     return p.line("gx", "x") * (p.line("gy", "y") * p.line("gz", "z"))
 
 
-def velocity(sponge: bool, place: Place) -> Stencil:
+def velocity(sponge: bool, place: StencilPlace) -> Stencil:
     """Return the stencil that advances the velocities by a step."""
 
     def function(p: Point) -> dict[str, Any]:
         result: dict[str, Any] = {}
         total: Any = None
         for name, axis in VELOCITY.items():
-            for n, (of, along, forward) in enumerate(FORCES[name]):
+            for n, (of, along, forward) in enumerate(STRESS_DERIVATIVES[name]):
                 d = along_axis(p, of, along, forward, f"psi_{name}_{along}", place, result)
                 total = total + d if n else d
             result[name] = p.at(name) + p.at(f"b_{axis}") * total
@@ -169,7 +169,7 @@ def velocity(sponge: bool, place: Place) -> Stencil:
     return Stencil("velocity" + "_sponge" * sponge + place.name, function)
 
 
-def stress(attenuation: bool, sponge: bool, place: Place) -> Stencil:
+def stress(attenuation: bool, sponge: bool, place: StencilPlace) -> Stencil:
     """Return the stencil that advances the stresses and memory variables by a step."""
 
     def function(p: Point) -> dict[str, Any]:
@@ -223,19 +223,19 @@ def shear_stress(p: Point, name: str, e: Any, attenuation: bool) -> dict[str, An
 
 
 def along_axis(
-    p: Point, of: str, axis: Axis, forward: bool, psi: str, place: Place, result: dict[str, Any]
+    p: Point, of: str, axis: Axis, forward: bool, psi: str, place: StencilPlace, result: dict[str, Any]
 ) -> Any:  # fmt: skip
     """Return a derivative along an axis, stretched if it is across a layer.
 
     The memory variable ``psi`` is then added to ``result``. Forward differences lie on half points.
     """
     beside = axis == "z" and place.at_end
-    d = beside_end(p, of, place) if beside else difference(p, of, axis, forward, order=place.order)
+    d = difference_near_end(p, of, place) if beside else difference(p, of, axis, forward, order=place.order)
     return in_layer(p, d, axis, forward, psi, place, result)
 
 
 def in_layer(
-    p: Point, d: Any, axis: Axis, forward: bool, psi: str, place: Place, result: dict[str, Any]
+    p: Point, d: Any, axis: Axis, forward: bool, psi: str, place: StencilPlace, result: dict[str, Any]
 ) -> Any:  # fmt: skip
     """Return the derivative ``d`` along an axis, stretched if it is across a layer."""
     if axis not in place.layers:
@@ -245,7 +245,7 @@ def in_layer(
     return named(f"stretched_{psi.removeprefix('psi_')}", d + named(f"new_{psi}", result[psi]))
 
 
-def damped(p: Point, result: dict[str, Any], names: Iterable[str], sponge: bool, place: Place) -> dict[str, Any]:
+def damped(p: Point, result: dict[str, Any], names: Iterable[str], sponge: bool, place: StencilPlace) -> dict[str, Any]:
     """Return fields multiplied by the damping factor of the sponge or of damped layers."""
     layers = place.layers if place.damped else ()
     factors = [damping(p)] if sponge else [p.line(f"pml_g@{axis}", axis) for axis in reversed(layers)]

@@ -13,9 +13,9 @@ from faultwave.kernels import math
 from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
 
 COMPONENTS = ("1", "2", "3")
-BETWEEN = {4: (9.0 / 16, -1.0 / 16), 8: (1225.0 / 2048, -245.0 / 2048, 49.0 / 2048, -5.0 / 2048)}
+CENTRE_WEIGHTS = {4: (9.0 / 16, -1.0 / 16), 8: (1225.0 / 2048, -245.0 / 2048, 49.0 / 2048, -5.0 / 2048)}
 """Interpolation weights of the points around a cell's centre, at half an edge, one and a half and so on, by order."""
-BEHIND = 2
+SURFACE_LAG = 2
 """Lag of surface launches in rows, the number of rows read ahead; ``program`` replaces it by the reach of the order."""
 
 
@@ -32,7 +32,7 @@ def motion(points: Box, step: float, order: int = 4) -> Observer:
     order : int
         Order of the differences.
     """
-    box, shares = above(points), BETWEEN[order]
+    box, shares = above(points), CENTRE_WEIGHTS[order]
     around = [*zip(range(-len(shares), 0), reversed(shares), strict=True), *enumerate(shares)]
 
     def function(p: Point) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def motion(points: Box, step: float, order: int = 4) -> Observer:
 
     names = [f"surface_{q}{c}" for q in "vua" for c in COMPONENTS] + ["surface_peak"]
     layout = Layout(box, group="surface", halo=0)
-    launch = Launch(Stencil("surface_motion", function), box, lag=BEHIND)
+    launch = Launch(Stencil("surface_motion", function), box, lag=SURFACE_LAG)
     return Observer(dict.fromkeys(names, layout), [(VELOCITY_LEVEL, launch)], {"step": step, "per_step": 1.0 / step})
 
 
@@ -99,4 +99,4 @@ class SurfaceView:
         return assembled(self.world, (len(self.y), len(self.x)), place, block)
 
 
-__all__ = ["BEHIND", "COMPONENTS", "SurfaceView", "motion"]
+__all__ = ["SURFACE_LAG", "COMPONENTS", "SurfaceView", "motion"]

@@ -27,7 +27,7 @@ from faultwave.kernels.stencil import Injection
 
 WIDTH, SHARPNESS = 14, 2.3 * 14
 """Number of points and exponent of the kernel that interpolates spectra."""
-LATER, GONE = 1.1, 1.6
+TAPER_START, TAPER_END = 1.1, 1.6
 """Times, in lengths of the run, at which the taper of sources after the run begins and ends.
 
 Source signals later than the first do not affect the run, for frequencies of 7 samples a period and fewer. They are
@@ -37,9 +37,9 @@ TOGETHER = 512
 """Number of steps whose amplitudes are computed together."""
 FADING = 0.125
 """Length of the taper after the end of a seismogram, relative to its length."""
-PREDICTORS, LEARNT = 40, 1000
+PREDICTORS, PREDICTION_SAMPLES = 40, 1000
 """Order of the linear prediction after the end of a series, and number of final samples from which it is estimated."""
-LAST, ERRS, STILL = 12, 0.04, 0.05
+INEXACT_STEPS, INEXACT_RELATIVE_ERROR, MOTION_THRESHOLD = 12, 0.04, 0.05
 """Number of final steps that are less accurate because of the prediction, their relative error, and the motion threshold.
 
 The threshold is the fraction of its peak above which a receiver counts as moving at the end.
@@ -75,10 +75,10 @@ def fast_length(least: int, real: bool = False) -> int:
     of a second to import.
     """
     primes = (2, 3, 5) if real else (2, 3, 5, 7, 11)
-    return next(length for length in itertools.count(least) if _rest(length, primes) == 1)
+    return next(length for length in itertools.count(least) if _cofactor(length, primes) == 1)
 
 
-def _rest(number: int, primes: Sequence[int]) -> int:
+def _cofactor(number: int, primes: Sequence[int]) -> int:
     """Return the cofactor of a number without the given prime factors."""
     for prime in primes:
         while number % prime == 0:
@@ -120,7 +120,7 @@ def _kernel(x: np.ndarray) -> np.ndarray:
     return np.where(np.abs(x) < 1.0, np.exp(SHARPNESS * (np.sqrt(np.maximum(1.0 - x * x, 0.0)) - 1.0)), 0.0)
 
 
-class Undispersed:
+class DispersionCorrectedSource:
     """Source injector whose signals are modified so that time dispersion can be removed from the seismograms.
 
     Parameters
@@ -165,7 +165,7 @@ class Undispersed:
         found = self._given()
         if not found:
             return found
-        count = kept_steps(self.steps)
+        count = stored_source_steps(self.steps)
         length = fast_length(2 * count, real=True)
         half = np.pi * np.arange(length // 2 + 1) / length  # w dt / 2
         angles = 2.0 * np.sin(half)  # W dt
@@ -179,14 +179,14 @@ class Undispersed:
 
     def _given(self) -> dict[int, np.ndarray]:
         """Return the original amplitudes (count, n) by the levels that they drive, tapered after the end of the run."""
-        count, found = kept_steps(self.steps), dict[int, np.ndarray]()
+        count, found = stored_source_steps(self.steps), dict[int, np.ndarray]()
         for first in range(0, count, TOGETHER):
             block = self.drive.amplitudes(first, min(TOGETHER, count - first))
             for level in np.flatnonzero(np.any(block, axis=(1, 2))).tolist():
                 if level not in found:
                     found[level] = np.zeros((block.shape[2], count))
                 found[level][:, first : first + block.shape[1]] = block[level].T
-        x = np.clip((np.arange(count) / max(1, self.steps) - LATER) / (GONE - LATER), 0.0, 1.0)
+        x = np.clip((np.arange(count) / max(1, self.steps) - TAPER_START) / (TAPER_END - TAPER_START), 0.0, 1.0)
         fall = 0.5 + 0.5 * np.cos(np.pi * x * x * (3.0 - 2.0 * x))
         for series in found.values():
             series *= fall
@@ -211,12 +211,12 @@ class Stepped:
     origin: float = 0.0
 
 
-def kept_steps(steps: int) -> int:
+def stored_source_steps(steps: int) -> int:
     """Return the number of samples stored for each source and driven level in a run of ``steps`` steps."""
-    return int(np.ceil(GONE * steps)) + 1
+    return int(np.ceil(TAPER_END * steps)) + 1
 
 
-def undispersed(
+def remove_dispersion(
     values: np.ndarray, first: float, step: float, interval: float, count: int, of: Stepped | None = None
 ) -> np.ndarray:
     """Return series without time dispersion.
@@ -255,7 +255,7 @@ def undispersed(
         shift = shift * np.exp(1j * (angles - 2.0 * sine * ratio) * (of.origin / step))
     for number, series in enumerate(values.T):
         whole = np.zeros(length // 2 + 1, complex)
-        whole[:inside] = shift * spectrum(np.concatenate([series, predicted(series, fading) * fall]))
+        whole[:inside] = shift * spectrum(np.concatenate([series, extrapolate_burg(series, fading) * fall]))
         found[:, number] = np.fft.irfft(whole, length)[: count * finer : finer]
     return found
 
@@ -278,13 +278,13 @@ def late(of: Stepped, values: np.ndarray, interval: float, finer: float = 1.0) -
         Factor by which the grid's step was shorter than ``of.step``.
     """
     stepped, flat = Stepped(of.step / finer, of.origin), np.asarray(values, float).reshape(len(values), -1)
-    freed = undispersed(flat, 0.0, interval, interval, len(flat), stepped)
+    freed = remove_dispersion(flat, 0.0, interval, interval, len(flat), stepped)
     return np.asarray((flat - freed).reshape(np.shape(values)))
 
 
-def predicted(series: np.ndarray, count: int) -> np.ndarray:
+def extrapolate_burg(series: np.ndarray, count: int) -> np.ndarray:
     """Return a continuation (count,) of a series (n,) by linear prediction with Burg's method (1975), which never grows."""
-    known = series[-LEARNT:]
+    known = series[-PREDICTION_SAMPLES:]
     forward, backward, rule = known[1:], known[:-1], np.ones(1)
     for _ in range(min(PREDICTORS, len(known) // 3)):
         energy = float(forward @ forward + backward @ backward)
@@ -322,40 +322,41 @@ def removed(values: np.ndarray, late: Sequence[float], step: float, interval: fl
     for share in np.unique(late):
         columns = np.flatnonzero(np.asarray(late) == share)
         series = np.asarray(values[..., columns], float)
-        made = undispersed(series.reshape(len(series), -1), (share - 1.0) * step, step, interval, count)
+        made = remove_dispersion(series.reshape(len(series), -1), (share - 1.0) * step, step, interval, count)
         found[..., columns] = made.reshape(count, *series.shape[1:])
     return np.arange(count) * interval, found
 
 
-def unquiet(velocity: np.ndarray, step: float) -> str:
+def residual_motion_warning(velocity: np.ndarray, step: float) -> str:
     """Return a warning text if any receiver still moves at the end of its series; empty otherwise.
 
     ``velocity`` (n, receivers, 3) is sampled at every ``step`` [s].
     """
     speed = np.sqrt((np.asarray(velocity, float) ** 2).sum(-1))
     peak = speed.max(0)
-    share = np.divide(speed[-LAST:].max(0), peak, out=np.zeros_like(peak), where=peak > 0)
-    moving = np.flatnonzero(share > STILL)
+    share = np.divide(speed[-INEXACT_STEPS:].max(0), peak, out=np.zeros_like(peak), where=peak > 0)
+    moving = np.flatnonzero(share > MOTION_THRESHOLD)
     if not len(moving):
         return ""
     worst = int(share.argmax())
     return (
         f"{len(moving)} of {len(share)} still move at the end, number {worst + 1} with "
         f"{100 * share[worst]:.0f} % of its peak: removing time dispersion predicts what follows, so that "
-        f"the last {LAST} steps ({LAST * step:.3g} s) err by up to {100 * ERRS:.0f} % of the motion there"
+        f"the last {INEXACT_STEPS} steps ({INEXACT_STEPS * step:.3g} s) err by up to "
+        f"{100 * INEXACT_RELATIVE_ERROR:.0f} % of the motion there"
     )
 
 
 __all__ = [
     "Spectrum",
     "Stepped",
-    "Undispersed",
+    "DispersionCorrectedSource",
     "check_removal",
-    "kept_steps",
+    "stored_source_steps",
     "late",
-    "predicted",
+    "extrapolate_burg",
     "removed",
     "removes",
-    "undispersed",
-    "unquiet",
+    "remove_dispersion",
+    "residual_motion_warning",
 ]

@@ -13,7 +13,7 @@ from faultwave.case.model import Case
 from faultwave.domain.grids.relief import BEND, MARGIN, Relief
 from faultwave.fd.differences import C1, C2, LOW, M1, M2
 from faultwave.fd.grid import Grid, SideKind
-from faultwave.fd.program import BELOW_CAP
+from faultwave.fd.program import PLANES_BELOW_CURVILINEAR
 from faultwave.kernels.stencil import REACH
 from faultwave.media.field import Expression, Field
 from faultwave.media.points import Floats, Integers
@@ -23,9 +23,9 @@ from faultwave.observe.points import AS_CASE, GROUND
 WHERE = "grid.topography"
 Elevation = Callable[[np.ndarray, float], np.ndarray]
 """Function of places (n, 2) [m] and a width [m] with the elevation (n,) [m] averaged over that width."""
-HIGH = 9000.0
+HIGHEST_GROUND = 9000.0
 """Elevation [m] above which raster values may stand for missing data; no ground is as high."""
-LOOK = 400
+GROUND_SAMPLES = 400
 """Number of places along x and y at which the ground is examined before there is a grid."""
 THICK, THIN = 4.0, 2.0
 """Thickness of the curvilinear layer relative to the relief: default and minimum."""
@@ -33,9 +33,9 @@ LEAST_CAP = 8
 """Minimum thickness of the curvilinear layer in cells."""
 STEEPEST, STEEP_GROUND = 2.0, 1.3
 """Slopes above which a ground is rejected, and above which results are not verified."""
-LEFT = 0.5
+SMOOTHING_WARNING_FRACTION = 0.5
 """Fraction of the relief left by smoothing below which a warning is issued."""
-EVEN = 0.01
+PERIODIC_STEP_TOLERANCE = 0.01
 """Largest step of the ground between the ends of a periodic axis, in spacings."""
 TAPER, LEVEL = 4.0, 3.0
 """Number of cells over which the ground becomes level towards an absorbing side, and of level cells next to it.
@@ -92,14 +92,14 @@ def read_ground(case: Case, lower: np.ndarray, upper: np.ndarray, sides: Mapping
     setting = None if case.grid is None else case.grid.topography
     if setting is None:
         return None
-    _check_asked(case, sides)
+    _check_topography_settings(case, sides)
     raster: RasterGround | None = None
     if setting.expression is not None:
         elevation = _expression(setting.expression)
     else:
         raster = load_ground(setting, case.projection, WHERE)
         elevation = raster.elevation
-    x, y = (np.linspace(lower[k], upper[k], LOOK) for k in (0, 1))
+    x, y = (np.linspace(lower[k], upper[k], GROUND_SAMPLES) for k in (0, 1))
     xy = np.stack([a.ravel() for a in np.meshgrid(x, y)], 1)
     found = elevation(xy, float(max(x[1] - x[0], y[1] - y[0])))
     bad = ~np.isfinite(found)
@@ -108,7 +108,7 @@ def read_ground(case: Case, lower: np.ndarray, upper: np.ndarray, sides: Mapping
             Problem(WHERE, f"the ground is {found[bad][0]} at {_place(xy[bad][0])}", "a number everywhere")
         )
     high, low = int(found.argmax()), int(found.argmin())
-    advice = MISSING if raster is not None and np.abs(found).max() > HIGH else ""
+    advice = MISSING if raster is not None and np.abs(found).max() > HIGHEST_GROUND else ""
     if found[high] > upper[2]:
         what = f"the ground, {found[high]:.6g} m high at {_place(xy[high])}, is above the box, which ends at z = {upper[2]:g} m"
         raise InputError(Problem(WHERE, what, "grid.upper above the highest ground, in metres", advice))
@@ -118,7 +118,7 @@ def read_ground(case: Case, lower: np.ndarray, upper: np.ndarray, sides: Mapping
     return Ground(elevation, raster, float(found[low]), float(found[high]))
 
 
-def _check_asked(case: Case, sides: Mapping[str, SideKind]) -> None:
+def _check_topography_settings(case: Case, sides: Mapping[str, SideKind]) -> None:
     """Report settings that cannot be combined with a topography, and missing ones."""
     problems, setting = Problems(), case.grid.topography if case.grid else None
     assert setting is not None
@@ -126,7 +126,7 @@ def _check_asked(case: Case, sides: Mapping[str, SideKind]) -> None:
         problems.error(
             WHERE, f"the ground is a free surface, and z+ is {sides['z+']}", "grid.boundaries: {z+: free-surface}"
         )
-    for name, given in with_heights(case).items():
+    for name, given in needs_z_reference(case).items():
         if given and getattr(setting, name) is None:
             what = f"z of the {name} may mean elevation or depth below the ground"
             problems.error(f"{WHERE}.{name}", what, "elevation or depth (z = -500 is 500 m deep)")
@@ -136,7 +136,7 @@ def _check_asked(case: Case, sides: Mapping[str, SideKind]) -> None:
     problems.raise_errors()
 
 
-def with_heights(case: Case) -> dict[str, bool]:
+def needs_z_reference(case: Case) -> dict[str, bool]:
     """Return, for sources and for receivers, True if the case has some whose z may mean elevation or depth."""
     points = any(source.kind != "plane-wave" for source in case.sources)
     return {"sources": points, "receivers": case.output.receivers is not None}
@@ -162,7 +162,7 @@ def _place(xy: Sequence[float] | np.ndarray) -> str:
 
 
 @dataclass(frozen=True)
-class Lines:
+class AxisNodes:
     """Nodes of the grid along one axis, two for each cell.
 
     Attributes
@@ -204,19 +204,19 @@ class Lines:
         x = self.even(spacing)
         width, edge = TAPER * spacing, LEVEL * spacing
         low, high = (x - self.low - edge) / width, (self.high - edge - x) / width
-        x = np.where(self.absorbing[0] & (low < 1.0), self.low + edge + width * _level(low), x)
-        x = np.where(self.absorbing[1] & (high < 1.0), self.high - edge - width * _level(high), x)
+        x = np.where(self.absorbing[0] & (low < 1.0), self.low + edge + width * _levelled(low), x)
+        x = np.where(self.absorbing[1] & (high < 1.0), self.high - edge - width * _levelled(high), x)
         return np.clip(x, self.low, self.high)
 
 
-def _level(t: np.ndarray) -> np.ndarray:
+def _levelled(t: np.ndarray) -> np.ndarray:
     """Return ``t`` above 1, a constant below 0, and a smooth transition between."""
     s = np.clip(t, 0.0, 1.0)
     return np.where(t < 1.0, 0.5 + s**4 * (2.5 + s * (-3.0 + s)), t)
 
 
 def relief_of(
-    case: Case, ground: Ground, lines: tuple[Lines, Lines], spacing: float, room: float, problems: Problems
+    case: Case, ground: Ground, lines: tuple[AxisNodes, AxisNodes], spacing: float, room: float, problems: Problems
 ) -> Relief:
     """Return the relief that the grid follows.
 
@@ -224,7 +224,7 @@ def relief_of(
     ----------
     case : Case
     ground : Ground
-    lines : tuple of Lines
+    lines : tuple of AxisNodes
         Nodes along x and y.
     spacing : float
         Grid spacing [m].
@@ -250,7 +250,7 @@ def relief_of(
     before = float(np.ptp(heights))
     for axis, line in ((1, lines[0]), (0, lines[1])):
         heights = _smoothed(heights, axis, line, spacing, smooth)
-    if float(np.ptp(heights)) < LEFT * before:
+    if float(np.ptp(heights)) < SMOOTHING_WARNING_FRACTION * before:
         what = f"smoothing over {smooth:g} m leaves {np.ptp(heights):.4g} m of a relief of {before:.4g} m"
         corners = np.array([[line.low, line.high] for line in lines]).T
         advice = f"Give a smaller smooth if hills and valleys shall stay. {ground.missing_values(*corners)}".strip()
@@ -268,7 +268,7 @@ def relief_of(
     return Relief(heights - top, (lines[0].first, lines[1].first), spacing, top, thickness, around)
 
 
-def _check_ends(lines: tuple[Lines, Lines], ground: Ground, spacing: float) -> None:
+def _check_ends(lines: tuple[AxisNodes, AxisNodes], ground: Ground, spacing: float) -> None:
     """Raise InputError if the ends of a periodic axis have different heights."""
     for axis, line, name in ((1, lines[0], "x"), (0, lines[1], "y")):
         if not line.periodic:
@@ -279,12 +279,12 @@ def _check_ends(lines: tuple[Lines, Lines], ground: Ground, spacing: float) -> N
         for end in ends:
             end[:, axis] = across
         step = np.abs(np.subtract(*(ground.elevation(end, 0.5 * spacing) for end in ends)))
-        if step.max() > EVEN * spacing:
+        if step.max() > PERIODIC_STEP_TOLERANCE * spacing:
             what = f"the ground is {step.max():.4g} m higher at one end of the periodic axis {name} than at the other"
             raise InputError(Problem(WHERE, what, "the same at both", f"Or grid.boundaries: {{{name}: absorbing}}."))
 
 
-def _smooth(asked: float | None, default: float, lines: tuple[Lines, Lines]) -> float:
+def _smooth(asked: float | None, default: float, lines: tuple[AxisNodes, AxisNodes]) -> float:
     """Return the standard deviation of the Gaussian filter [m]; raises InputError if it exceeds the box."""
     longest = max(line.high - line.low for line in lines)
     if asked is not None and asked > longest:
@@ -294,7 +294,7 @@ def _smooth(asked: float | None, default: float, lines: tuple[Lines, Lines]) -> 
     return default if asked is None else asked
 
 
-def _smoothed(heights: np.ndarray, axis: int, line: Lines, spacing: float, smooth: float) -> np.ndarray:
+def _smoothed(heights: np.ndarray, axis: int, line: AxisNodes, spacing: float, smooth: float) -> np.ndarray:
     """Return heights smoothed along an axis, periodic or with constant continuation."""
     from scipy import ndimage  # takes long to import, and few runs need it
 
@@ -313,7 +313,7 @@ def _thickness(asked: float | None, relief: float, spacing: float, room: float, 
 
     Some planes below it remain flat, more of them if another block follows.
     """
-    flat = BELOW_CAP + REACH + 1 + LOW * blocks
+    flat = PLANES_BELOW_CURVILINEAR + REACH + 1 + LOW * blocks
     most = room - flat * spacing
     least = max(THIN * relief, LEAST_CAP * spacing)
     if least > most:
@@ -349,7 +349,7 @@ def check_slopes(relief: Relief, ground: Ground, lower: np.ndarray, upper: np.nd
 # ---- the step ------------------------------------------------------------------------------------------------------------
 
 
-def step_share(relief: Relief) -> float:
+def relative_stable_step(relief: Relief) -> float:
     """Return the largest stable step relative to the flat grid, at most 1.
 
     It follows from the largest wavenumber of the curvilinear operator. Where the grid has slopes a, b and cells are
@@ -383,7 +383,7 @@ def step_share(relief: Relief) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Hanging:
+class FieldBelowGround:
     """Field whose z is relative to the ground.
 
     Attributes
@@ -447,7 +447,7 @@ def report(grid: Grid) -> list[tuple[str, ...]]:
     """Return the rows of the report on the topography."""
     relief = grid.relief
     assert relief is not None
-    share = step_share(relief)
+    share = relative_stable_step(relief)
     slope, x, y = relief.steepest()
     cap = f"{relief.thickness:.6g} m below the lowest ground, bent over the lower {100 * BEND:.0f} %"
     spacing = f"{grid.spacing:g} to {grid.spacing * relief.stretch:.4g} m along z in it, stretched by up to {relief.stretch:.3f}"
@@ -467,13 +467,13 @@ def report(grid: Grid) -> list[tuple[str, ...]]:
 
 __all__ = [
     "Ground",
-    "Hanging",
-    "Lines",
+    "FieldBelowGround",
+    "AxisNodes",
     "check_slopes",
     "placed",
     "read_ground",
     "relief_of",
     "report",
-    "step_share",
-    "with_heights",
+    "relative_stable_step",
+    "needs_z_reference",
 ]

@@ -70,7 +70,7 @@ class TotalField:
         return np.ones(len(points), bool) if self.top is None else points[:, 0] < self.top + (name not in WHOLE)
 
 
-class _Form:
+class _LinearForm:
     """Linear form: sum of values of arrays at offsets (name, z, y, x), each times a factor per point."""
 
     __array_ufunc__ = None
@@ -78,19 +78,19 @@ class _Form:
     def __init__(self, terms: dict[tuple[str, int, int, int], np.ndarray]):
         self.terms = terms
 
-    def __add__(self, other: _Form) -> _Form:
+    def __add__(self, other: _LinearForm) -> _LinearForm:
         found = dict(self.terms)
         for key, factor in other.terms.items():
             found[key] = found[key] + factor if key in found else factor
-        return _Form(found)
+        return _LinearForm(found)
 
-    def __mul__(self, factor: np.ndarray | float) -> _Form:
-        return _Form({key: factor * value for key, value in self.terms.items()})
+    def __mul__(self, factor: np.ndarray | float) -> _LinearForm:
+        return _LinearForm({key: factor * value for key, value in self.terms.items()})
 
-    def __neg__(self) -> _Form:
+    def __neg__(self) -> _LinearForm:
         return self * -1.0
 
-    def __sub__(self, other: _Form) -> _Form:
+    def __sub__(self, other: _LinearForm) -> _LinearForm:
         return self + (-other)
 
     __rmul__ = __mul__
@@ -106,14 +106,14 @@ class _Point:
     scalars: Mapping[str, float]
     parities: Mapping[str, np.ndarray]
 
-    def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> _Form | np.ndarray:
+    def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> _LinearForm | np.ndarray:
         if name in self.moving:
-            return _Form({(name, z, y, x): np.ones(())})
+            return _LinearForm({(name, z, y, x): np.ones(())})
         if x or y or z:
             raise ValueError(f"{name} is read away from the point")
         return self.coefficients[name]
 
-    def on(self, name: str, plane: int, x: int = 0, y: int = 0) -> _Form:
+    def on(self, name: str, plane: int, x: int = 0, y: int = 0) -> _LinearForm:
         raise ValueError("the stencils of points inside the grid read no planes by number")
 
     def line(self, name: str, axis: Axis) -> float:
@@ -170,7 +170,7 @@ class Update:
     @property
     def kernels(self) -> tuple[tuple[int, Stencil], ...]:
         """Stencils by level."""
-        place = stencils.Place(order=self.order)
+        place = stencils.StencilPlace(order=self.order)
         return (
             (VELOCITY_LEVEL, stencils.velocity(False, place)),
             (STRESS_LEVEL, stencils.stress(self.attenuation, False, place)),
@@ -187,7 +187,9 @@ class Update:
         return self.weights.reach
 
 
-def _crossing(where: TotalField, points: Points, form: _Form) -> dict[str, list[tuple[np.ndarray, Points, np.ndarray]]]:
+def _crossing(
+    where: TotalField, points: Points, form: _LinearForm
+) -> dict[str, list[tuple[np.ndarray, Points, np.ndarray]]]:
     """Return the terms of a form that cross the boundary of the box.
 
     Returns
@@ -206,7 +208,7 @@ def _crossing(where: TotalField, points: Points, form: _Form) -> dict[str, list[
 
 
 @dataclass(frozen=True)
-class Numbers:
+class StencilCoefficients:
     """Coefficients of the stencils.
 
     Attributes
@@ -225,7 +227,7 @@ class Numbers:
 
 def needed(where: TotalField, update: Update) -> dict[str, Points]:
     """Return the points (n, 3), by array, whose incident field is needed; the same for every material."""
-    blank = Numbers(
+    blank = StencilCoefficients(
         lambda name: np.ones(()),
         {f"c{n + 1}{kind}": 1.0 for n in range(update.reach) for kind in "sv"},
         dict.fromkeys("AB", np.ones((2, 2, 2))),
@@ -240,7 +242,7 @@ def needed(where: TotalField, update: Update) -> dict[str, Points]:
     return {name: np.unique(np.concatenate(found[name]), axis=0) for name in stencils.FIELDS if name in found}
 
 
-def _forms(points: Points, update: Update, numbers: Numbers) -> list[tuple[int, dict[str, _Form]]]:
+def _forms(points: Points, update: Update, numbers: StencilCoefficients) -> list[tuple[int, dict[str, _LinearForm]]]:
     """Return, by level, the update of every array at points (n, 3) as linear forms."""
     moving = frozenset(fields(update.attenuation))
     known = {name: numbers.coefficient(name) for name in coefficients(update.attenuation)}
@@ -250,7 +252,7 @@ def _forms(points: Points, update: Update, numbers: Numbers) -> list[tuple[int, 
 
 
 def levels(
-    where: TotalField, update: Update, numbers: Numbers, listed: Mapping[str, Points], points: Points
+    where: TotalField, update: Update, numbers: StencilCoefficients, listed: Mapping[str, Points], points: Points
 ) -> list[Level]:
     """Return the corrections at ``points`` due to an incident field.
 
@@ -258,7 +260,7 @@ def levels(
     ----------
     where : TotalField
     update : Update
-    numbers : Numbers
+    numbers : StencilCoefficients
         Coefficients at ``points``.
     listed : mapping of str to ndarray
         Points of the incident field by array (see ``needed``).
@@ -309,4 +311,4 @@ class _Columns:
         return np.asarray(self.order[np.searchsorted(self.keys, keys, sorter=self.order)])
 
 
-__all__ = ["Level", "Numbers", "Points", "TotalField", "Update", "levels", "needed"]
+__all__ = ["Level", "StencilCoefficients", "Points", "TotalField", "Update", "levels", "needed"]

@@ -8,9 +8,9 @@ from typing import Any
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
 from faultwave.fd.grid import SideKind
-from faultwave.fd.topography import with_heights
+from faultwave.fd.topography import needs_z_reference
 from faultwave.media.contradictions import check_contradictions
-from faultwave.media.field import Field, check_physics, check_used, ways_to_give
+from faultwave.media.field import Field, check_physics, check_used, derivable_parameters
 from faultwave.physics.waves.other_physics import readers_of
 
 TETRAHEDRA_ONLY = {
@@ -55,10 +55,10 @@ def check_unused(case: Case, field: Field, sides: Mapping[str, SideKind], proble
         named = ", ".join(sorted(setting.absorbing.model_fields_set))
         problems.warn("grid.absorbing", f"{named}: no side is absorbing, so there are no layers")
     if setting is not None and setting.topography is not None:
-        for name, given in with_heights(case).items():
+        for name, given in needs_z_reference(case).items():
             if getattr(setting.topography, name) is not None and not given:
                 problems.warn(f"grid.topography.{name}", f"does nothing: there are no {name}")
-    user, read = f"the {case.law} law on a grid", ways_to_give(("rho", "mu", "lambda")) | {"Qp", "Qs"}
+    user, read = f"the {case.law} law on a grid", derivable_parameters(("rho", "mu", "lambda")) | {"Qp", "Qs"}
     other = readers_of(field.parameters, read)
     check_physics(field, other, user, problems)
     check_used(field, read | set(other), user, problems)

@@ -21,7 +21,7 @@ from faultwave.kernels import math as m
 from faultwave.kernels.stencil import Axis, Peak, Row
 from faultwave.physics.rheology import STRESS, Rheology
 
-ROOM = "yield_room"
+YIELD_DISTANCE = "yield_room"
 """Array of the squared distance from yield of every row, the smallest of its centres [Pa^2].
 
 NaN where rock never yields.
@@ -71,10 +71,10 @@ def may_yield(row: Row, lost: str, kind: str) -> Any:
         for other in around[1:]:
             size = m.maximum(size, other)
         moved = moved + 2.0 * (size * size)
-    return (row.number(ROOM) <= moved) | (row.changed(lost) > 0.0)
+    return (row.number(YIELD_DISTANCE) <= moved) | (row.changed(lost) > 0.0)
 
 
-def may_lose(row: Row, lost: str, kind: str) -> Any:
+def may_have_losses(row: Row, lost: str, kind: str) -> Any:
     """Return True if centres around a row (on the surface, in it) have lost stress in this step."""
     planes = (0,) if kind == "surface" else _planes(("y", "z"), "whole", kind)
     return sum(row.changed(lost, z, y) for z in planes for y in (0, 1)) > 0.0
@@ -103,4 +103,4 @@ def room(
     return np.where(left > 0.0, left * left, -1.0)
 
 
-__all__ = ["ROOM", "may_lose", "may_yield", "peaks", "room"]
+__all__ = ["YIELD_DISTANCE", "may_have_losses", "may_yield", "peaks", "room"]

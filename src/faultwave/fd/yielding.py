@@ -30,14 +30,14 @@ from faultwave.physics.rheology import STRESS, Rheology
 YIELDED = ("eta", "plastic_work")
 """State variables of the rheology that are stored at each centre."""
 WORK = YIELDED[1]
-LOST, GIVEN = "lost_share", "rest_work"
+LOST_SHARE, INITIAL_STRESS_WORK = "lost_share", "rest_work"
 """Arrays of the share of the deviator lost in a step, and of the work [J/m^3] done by the initial stress."""
 LOAD = "rest_load"
 """Array of the common factor of all six initial stresses at each centre [Pa], where they are not stored by depth."""
 
 
 @dataclass(frozen=True)
-class Kept:
+class RockStorage:
     """Storage of rock properties on a grid.
 
     Attributes
@@ -72,12 +72,12 @@ def own_parameters(law: Rheology) -> tuple[str, ...]:
     return tuple(name for name in law.kernel_parameters if name != "compliance")
 
 
-def active(axis: Axis) -> str:
+def may_yield_profile(axis: Axis) -> str:
     """Return the name of the profile that is 1 where rock may yield and 0 in layers."""
     return f"yields_{axis}"
 
 
-def losses(law: Rheology, constants: Mapping[str, float], kept: Kept, kind: str) -> Stencil:
+def losses(law: Rheology, constants: Mapping[str, float], kept: RockStorage, kind: str) -> Stencil:
     """Return the stencil of the fraction of deviatoric stress that yielding removes at cell centres, and of its state variables.
 
     Parameters
@@ -85,7 +85,7 @@ def losses(law: Rheology, constants: Mapping[str, float], kept: Kept, kind: str)
     law : Rheology
     constants : mapping of str to float
         Constants of the rheology.
-    kept : Kept
+    kept : RockStorage
         Storage of the rock properties.
     kind : str
         Kind of the planes (``planes_of``).
@@ -99,7 +99,7 @@ def losses(law: Rheology, constants: Mapping[str, float], kept: Kept, kind: str)
         at_rest = _at_rest(p, kept)
         whole = {n: v + at_rest[n] for n, v in _at_centre(p, kind).items()}
         yields = law.yields(own(p), constants, whole, past, p.scalar("yield_step"))
-        return (yields & _may(p)) | (p.at(LOST) > 0.0)
+        return (yields & _may(p)) | (p.at(LOST_SHARE) > 0.0)
 
     def function(p: Point) -> dict[str, Any]:
         mu2 = p.at("mu2")
@@ -112,22 +112,29 @@ def losses(law: Rheology, constants: Mapping[str, float], kept: Kept, kind: str)
         given = own(p) | {"compliance": 1.0 / modulus}
         past = {s.name: p.at(s.name) if s.name in YIELDED else 0.0 for s in law.state}
         share, after = law.loss(given, constants, whole, past, (p.scalar("yield_step"), p.scalar("yield_relaxed")))
-        after[WORK] = after[WORK] + share * (2.0 - share) * given["compliance"] * _spread(p, moving, kind)
+        after[WORK] = after[WORK] + share * (2.0 - share) * given["compliance"] * _shear_scatter(p, moving, kind)
         yields = solid & _may(p)
         strain = [after[n] for n in STRAIN_NAMES]
         work = sum((1.0 if n[2] == n[3] else 2.0) * (at_rest[n] * e) for n, e in zip(STRESS, strain, strict=True))
-        result = {LOST: m.where(yields, share, 0.0), GIVEN: p.at(GIVEN) + m.where(yields, work, 0.0)}
+        result = {
+            LOST_SHARE: m.where(yields, share, 0.0),
+            INITIAL_STRESS_WORK: p.at(INITIAL_STRESS_WORK) + m.where(yields, work, 0.0),
+        }
         return result | {n: m.where(yields, after[n], p.at(n)) for n in YIELDED}
 
-    return Stencil(f"yield_loss_{kind}", function, changes, lambda row: yield_rows.may_yield(row, LOST, kind))
+    return Stencil(f"yield_loss_{kind}", function, changes, lambda row: yield_rows.may_yield(row, LOST_SHARE, kind))
 
 
 def _may(p: Point) -> Any:
     """Return True at a centre where rock may yield."""
-    return p.line(active("x"), "x") * (p.line(active("y"), "y") * p.line(active("z"), "z")) > 0.0
+    return (
+        p.line(may_yield_profile("x"), "x")
+        * (p.line(may_yield_profile("y"), "y") * p.line(may_yield_profile("z"), "z"))
+        > 0.0
+    )
 
 
-def _at_rest(p: Point, kept: Kept) -> dict[str, Any]:
+def _at_rest(p: Point, kept: RockStorage) -> dict[str, Any]:
     """Return the initial stress at a centre."""
     if kept.proportional:
         load = p.at(LOAD)
@@ -135,7 +142,7 @@ def _at_rest(p: Point, kept: Kept) -> dict[str, Any]:
     return {n: p.line(rest(n), "z") for n in STRESS}
 
 
-def _at_rest_around(p: Point, name: str, kept: Kept, kind: str) -> Any:
+def _at_rest_around(p: Point, name: str, kept: RockStorage, kind: str) -> Any:
     """Return an initial shear stress at the place of the grid's shear stress."""
     if kept.proportional:
         return p.scalar(rest(name)) * mean(p, LOAD, IN_PLANE[name], 1, kind)
@@ -148,7 +155,7 @@ def _at_centre(p: Point, kind: str) -> dict[str, Any]:
     return found | {n: mean(p, n.replace("_", ""), axes, -1, kind) for n, axes in IN_PLANE.items()}
 
 
-def _spread(p: Point, means: Mapping[str, Any], kind: str) -> Any:
+def _shear_scatter(p: Point, means: Mapping[str, Any], kind: str) -> Any:
     """Return mean squares of the surrounding shear stresses less the squares of their means.
 
     Stresses around a centre lose their share of this energy, too.
@@ -164,7 +171,7 @@ def _spread(p: Point, means: Mapping[str, Any], kind: str) -> Any:
 STRAIN_NAMES = ("ep_xx", "ep_yy", "ep_zz", "ep_xy", "ep_yz", "ep_xz")
 
 
-def yielding(kept: Kept, kind: str) -> Stencil:
+def yielding(kept: RockStorage, kind: str) -> Stencil:
     """Return the stencil that reduces the stresses by the lost share.
 
     ``kind`` is the kind of planes; on the surface, quantities of the plane above are included.
@@ -172,27 +179,32 @@ def yielding(kept: Kept, kind: str) -> Stencil:
 
     def shares(p: Point) -> dict[str, Any]:
         kept_below = [n for n, axes in IN_PLANE.items() if kind == "surface" and "z" in axes]
-        return {n: mean(p, LOST, axes, 1, kind) for n, axes in IN_PLANE.items() if n not in kept_below}
+        return {n: mean(p, LOST_SHARE, axes, 1, kind) for n, axes in IN_PLANE.items() if n not in kept_below}
 
     def changes(p: Point) -> Any:
-        return sum(shares(p).values()) + p.at(LOST) > 0.0
+        return sum(shares(p).values()) + p.at(LOST_SHARE) > 0.0
 
     def function(p: Point) -> dict[str, Any]:
         at_rest = _at_rest(p, kept)
         whole = {n: p.at(n) + at_rest[f"s_{n[1:]}"] for n in NORMAL}
         third = (whole["sxx"] + whole["syy"] + whole["szz"]) * (1.0 / 3.0)
-        lost = p.at(LOST)
+        lost = p.at(LOST_SHARE)
         result = {n: p.at(n) - lost * (whole[n] - third) for n in NORMAL}
         for n, share in shares(p).items():
             array = n.replace("_", "")
             result[array] = p.at(array) - share * (p.at(array) + _at_rest_around(p, n, kept, kind))
         return result
 
-    return Stencil(f"yielding_{kind}", function, changes, lambda row: yield_rows.may_lose(row, LOST, kind))
+    return Stencil(f"yielding_{kind}", function, changes, lambda row: yield_rows.may_have_losses(row, LOST_SHARE, kind))
 
 
 def observers(
-    scheme: Scheme, box: Box, law: Rheology, constants: Mapping[str, float], kept: Kept, factors: Mapping[str, float]
+    scheme: Scheme,
+    box: Box,
+    law: Rheology,
+    constants: Mapping[str, float],
+    kept: RockStorage,
+    factors: Mapping[str, float],
 ) -> Observer:
     """Return the observer of yielding rock in a box of the grid; planes near its ends along z have separate stencils.
 
@@ -203,23 +215,23 @@ def observers(
     law : Rheology
     constants : mapping of str to float
         Constants of the rheology.
-    kept : Kept
+    kept : RockStorage
         Storage of the rock properties.
     factors : mapping of str to float
         Ratios of the six initial stresses to their common factor, if proportional.
     """
     halo, line = scheme.reach, line_of(scheme, box, "z")
-    arrays = dict.fromkeys((LOST, GIVEN, *YIELDED), Layout(box, group="yield", halo=halo))
+    arrays = dict.fromkeys((LOST_SHARE, INITIAL_STRESS_WORK, *YIELDED), Layout(box, group="yield", halo=halo))
     if kept.proportional:
         arrays[LOAD] = Layout(box, group="load", halo=halo)
     else:
         arrays |= {name: line for name, _, _ in lines_at_rest()}
     arrays |= mean_arrays(scheme)
-    arrays |= {active(a): line_of(scheme, box, a) for a in AXES}
+    arrays |= {may_yield_profile(a): line_of(scheme, box, a) for a in AXES}
     strength = Layout(box, group="strength", halo=halo) if kept.lateral else line
     arrays |= dict.fromkeys(own_parameters(law), strength)
     (z0, y0, _), (z1, y1, _) = (scheme.filled(box).lo, scheme.filled(box).hi)
-    arrays[yield_rows.ROOM] = Layout(Box((z0, y0, 0), (z1, y1, 1)), group="yield rows", halo=0)
+    arrays[yield_rows.YIELD_DISTANCE] = Layout(Box((z0, y0, 0), (z1, y1, 1)), group="yield rows", halo=0)
     launches = []
     for low, high, kind in planes_of(scheme, box):
         region = Box((low, *box.lo[1:]), (high, *box.hi[1:]))
@@ -242,7 +254,7 @@ def lines(scheme: Scheme, at_rest: Callable[[np.ndarray], Mapping[str, np.ndarra
     if at_rest is not None:
         values = {on: at_rest(heights(scheme, kind)) for kind, on in (("half", False), ("whole", True))}
         found = {line: values[on][name] for line, name, on in lines_at_rest()} | found
-    return found | {active(a): active_cells(scheme, grid, a) for a in AXES}
+    return found | {may_yield_profile(a): active_cells(scheme, grid, a) for a in AXES}
 
 
 def heights(scheme: Scheme, kind: str) -> np.ndarray:
@@ -269,12 +281,12 @@ def active_cells(scheme: Scheme, grid: Grid, axis: Axis) -> np.ndarray:
 
 
 __all__ = [
-    "GIVEN",
+    "INITIAL_STRESS_WORK",
     "LOAD",
-    "LOST",
+    "LOST_SHARE",
     "YIELDED",
-    "Kept",
-    "active",
+    "RockStorage",
+    "may_yield_profile",
     "active_cells",
     "heights",
     "lines",

@@ -18,7 +18,7 @@ from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.domain.grids.relief import Relief
 from faultwave.fd import yielding
 from faultwave.fd.grid import Grid
-from faultwave.fd.part import Checking
+from faultwave.fd.part import MaterialContext
 from faultwave.fd.program import Scheme
 from faultwave.fd.rock_at_rest import Weight
 from faultwave.kernels.stencil import Box
@@ -29,7 +29,7 @@ from faultwave.physics.rheology import STRESS, Rheology, in_tension
 WHERE = "plasticity"
 LOOK = 60
 """Number of columns of centres, along x and y, in which laterally varying rock is examined before the run."""
-REMEMBERED = 20
+DIGEST_COLUMNS = 20
 """Number of columns, along x and y, that enter the digest in a checkpoint."""
 LEVEL = 1e-6
 """Tolerance of equality and proportionality of the initial stress, relative to its largest component."""
@@ -69,9 +69,9 @@ class Rock:
     relief: Relief | None = None
     factors: Mapping[str, float] = field(default_factory=dict)
 
-    def kept(self, scheme: Scheme) -> yielding.Kept:
+    def kept(self, scheme: Scheme) -> yielding.RockStorage:
         """Return the storage of the rock in a grid or block."""
-        return yielding.Kept(self.lateral, self.relief is not None, scheme.grid.relief is not None)
+        return yielding.RockStorage(self.lateral, self.relief is not None, scheme.grid.relief is not None)
 
     @property
     def numbers(self) -> int:
@@ -184,7 +184,7 @@ class Rock:
         names = [n for q in self.law.parameters for n in (q.name, *q.aliases) if n in self.strength.parameters]
         return self.strength.evaluate(places, np.ones(len(places), np.int64), names)
 
-    def values(self, checking: Checking, grid: Grid, box: Box) -> dict[str, np.ndarray]:
+    def values(self, checking: MaterialContext, grid: Grid, box: Box) -> dict[str, np.ndarray]:
         """Return the stored values of a block.
 
         Parameters of strength are given by depth, or over the ``box`` of this process if they vary laterally; the
@@ -205,7 +205,7 @@ class Rock:
         return found
 
     def _over(
-        self, checking: Checking, grid: Grid, box: Box, of: Callable[[np.ndarray], Values]
+        self, checking: MaterialContext, grid: Grid, box: Box, of: Callable[[np.ndarray], Values]
     ) -> dict[str, np.ndarray]:
         """Return values at the centres of a box, evaluated plane by plane.
 
@@ -282,7 +282,9 @@ class Rock:
         Properties are taken by depth, or on a lattice if rock varies along x and y.
         """
         varies = self.lateral or self.relief is not None
-        places = self._up(self.places((REMEMBERED, REMEMBERED) if varies else (1, 1), self._depths).reshape(-1, 3))
+        places = self._up(
+            self.places((DIGEST_COLUMNS, DIGEST_COLUMNS) if varies else (1, 1), self._depths).reshape(-1, 3)
+        )
         found = sha256(b"".join(v.tobytes() for v in self.rest(places).values()))
         if self.lateral:
             for _, given in sorted(self._strength(self._inside(places)).items()):

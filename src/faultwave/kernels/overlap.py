@@ -227,8 +227,8 @@ def works(program: Program, owned: Owned, found: Reach, ahead: bool = True) -> t
         after.append([])
         for key, box in slots:
             back = inward[key]
-            whole = meet(box, owned.grown(outward[key]))
-            core = meet(box, owned.grown((-back[0], -back[1], -back[2]))) if early else EMPTY
+            whole = intersect(box, owned.grown(outward[key]))
+            core = intersect(box, owned.grown((-back[0], -back[1], -back[2]))) if early else EMPTY
             before[-1].append([core] if _some(core) else [])
             after[-1].append(around(whole, core))
     return (before if early else None), after
@@ -251,7 +251,7 @@ def apart(program: Program, work: Work, found: Reach, low: int, high: int) -> tu
         for key, boxes in zip((*map(key_of, level), INJECTIONS, SAMPLES), slots, strict=True):
             back = inward[key][0]
             middle = Box((low + back, -FAR, -FAR), (high - back, FAR, FAR))
-            met = [meet(box, middle) for box in boxes]
+            met = [intersect(box, middle) for box in boxes]
             first[-1].append([box for box in met if _some(box)])
             rest[-1].append([part for box, hole in zip(boxes, met, strict=True) for part in around(box, hole)])
     return first, rest
@@ -299,7 +299,7 @@ MIDDLE = 8
 EMPTY = Box((0, 0, 0), (0, 0, 0))
 
 
-def meet(a: Box, b: Box) -> Box:
+def intersect(a: Box, b: Box) -> Box:
     """Return the intersection of two boxes."""
     lo = [max(x, y) for x, y in zip(a.lo, b.lo, strict=True)]
     hi = [max(low, min(x, y)) for low, x, y in zip(lo, a.hi, b.hi, strict=True)]
@@ -308,7 +308,7 @@ def meet(a: Box, b: Box) -> Box:
 
 def around(whole: Box, hole: Box) -> list[Box]:
     """Return ``whole`` minus ``hole`` as at most six disjoint boxes."""
-    hole = meet(whole, hole)
+    hole = intersect(whole, hole)
     if not _some(whole):
         return []
     if not _some(hole):
@@ -329,4 +329,4 @@ def _some(box: Box) -> bool:
     return all(a < b for a, b in zip(box.lo, box.hi, strict=True))
 
 
-__all__ = ["EMPTY", "FAR", "Owned", "Reach", "apart", "around", "key_of", "meet", "reach", "works"]
+__all__ = ["EMPTY", "FAR", "Owned", "Reach", "apart", "around", "key_of", "intersect", "reach", "works"]

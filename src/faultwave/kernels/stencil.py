@@ -355,7 +355,7 @@ def record(stencil: Stencil) -> tuple[Mapping[tuple[Any, ...], Expr], Mapping[st
     return MappingProxyType(point.reads), MappingProxyType(writes)
 
 
-def recorded_mask(stencil: Stencil) -> tuple[dict[tuple[Any, ...], Expr], Expr] | None:
+def record_point_mask(stencil: Stencil) -> tuple[dict[tuple[Any, ...], Expr], Expr] | None:
     """Return the reads of a stencil's point mask and its expression, or None if it has no mask."""
     if stencil.changes is None:
         return None
@@ -382,7 +382,7 @@ class _RowRecorder:
         return self._input("number", name)
 
 
-def recorded_rows(stencil: Stencil) -> tuple[dict[tuple[Any, ...], Expr], Expr] | None:
+def record_row_mask(stencil: Stencil) -> tuple[dict[tuple[Any, ...], Expr], Expr] | None:
     """Return the reads of a stencil's row mask and its expression, or None if it has no row mask."""
     if stencil.rows is None:
         return None
@@ -390,11 +390,11 @@ def recorded_rows(stencil: Stencil) -> tuple[dict[tuple[Any, ...], Expr], Expr] 
     return row.reads, wrap(stencil.rows(row))
 
 
-def numbers_of_rows(program: Program) -> frozenset[str]:
+def row_scalars(program: Program) -> frozenset[str]:
     """Return the names of the arrays that store one number per row for row masks."""
     found = set[str]()
     for launch in (launch for level in program.levels for launch in level):
-        reads = recorded_rows(launch.stencil)
+        reads = record_row_mask(launch.stencil)
         found |= {launch.names.get(k[1], k[1]) for k in reads[0] if k[0] == "number"} if reads else set()
     return frozenset(found)
 

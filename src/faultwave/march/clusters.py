@@ -75,7 +75,7 @@ class Clock:
     deferred: bool = False  # True if the last prediction has deferred cells
 
 
-class March:
+class LocalTimeStepping:
     """Local time stepping of clusters with steps ``tick * rate`` [s]; adjacent clusters in the list are neighbours in space."""
 
     def __init__(self, tick: float, rates: Sequence[int], actions: Actions, time: float = 0.0):

@@ -13,7 +13,7 @@ from faultwave.media.field import (
     Field,
     Limited,
     Merged,
-    Overlaid,
+    RegionOverrides,
     Regions,
     Rule,
     leaves,
@@ -66,7 +66,7 @@ def _places(field: Field) -> list[list[Any]]:
     match field:
         case Converted() | Limited():
             return _places(field.field)
-        case Overlaid():
+        case RegionOverrides():
             return _places(field.everywhere) + _places(field.regions)
         case Regions():
             return [leaves(part) for part in field.fields.values()]

@@ -226,7 +226,7 @@ class Regions:
 
 
 @dataclass(frozen=True)
-class Overlaid:
+class RegionOverrides:
     """Field that holds everywhere except in the mesh groups of ``regions``, such as the water of a sea."""
 
     everywhere: Field
@@ -386,7 +386,7 @@ _RULES: tuple[Rule, ...] = (
 )
 
 
-def ways_to_give(names: Iterable[str], more: Sequence[Rule] | None = ()) -> frozenset[str]:
+def derivable_parameters(names: Iterable[str], more: Sequence[Rule] | None = ()) -> frozenset[str]:
     """Return ``names`` and the parameters from which they can be derived, also by the rules ``more``.
 
     None: no derivation.
@@ -500,15 +500,15 @@ def axes_of(field: Field) -> frozenset[str]:
     return getattr(field, "axes", frozenset("xyz"))  # expressions and easi files have this attribute
 
 
-def limits_told(field: Field) -> list[str]:
+def limit_messages(field: Field) -> list[str]:
     """Return sentences on the values that the limits of a material have changed so far."""
     match field:
         case Limited():
             return field.told()
         case Converted():
-            return limits_told(field.field)
-        case Overlaid():
-            return limits_told(field.everywhere)
+            return limit_messages(field.field)
+        case RegionOverrides():
+            return limit_messages(field.everywhere)
     return []
 
 
@@ -516,7 +516,7 @@ def leaves(field: Field) -> list[Any]:
     """Return the elementary fields of a composed field: constants, expressions, models and so on."""
     if isinstance(field, Converted | Limited):
         return leaves(field.field)
-    if isinstance(field, Overlaid):
+    if isinstance(field, RegionOverrides):
         return leaves(field.everywhere) + leaves(field.regions)
     if isinstance(field, Regions):
         return [leaf for part in field.fields.values() for leaf in leaves(part)]

@@ -59,7 +59,7 @@ def cell_averages(
     barycentric, weights = (np.full((1, 4), 0.25), np.ones(1)) if single or order is None else conical_rule(order)
     findings = Findings()
     for cells in _parts(len(vertices), max(1, CHUNK // len(weights))):
-        points = _spots(vertices[cells], barycentric)
+        points = _quadrature_points(vertices[cells], barycentric)
         owners = np.repeat(np.arange(len(vertices))[cells], len(weights))
         values = _checked(field, names, points, groups[owners], owners, None, findings)
         if values is not None and not findings.counts:
@@ -115,7 +115,7 @@ def at_points(
     return result
 
 
-def look(field: Field, names: Sequence[str], parts: Iterable[Floats], total: int, of: str) -> None:
+def check_values(field: Field, names: Sequence[str], parts: Iterable[Floats], total: int, of: str) -> None:
     """Check the values of a field at points that are supplied in parts.
 
     Parameters
@@ -148,7 +148,7 @@ def _examples(field: Field) -> int:
     return MAXIMUM_EXAMPLES if axes_of(field) else 1
 
 
-def _spots(vertices: Floats, barycentric: Floats) -> Floats:
+def _quadrature_points(vertices: Floats, barycentric: Floats) -> Floats:
     """Return the quadrature points of each cell (cells * points, 3), each coordinate contiguous as fields read it.
 
     The sum is written out instead of a matrix product, so that a cell's points do not depend on its neighbours in the

@@ -21,11 +21,11 @@ from faultwave.media.field import (
     Layers,
     Limited,
     Merged,
-    Overlaid,
+    RegionOverrides,
     Regions,
     Rule,
+    derivable_parameters,
     source_of,
-    ways_to_give,
 )
 from faultwave.media.models import open_models
 
@@ -104,8 +104,8 @@ def load_field(
 
     if isinstance(fields[-1], Regions) and len(fields) > 1:
         everywhere: Field = fields[0] if len(fields) == 2 else Merged(tuple(fields[:-1]))
-        if ways_to_give(everywhere.parameters) & ways_to_give(fields[-1].parameters):
-            return Overlaid(converted(everywhere), fields[-1])
+        if derivable_parameters(everywhere.parameters) & derivable_parameters(fields[-1].parameters):
+            return RegionOverrides(converted(everywhere), fields[-1])
     return converted(fields[0] if len(fields) == 1 else Merged(tuple(fields)))
 
 

@@ -9,7 +9,7 @@ THIN = 0.005
 """Fraction of a model's depth above which layers that end there are doubted, equal to 40 m in 8 km."""
 
 
-def doubt_layers(field: Field, depth: float, problems: Problems) -> None:
+def warn_layers(field: Field, depth: float, problems: Problems) -> None:
     """Warn if all layers of a file lie in the uppermost metres of a model that is ``depth`` [m] deep."""
     for leaf in leaves(field):
         if isinstance(leaf, Layers) and 0.0 < leaf.tops[-1] < THIN * depth:
@@ -18,4 +18,4 @@ def doubt_layers(field: Field, depth: float, problems: Problems) -> None:
             problems.warn(leaf.source, what, advice=advice)
 
 
-__all__ = ["doubt_layers"]
+__all__ = ["warn_layers"]

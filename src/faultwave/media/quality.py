@@ -43,7 +43,7 @@ class Bound:
         return abs(float(np.log(self.given / self.allowed)))
 
 
-def farthest(bounds: Sequence[Bound]) -> Bound:
+def combine_bounds(bounds: Sequence[Bound]) -> Bound:
     """Return the combined violation of several parts of a medium of about equal size."""
     worst = max(bounds, key=lambda b: (b.excess, b.place))
     return Bound(float(np.mean([b.share for b in bounds])), worst.place, worst.given, worst.allowed)
@@ -81,7 +81,7 @@ def spectrum_of(setting: Any, frequency: float, problems: Problems) -> Spectrum:
     return found
 
 
-def most_qp(medium: Mapping[str, np.ndarray]) -> np.ndarray:
+def largest_qp(medium: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return the largest Qp (n,) for which compression loses energy; infinite in fluids.
 
     The condition is 1/Qp >= 4/3 (Vs/Vp)^2 / Qs, because the loss of the bulk modulus is the loss of the P modulus less
@@ -92,7 +92,7 @@ def most_qp(medium: Mapping[str, np.ndarray]) -> np.ndarray:
         return np.where(mu > 0, 0.75 * (lam + 2 * mu) / mu * medium["Qs"], np.inf)
 
 
-def bounded(medium: dict[str, np.ndarray], points: np.ndarray) -> tuple[Bound, Bound]:
+def clip_quality(medium: dict[str, np.ndarray], points: np.ndarray) -> tuple[Bound, Bound]:
     """Clip quality factors in place to possible values.
 
     Returns
@@ -105,7 +105,7 @@ def bounded(medium: dict[str, np.ndarray], points: np.ndarray) -> tuple[Bound, B
     strong = _beyond(least < LOWEST_Q, least, np.full(least.shape, LOWEST_Q), points)
     medium["Qs"] = np.where(solid, np.maximum(medium["Qs"], LOWEST_Q), np.inf)
     medium["Qp"] = np.maximum(medium["Qp"], LOWEST_Q)
-    most = most_qp(medium)
+    most = largest_qp(medium)
     gains = _beyond(medium["Qp"] > most * (1 + TOLERANCE), medium["Qp"], most, points)
     medium["Qp"] = np.minimum(medium["Qp"], most)
     return gains, strong
@@ -121,13 +121,13 @@ def _beyond(bad: np.ndarray, given: np.ndarray, allowed: np.ndarray, points: np.
     return Bound(float(np.mean(bad)), place, float(given[worst]), float(allowed[worst]))
 
 
-def tell(gains: Bound, strong: Bound, limited: bool, of: tuple[int, str], problems: Problems) -> None:
+def report_bounds(gains: Bound, strong: Bound, limited: bool, of: tuple[int, str], problems: Problems) -> None:
     """Report violations of the bounds of quality factors.
 
     Parameters
     ----------
     gains, strong : Bound
-        Violations (see ``bounded``).
+        Violations (see ``clip_quality``).
     limited : bool
         True if the nearest possible values are used; violations are then warnings instead of errors.
     of : tuple of (int, str)
@@ -148,4 +148,4 @@ def tell(gains: Bound, strong: Bound, limited: bool, of: tuple[int, str], proble
         told("material", text + (f", {bound.allowed:.6g} is used" if limited else ""), most, advice)
 
 
-__all__ = ["TOLERANCE", "Bound", "bounded", "farthest", "most_qp", "spectrum_of", "tell"]
+__all__ = ["TOLERANCE", "Bound", "clip_quality", "combine_bounds", "largest_qp", "spectrum_of", "report_bounds"]

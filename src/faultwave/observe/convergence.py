@@ -47,12 +47,12 @@ Law = tuple[Level, ...]
 """Dependence of x on resolution: three levels, the finest first."""
 
 
-def of_orders(orders: Sequence[int]) -> Law:
+def polynomial_law(orders: Sequence[int]) -> Law:
     """Return the law for smooth waves and polynomials of several orders on one mesh, the highest first."""
     return tuple(Level(float(n), -math.lgamma(n + 1.0), orders[0] / n) for n in orders)
 
 
-def of_points(orders: Sequence[float]) -> Law:
+def point_distance_law(orders: Sequence[float]) -> Law:
     """Return the law of a power of the distance between points, edge / order, the highest order first."""
     return tuple(Level(-math.log(n), 0.0, orders[0] / n) for n in orders)
 
@@ -67,7 +67,7 @@ def error(law: Law, near: Array, far: Array) -> Array:
     near, far : ndarray of shape (n,)
         Relative differences of the second and third level from the first.
     """
-    return np.asarray(-np.expm1(-_extrapolated(law, lost(near), lost(far))))
+    return np.asarray(-np.expm1(-_extrapolated(law, accumulated_error(near), accumulated_error(far))))
 
 
 def factor(laws: Sequence[Law], near: Array, far: Array) -> float:
@@ -84,7 +84,7 @@ def factor(laws: Sequence[Law], near: Array, far: Array) -> float:
     near, far : ndarray of shape (n,)
         Relative differences at the receivers of one run.
     """
-    counting = telling(near, far)
+    counting = informative_receivers(near, far)
     if not counting.any():
         return 0.0
     all_near, all_far = (np.array([np.sqrt(np.mean(d[counting] ** 2))]) for d in (near, far))
@@ -94,7 +94,7 @@ def factor(laws: Sequence[Law], near: Array, far: Array) -> float:
     return float(math.exp(sum(found) / len(found)) / all_near[0])
 
 
-def telling(near: Array, far: Array) -> Array:
+def informative_receivers(near: Array, far: Array) -> Array:
     """Return a mask (n,) of the receivers that are used for quantities common to all."""
     known = np.isfinite(near) & np.isfinite(far)
     counting = known & (near < LARGEST)
@@ -108,7 +108,7 @@ def relative(difference: Array, ours: Array) -> Array:
     return np.divide(norm, size, out=np.full(len(size), np.nan), where=size > 0)
 
 
-def by_laws(laws: Sequence[Law]) -> Method:
+def extrapolate_by_laws(laws: Sequence[Law]) -> Method:
     """Return the method that multiplies the difference to the nearer run by a factor from the given laws.
 
     The norms in the laws cover the time until the coarsest run ended. After the end of the nearer run, x continues to grow with time.
@@ -116,7 +116,7 @@ def by_laws(laws: Sequence[Law]) -> Method:
 
     def found(ours: Array, near: Array, far: Array, known: Array) -> Array:
         times = factor(laws, relative(near[: len(far)], ours), relative(far, ours))
-        total, told = grown(times * relative(near, ours), ours, len(near))
+        total, told = extrapolate_errors(times * relative(near, ours), ours, len(near))
         squares = np.where(told[:, None], (near**2).sum(0), (ours**2).sum(0))
         shares = squares / np.where(squares.any(1), squares.sum(1), 1.0)[:, None]
         by_time = (known**2).sum(0) / (ours**2).sum((0, 2))[:, None]
@@ -125,7 +125,7 @@ def by_laws(laws: Sequence[Law]) -> Method:
     return found
 
 
-def grown(errors: Array, ours: Array, count: int) -> tuple[Array, Array]:
+def extrapolate_errors(errors: Array, ours: Array, count: int) -> tuple[Array, Array]:
     """Extrapolate relative errors of the first samples to whole records.
 
     x is proportional to the distance that waves have travelled, and thus to the time since the start of the run. Receivers that had
@@ -154,7 +154,7 @@ def grown(errors: Array, ours: Array, count: int) -> tuple[Array, Array]:
         return np.nan_to_num(errors), told
     early, whole = _mean_time(power[:count]), _mean_time(power)
     with np.errstate(divide="ignore", invalid="ignore"):
-        rate = np.where(told, lost(np.where(told, errors, 0.0)) / early, 0.0)
+        rate = np.where(told, accumulated_error(np.where(told, errors, 0.0)) / early, 0.0)
         rate = np.where(told, rate, np.sqrt(np.mean(rate[told] ** 2)))
         found = np.where(told, errors / -np.expm1(-rate * early), 1.0) * -np.expm1(-rate * whole)
     return np.nan_to_num(found), told
@@ -166,7 +166,7 @@ def _mean_time(power: Array) -> Array:
     return np.sqrt(np.where(total > 0, number**2 @ power, 1.0) / np.where(total > 0, total, 1.0))
 
 
-def lost(difference: Array) -> Array:
+def accumulated_error(difference: Array) -> Array:
     """Return the increase of x (n,) that corresponds to a relative difference of a record."""
     return np.asarray(-np.log1p(-np.clip(np.asarray(difference, float), 1e-12, LARGEST)))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.observe.receivers import ReceiverRecorder, Taken
+from faultwave.observe.receivers import PendingSample, ReceiverRecorder
 
 
 class FourierRecorder(ReceiverRecorder):
@@ -18,7 +18,7 @@ class FourierRecorder(ReceiverRecorder):
     """
 
     def __init__(
-        self, interval: float, clusters: Sequence[np.ndarray], points: np.ndarray, take: Callable[[int, float], Taken],
+        self, interval: float, clusters: Sequence[np.ndarray], points: np.ndarray, take: Callable[[int, float], PendingSample],
         frequencies: np.ndarray, quantities: int, impedance: float = 1.0,
     ):  # fmt: skip
         super().__init__(interval, clusters, points, take)

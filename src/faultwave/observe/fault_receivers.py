@@ -10,7 +10,7 @@ import numpy as np
 from faultwave.base.errors import Problems
 
 
-def tell_moved(
+def report_distant_receivers(
     setting: Any, points: np.ndarray, on_fault: np.ndarray, distance: np.ndarray, near: np.ndarray, problems: Problems
 ) -> None:  # fmt: skip
     """Report fault receivers that lie off the fault: errors beyond the limit of the case, else warnings.

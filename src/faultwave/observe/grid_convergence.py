@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from faultwave.observe.convergence import Array, Method, lost, relative, telling
+from faultwave.observe.convergence import Array, Method, accumulated_error, informative_receivers, relative
 
 BORDERS = 2.0
 """Power of the spacing in errors of free surfaces and material interfaces."""
@@ -53,7 +53,7 @@ class Kinds:
         return np.asarray(nnls(self.products / told[:, None], measured / told)[0])
 
 
-def by_kinds(spacings: Sequence[float], order: int) -> Method:
+def fit_error_kinds(spacings: Sequence[float], order: int) -> Method:
     """Return the method that assumes one mix of error kinds at all receivers, from the mean squares of their differences."""
     kinds = Kinds.of(spacings, order)
 
@@ -70,13 +70,13 @@ def by_kinds(spacings: Sequence[float], order: int) -> Method:
 def _shared(kinds: Kinds, ours: Array, near: Array, far: Array) -> tuple[float, float]:
     """Return the ratio of the spatial error to the nearer difference, and the cosine between both as time series."""
     norms = [relative(d, ours) for d in (near, far)]
-    counting = telling(*norms)
+    counting = informative_receivers(*norms)
     by_near, by_far = (float(np.sqrt(np.mean(d[counting] ** 2))) if counting.any() else 0.0 for d in norms)
     if by_near == 0.0 or by_far == 0.0:
         return 0.0, 0.0
     size = (ours[: len(far), counting] ** 2).sum((0, 2))
     product = float(np.mean((near * far)[:, counting].sum((0, 2)) / size))
-    x_near, x_far = (float(lost(np.array([d]))[0]) for d in (by_near, by_far))
+    x_near, x_far = (float(accumulated_error(np.array([d]))[0]) for d in (by_near, by_far))
     sizes = kinds.sizes(x_near, x_far, product / (by_near * by_far) * x_near * x_far)
     total = float(sizes.sum())
     if total == 0.0:
@@ -85,4 +85,4 @@ def _shared(kinds: Kinds, ours: Array, near: Array, far: Array) -> tuple[float, 
     return float(-np.expm1(-np.sqrt(total))) / by_near, cosine
 
 
-__all__ = ["Kinds", "by_kinds"]
+__all__ = ["Kinds", "fit_error_kinds"]

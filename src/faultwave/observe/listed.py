@@ -8,7 +8,7 @@ from faultwave.base.errors import Problems
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedStation:
     """Station of a file.
 
     Attributes
@@ -36,7 +36,7 @@ class Listed:
     corner: tuple[float, float] | None = None
 
 
-def on_earth(longitude: float, latitude: float, where: str, problems: Problems) -> bool:
+def check_geographic(longitude: float, latitude: float, where: str, problems: Problems) -> bool:
     """Return True if longitude and latitude are degrees, neither exchanged nor metres; add an error otherwise."""
     if abs(latitude) <= 90 and abs(longitude) <= 360:
         return True
@@ -47,4 +47,4 @@ def on_earth(longitude: float, latitude: float, where: str, problems: Problems) 
     return False
 
 
-__all__ = ["Listed", "on_earth"]
+__all__ = ["ListedStation", "check_geographic"]

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection, needed
 from faultwave.base.units import finite_number
 from faultwave.observe.dataset import Dataset, with_places
-from faultwave.observe.listed import Listed
+from faultwave.observe.listed import ListedStation
 from faultwave.observe.station_files import read_station_file
-from faultwave.observe.stations import Station, named, wrong_words
+from faultwave.observe.stations import Station, invalid_codes, named
 
 AS_CASE, SEA_LEVEL, GROUND = 0, 1, 2
 """References from which z of a point is measured."""
@@ -34,24 +34,24 @@ def read_points(setting: Any, projection: Any = None) -> np.ndarray:
     listed, path = getattr(setting, "geographic", None), getattr(setting, "geographic_file", None)
     mapped = None
     if listed or path is not None:
-        with collected(problems):
+        with collect_problems(problems):
             where = "output.receivers." + ("geographic" if listed else "geographic_file")
             mapped = projected(projection, where)
     if listed and mapped is not None:
-        with collected(problems):
+        with collect_problems(problems):
             parts.append(mapped.places(listed, "output.receivers.geographic"))
     named = hasattr(setting, "names")
     if setting.file is not None:
-        with collected(problems):
+        with collect_problems(problems):
             parts.append(point_lines(setting.file, PLACE, named).points)
     if path is not None:
-        with collected(problems):
+        with collect_problems(problems):
             file = point_lines(path, GEOGRAPHIC_PLACE, named)
             if mapped is not None:
                 local = [mapped.places(p, f"{path}:{k}") for k, p in zip(file.lines, file.points, strict=True)]
                 parts += local
     if getattr(setting, "stations", None) is not None:
-        with collected(problems):
+        with collect_problems(problems):
             parts += _of_stations(setting.stations, projection)
     problems.raise_errors()
     return np.concatenate(parts)
@@ -66,7 +66,7 @@ def _of_stations(path: Path, projection: Any) -> list[np.ndarray]:
     return [_placed(station, mapped, f"{path}:{station.line}") for station in listed]
 
 
-def _placed(station: Listed, mapped: Projection, where: str) -> np.ndarray:
+def _placed(station: ListedStation, mapped: Projection, where: str) -> np.ndarray:
     """Return the place (1, 3) [m] of a station given by degrees, or by metres east and north of a corner."""
     if station.degrees or station.corner is None:
         return mapped.places(np.array([station.place], float), where)
@@ -148,7 +148,7 @@ def point_lines(path: Path, form: str, named: bool = False) -> PointFile:
             continue
         point = [value for value in map(finite_number, words[:3]) if value is not None]
         behind = f"'{' '.join(words[3:])}' after the third number would do nothing" if words[3:] else ""
-        wrong = wrong_words(words[3:]) if named else behind
+        wrong = invalid_codes(words[3:]) if named else behind
         if len(point) != 3:
             problems.error(f"{path}:{number}", f"'{line.strip()}' is no point", form)
         elif wrong:

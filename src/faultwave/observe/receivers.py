@@ -24,7 +24,7 @@ class Station:
     weights: np.ndarray
 
 
-class Taken(Protocol):
+class PendingSample(Protocol):
     """Sample that may still be in transfer; ``values`` (n, C, Q) waits for it."""
 
     @property
@@ -41,13 +41,17 @@ class ReceiverRecorder:
     """
 
     def __init__(
-        self, interval: float, clusters: Sequence[np.ndarray], points: np.ndarray, take: Callable[[int, float], Taken]
+        self,
+        interval: float,
+        clusters: Sequence[np.ndarray],
+        points: np.ndarray,
+        take: Callable[[int, float], PendingSample],
     ):
         self.interval, self.clusters, self.points, self.take = interval, clusters, points, take
         self.next = [0] * len(clusters)
         self.fixed_count = False  # True if all steps take equally many samples; those not due are padding
         self.samples: dict[int, np.ndarray] = {}  # sample number -> (nr, C, Q)
-        self.coming: deque[tuple[int, np.ndarray, Taken]] = deque()  # number, receivers
+        self.coming: deque[tuple[int, np.ndarray, PendingSample]] = deque()  # number, receivers
 
     def record(self, cluster: int, time: float, step: float) -> None:
         """Take the samples with time <= t < time + step."""

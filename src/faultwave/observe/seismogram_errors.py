@@ -27,7 +27,7 @@ TAPERED = 0.05
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownErrors:
     """Errors that differences between runs do not contain, or that are known independently.
 
     Attributes
@@ -43,7 +43,7 @@ class Known:
 
 
 def estimated(
-    ours: Dataset, coarser: Sequence[Dataset], method: Method, told: str, known: Known | None = None
+    ours: Dataset, coarser: Sequence[Dataset], method: Method, told: str, known: KnownErrors | None = None
 ) -> Dataset:
     """Estimate the relative L2 errors in time of receivers from two coarser runs, which may end earlier.
 
@@ -57,7 +57,7 @@ def estimated(
         Extrapolation method.
     told : str
         Description of the runs, stored as attribute ``estimated_from``.
-    known : Known, optional
+    known : KnownErrors, optional
         Errors known independently.
 
     Returns
@@ -66,7 +66,7 @@ def estimated(
         ``relative_error`` (receiver, quantity): error of one quantity relative to the size of all quantities of its unit at the receiver;
         ``relative_error_of_velocity`` (receiver,) and so on: error of all together. NaN if nothing was recorded.
     """
-    known = known or Known()
+    known = known or KnownErrors()
     values, times = ours["values"], ours["time"]
     records = [values, *(data["values"][: len(times)] for data in coarser)]
     units = np.array(ours.attrs["units"])
@@ -99,7 +99,7 @@ def middle(data: Dataset) -> float:
     return float(time[np.searchsorted(share.mean(1), 0.5)] if share.shape[1] else time[-1])
 
 
-def _by_time(known: Known, times: Array, series: Sequence[Array]) -> list[Array]:
+def _by_time(known: KnownErrors, times: Array, series: Sequence[Array]) -> list[Array]:
     """Return the error of time stepping in the series of each run."""
     if not known.time or len(times) < 2:
         return [np.zeros((1, 1, 1))] * len(series)
@@ -155,4 +155,15 @@ def percent(error: float) -> str:
     return f"{100 * error:.2g}" if error < 0.995 else f"{100 * error:.0f}"
 
 
-__all__ = ["KIND", "OF", "VECTORS", "Known", "Shared", "estimated", "middle", "motion_errors", "percent", "with_errors"]
+__all__ = [
+    "KIND",
+    "OF",
+    "VECTORS",
+    "KnownErrors",
+    "Shared",
+    "estimated",
+    "middle",
+    "motion_errors",
+    "percent",
+    "with_errors",
+]

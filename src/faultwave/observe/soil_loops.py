@@ -42,7 +42,7 @@ NONE = HalfLoop(0, 0, np.nan, np.nan, np.nan)
 """Result for a record without two reversals."""
 
 
-def turns(strain: np.ndarray) -> list[int]:
+def strain_reversals(strain: np.ndarray) -> list[int]:
     """Return the samples at which a record (n,) reverses, except at its ends and near its start."""
     least = SMALLEST * float(np.ptp(strain))
     found, low, high, rising = list[int](), 0, 0, 0
@@ -63,7 +63,7 @@ def turns(strain: np.ndarray) -> list[int]:
 
 def half_loops(strain: np.ndarray, stress: np.ndarray) -> list[HalfLoop]:
     """Return the half loops of records (n,) of engineering shear strain (twice the tensor component) and stress [Pa]."""
-    at, found = turns(strain), []
+    at, found = strain_reversals(strain), []
     for a, b in zip(at, at[1:], strict=False):
         x, y = strain[a : b + 1] - strain[a], stress[a : b + 1] - stress[a]
         chord = 0.5 * x[-1] * y[-1]
@@ -77,4 +77,4 @@ def largest(strain: np.ndarray, stress: np.ndarray) -> HalfLoop:
     return max(half_loops(strain, stress), key=lambda loop: loop.amplitude, default=NONE)
 
 
-__all__ = ["HalfLoop", "half_loops", "largest", "turns"]
+__all__ = ["HalfLoop", "half_loops", "largest", "strain_reversals"]

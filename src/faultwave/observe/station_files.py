@@ -12,7 +12,7 @@ from pathlib import Path
 from faultwave.base.errors import Problems, suggest
 from faultwave.base.units import as_float, finite_number
 from faultwave.base.xml_text import refuse_declarations
-from faultwave.observe.listed import Listed, on_earth
+from faultwave.observe.listed import ListedStation, check_geographic
 from faultwave.observe.stations import CODE, CODE_FORM, NETWORK, NETWORK_FORM
 from faultwave.observe.sw4_stations import is_sw4, read_sw4, read_sw4_hdf5
 
@@ -36,7 +36,7 @@ DEEPEST = 6.4e6
 """Largest depth of a station, the radius of the Earth [m]."""
 
 
-def read_station_file(path: Path, warned: Problems | None = None) -> list[Listed]:
+def read_station_file(path: Path, warned: Problems | None = None) -> list[ListedStation]:
     """Return all stations of a file in any of the supported formats.
 
     Parameters
@@ -51,7 +51,7 @@ def read_station_file(path: Path, warned: Problems | None = None) -> list[Listed
     InputError
         With file and line of every error.
     """
-    problems, text, found = Problems(), "", list[Listed]()
+    problems, text, found = Problems(), "", list[ListedStation]()
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -79,7 +79,7 @@ def read_station_file(path: Path, warned: Problems | None = None) -> list[Listed
     return found
 
 
-def _of_text(path: Path, text: str, problems: Problems) -> Iterator[Listed]:
+def _of_text(path: Path, text: str, problems: Problems) -> Iterator[ListedStation]:
     if text.lstrip().startswith("<"):
         return _xml(path, text, problems)
     numbered = list(enumerate(text.splitlines(), 1))
@@ -97,7 +97,7 @@ def _of_text(path: Path, text: str, problems: Problems) -> Iterator[Listed]:
     return _specfem(path, lines, problems)
 
 
-def _check_codes(path: Path, found: Sequence[Listed], problems: Problems) -> None:
+def _check_codes(path: Path, found: Sequence[ListedStation], problems: Problems) -> None:
     """Add an error for each code that result files cannot hold."""
     for station in found:
         for word, pattern, form in zip(station.words, (CODE, NETWORK), (CODE_FORM, NETWORK_FORM), strict=False):
@@ -105,7 +105,7 @@ def _check_codes(path: Path, found: Sequence[Listed], problems: Problems) -> Non
                 problems.error(f"{path}:{station.line}", f"'{word}' is no {form}", form)
 
 
-def _xml(path: Path, text: str, problems: Problems) -> Iterator[Listed]:
+def _xml(path: Path, text: str, problems: Problems) -> Iterator[ListedStation]:
     from xml.etree import ElementTree  # slow import, needed by few cases
 
     try:
@@ -118,7 +118,7 @@ def _xml(path: Path, text: str, problems: Problems) -> Iterator[Listed]:
     for network in root.iter():
         if network.tag.rpartition("}")[2] != "Network":
             continue
-        epochs = dict[str, Listed]()
+        epochs = dict[str, ListedStation]()
         for station in (s for s in network if s.tag.rpartition("}")[2] == "Station"):
             told = {child.tag.rpartition("}")[2]: child.text for child in station}
             code = station.get("code", "")
@@ -127,19 +127,19 @@ def _xml(path: Path, text: str, problems: Problems) -> Iterator[Listed]:
                 at, number = found + 1, number + text.count("\n", at, found)
             where = f"{path}:{number}"
             place = _numbers([told.get("Longitude"), told.get("Latitude")], where, f"station {code}", problems)
-            if place is not None and on_earth(place[0], place[1], where, problems):
+            if place is not None and check_geographic(place[0], place[1], where, problems):
                 words = tuple(w for w in (code, network.get("code", "")) if w)
-                made = Listed(number, (place[0], place[1], 0.0), words)
+                made = ListedStation(number, (place[0], place[1], 0.0), words)
                 former = epochs.get(code)
                 if former is None or math.dist(former.place, made.place) > SAME_PLACE:  # else the station's next epoch
                     epochs[code] = made
                     yield made
 
 
-def _fdsn_text(path: Path, numbered: Sequence[tuple[int, str]], problems: Problems) -> Iterator[Listed]:
+def _fdsn_text(path: Path, numbered: Sequence[tuple[int, str]], problems: Problems) -> Iterator[ListedStation]:
     """Yield stations from Network|Station|Latitude|Longitude|Elevation|..., the text format of FDSN web services."""
     form = "Network|Station|Latitude|Longitude|Elevation|SiteName|StartTime|EndTime"
-    epochs = dict[tuple[str, ...], Listed]()
+    epochs = dict[tuple[str, ...], ListedStation]()
     for k, line in numbered:
         words = [word.strip() for word in line.split("|")]
         if not line.strip() or line.lstrip().startswith("#") or words[0].lower() == "network":
@@ -149,20 +149,20 @@ def _fdsn_text(path: Path, numbered: Sequence[tuple[int, str]], problems: Proble
             problems.error(where, f"'{line.strip()}' is no station", form, f"Other files may be: {FORMS}")
             continue
         place = _numbers([words[3], words[2]], where, f"'{line.strip()}'", problems)
-        if place is not None and on_earth(place[0], place[1], where, problems):
-            made = Listed(k, (place[0], place[1], 0.0), (words[1], words[0]) if words[0] else (words[1],))
+        if place is not None and check_geographic(place[0], place[1], where, problems):
+            made = ListedStation(k, (place[0], place[1], 0.0), (words[1], words[0]) if words[0] else (words[1],))
             former = epochs.get(made.words)
             if former is None or math.dist(former.place, made.place) > SAME_PLACE:
                 epochs[made.words] = made
                 yield made
 
 
-def _specfem(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -> Iterator[Listed]:
+def _specfem(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -> Iterator[ListedStation]:
     """Yield stations from lines of station network latitude longitude elevation burial.
 
     Latitude and longitude are y and x [m] if SPECFEM's own projection is switched off.
     """
-    listed = list[Listed]()
+    listed = list[ListedStation]()
     for k, line in lines:
         words = line.split()
         where, form = f"{path}:{k}", "station network latitude longitude elevation burial"
@@ -173,7 +173,7 @@ def _specfem(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -
         if found is None:
             continue
         latitude, longitude, _, burial = found
-        listed.append(Listed(k, (longitude, latitude, -burial), (words[0], words[1])))
+        listed.append(ListedStation(k, (longitude, latitude, -burial), (words[0], words[1])))
     degrees = all(
         abs(s.place[1]) <= 90 and abs(s.place[0]) <= 360 for s in listed
     )  # a station near x = y = 0 is not given in degrees
@@ -185,7 +185,7 @@ def _specfem(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -
     yield from (replace(s, degrees=degrees) for s in listed)
 
 
-def _csv(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -> Iterator[Listed]:
+def _csv(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -> Iterator[ListedStation]:
     header, factor = [], 1.0
     for word in next(csv.reader([lines[0][1]])):
         measured = _UNIT.fullmatch(word.strip().lower())
@@ -209,9 +209,9 @@ def _csv(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -> It
         found = _numbers(
             [cell("longitude"), cell("latitude"), cell("depth") or "0"], f"{path}:{k}", f"'{line}'", problems
         )
-        if found is not None and on_earth(found[0], found[1], f"{path}:{k}", problems):
+        if found is not None and check_geographic(found[0], found[1], f"{path}:{k}", problems):
             words = tuple(word for word in (cell("station"), cell("network")) if word)
-            yield Listed(k, (found[0], found[1], -factor * found[2]), words)
+            yield ListedStation(k, (found[0], found[1], -factor * found[2]), words)
 
 
 HEADERLESS = "Is the first line a station? Write the header 'station,network,longitude,latitude' above it, in the order of the columns."
@@ -240,4 +240,4 @@ def _numbers(words: Sequence[str | None], where: str, what: str, problems: Probl
     return None
 
 
-__all__ = ["FORMS", "Listed", "read_station_file"]
+__all__ = ["FORMS", "ListedStation", "read_station_file"]

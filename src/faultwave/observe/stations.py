@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from faultwave.base.errors import Problems
-from faultwave.base.words import hidden, printable
+from faultwave.base.words import is_unprintable, printable
 from faultwave.observe.dataset import Dataset
 
 STATION = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9_-]{1,8}")
@@ -31,7 +31,7 @@ class Station:
     where: str = ""
 
 
-def wrong_words(words: Sequence[str]) -> str:
+def invalid_codes(words: Sequence[str]) -> str:
     """Return why the words after a place in a file are not a station and its network, empty if they are valid."""
     if len(words) > 2:
         return f"'{' '.join(words[2:])}' after the network would do nothing"
@@ -62,7 +62,7 @@ def named(given: Sequence[tuple[Sequence[str], str]], network: str, problems: Pr
         code, net = (*words, *("", "")[len(words) :])[:2]
         station = Station(code or default_code(number), net or network, where if code else "")
         key, place = (station.network, station.code), where or f"receiver {number}"
-        if any(hidden(c) for c in station.code + station.network):
+        if any(is_unprintable(c) for c in station.code + station.network):
             what = f"'{printable('.'.join(key), '')}' holds a character that cannot be shown, as control characters"
             problems.error(place, what, "letters and digits")
         if key in seen:
@@ -96,5 +96,5 @@ __all__ = [
     "named",
     "since",
     "with_stations",
-    "wrong_words",
+    "invalid_codes",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from faultwave.observe.receivers import ReceiverRecorder, Taken
+from faultwave.observe.receivers import PendingSample, ReceiverRecorder
 
 Reduce = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -18,8 +18,13 @@ class SurfaceRecorder(ReceiverRecorder):
     """
 
     def __init__(
-        self, interval: float, clusters: Sequence[np.ndarray], points: np.ndarray, take: Callable[[int, float], Taken], reduce: Reduce
-    ):  # fmt: skip
+        self,
+        interval: float,
+        clusters: Sequence[np.ndarray],
+        points: np.ndarray,
+        take: Callable[[int, float], PendingSample],
+        reduce: Reduce,
+    ):
         super().__init__(interval, clusters, points, take)
         self.reduce = reduce
 

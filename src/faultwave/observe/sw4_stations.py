@@ -14,7 +14,7 @@ from pathlib import Path
 from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.base.hdf5 import opened
 from faultwave.base.units import finite_number
-from faultwave.observe.listed import Listed, on_earth
+from faultwave.observe.listed import ListedStation, check_geographic
 
 COMMANDS = ("rec", "sac")
 PLACE_KEYS = ("x", "y", "z", "lat", "lon", "depth", "topodepth")
@@ -47,7 +47,7 @@ def is_sw4(lines: Sequence[tuple[int, str]]) -> bool:
     return any(line.split()[0] in (*COMMANDS, "rechdf5") for _, line in lines)
 
 
-def read_sw4(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -> Iterator[Listed]:
+def read_sw4(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -> Iterator[ListedStation]:
     """Yield the stations of an SW4 input, in the order of its lines.
 
     Parameters
@@ -83,7 +83,7 @@ def read_sw4(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -
         )
 
 
-def read_sw4_hdf5(path: Path, axes: GridAxes | None, problems: Problems) -> list[Listed]:
+def read_sw4_hdf5(path: Path, axes: GridAxes | None, problems: Problems) -> list[ListedStation]:
     """Return the stations of an HDF5 file of SW4, which has a group for each.
 
     Parameters
@@ -98,7 +98,7 @@ def read_sw4_hdf5(path: Path, axes: GridAxes | None, problems: Problems) -> list
     import h5py
     import numpy as np
 
-    found = list[Listed]()
+    found = list[ListedStation]()
     with opened(path, "HDF5 file of stations"):
         pass
     with opened(path, "HDF5 file of stations", probed=False) as file:
@@ -116,8 +116,8 @@ def read_sw4_hdf5(path: Path, axes: GridAxes | None, problems: Problems) -> list
             height = "USEZVALUE" in group and bool(np.asarray(group["USEZVALUE"][()]).any())
             if HDF5_PLACES[key]:
                 longitude, latitude = float(place[1]), float(place[0])
-                if on_earth(longitude, latitude, where, problems):
-                    found.append(Listed(order, (longitude, latitude, -float(place[2])), (name,), True, height))
+                if check_geographic(longitude, latitude, where, problems):
+                    found.append(ListedStation(order, (longitude, latitude, -float(place[2])), (name,), True, height))
             elif axes is None:
                 problems.error(
                     where, "is at x and y of a grid that the file does not give", "STLA,STLO,STDP",
@@ -125,7 +125,7 @@ def read_sw4_hdf5(path: Path, axes: GridAxes | None, problems: Problems) -> list
                 )  # fmt: skip
             else:
                 x, y = axes.east_north(float(place[0]), float(place[1]))
-                found.append(Listed(order, (x, y, -float(place[2])), (name,), False, height, axes.corner))
+                found.append(ListedStation(order, (x, y, -float(place[2])), (name,), False, height, axes.corner))
     return found
 
 
@@ -148,7 +148,7 @@ def _grid_axes(path: Path, lines: Sequence[tuple[int, str]], problems: Problems)
         if "lat" not in values:
             return GridAxes(None, azimuth)
         longitude, latitude = float(values["lon"] or 0.0), float(values["lat"] or 0.0)
-        on_earth(longitude, latitude, where, problems)
+        check_geographic(longitude, latitude, where, problems)
         return GridAxes((longitude, latitude), azimuth)
     return GridAxes()
 
@@ -171,7 +171,7 @@ def _keys(
 
 def _station(
     line: int, told: Mapping[str, str], axes: GridAxes, where: str, text: str, problems: Problems
-) -> Listed | None:
+) -> ListedStation | None:
     degrees = "lat" in told or "lon" in told
     first, second = (finite_number(told.get(name)) for name in (("lon", "lat") if degrees else ("x", "y")))
     downs = [key for key in ("depth", "topodepth", "z") if key in told]
@@ -187,15 +187,15 @@ def _station(
     words = tuple(word for word in (told.get("sta") or told.get("file") or "",) if word)
     height = downs == ["z"]
     if degrees:
-        if not on_earth(first, second, where, problems):
+        if not check_geographic(first, second, where, problems):
             return None
-        return Listed(line, (first, second, -down), words, True, height)
-    return Listed(line, (*axes.east_north(first, second), -down), words, False, height, axes.corner)
+        return ListedStation(line, (first, second, -down), words, True, height)
+    return ListedStation(line, (*axes.east_north(first, second), -down), words, False, height, axes.corner)
 
 
 def _of_rechdf5(
     path: Path, told: Mapping[str, str], axes: GridAxes, where: str, problems: Problems
-) -> Iterator[Listed]:
+) -> Iterator[ListedStation]:
     name = told.get("infile", "")
     file = path.parent / name
     if not name or not file.is_file():
@@ -207,4 +207,4 @@ def _of_rechdf5(
         problems.extend(Problem(f"{where}: {p.where}", p.what, p.allowed, p.advice) for p in error.problems)
 
 
-__all__ = ["GridAxes", "Listed", "is_sw4", "read_sw4", "read_sw4_hdf5"]
+__all__ = ["GridAxes", "ListedStation", "is_sw4", "read_sw4", "read_sw4_hdf5"]

@@ -36,7 +36,7 @@ _REFUSED = {
 }
 
 
-class WholeOrNothing(ABC):
+class AtomicWriter(ABC):
     """Context manager of a writer, closed at the end of its block and aborted if an error leaves the block."""
 
     @abstractmethod
@@ -71,7 +71,7 @@ def error_number(error: BaseException) -> int | None:
     return int(match.group(1)) if match else None
 
 
-def explained(error: BaseException, path: Path, kept: str = "") -> FaultwaveError:
+def user_error_for(error: BaseException, path: Path, kept: str = "") -> FaultwaveError:
     """Return the error to show for a failed write of ``path``, with a statement of which files are safe on disk."""
     kept = kept or "the unfinished file was removed; files finished before are kept"
     number = error_number(error)
@@ -84,8 +84,8 @@ def explained(error: BaseException, path: Path, kept: str = "") -> FaultwaveErro
 
 
 @contextlib.contextmanager
-def explaining(path: Path, kept: str = "") -> Iterator[None]:
-    """Convert OSError, and the RuntimeError that h5py raises on a failed flush, into the error of ``explained``."""
+def translate_os_errors(path: Path, kept: str = "") -> Iterator[None]:
+    """Convert OSError, and the RuntimeError that h5py raises on a failed flush, into the error of ``user_error_for``."""
     try:
         yield
     except FaultwaveError:
@@ -93,7 +93,7 @@ def explaining(path: Path, kept: str = "") -> Iterator[None]:
     except (OSError, RuntimeError) as error:
         if isinstance(error, NotImplementedError | RecursionError):
             raise  # mistakes in the program, not in the file system
-        raise explained(error, path, kept) from error
+        raise user_error_for(error, path, kept) from error
 
 
 def remove(*paths: Path) -> None:
@@ -118,7 +118,7 @@ class _Finishing:
 
 
 @contextlib.contextmanager
-def side_by_side() -> Iterator[None]:
+def concurrent_flush() -> Iterator[None]:
     """Flush the files that this thread finishes inside the block concurrently.
 
     A disk needs some milliseconds to confirm a flush, which would add up. At the end of the block all files have their final
@@ -136,7 +136,7 @@ def side_by_side() -> Iterator[None]:
 
 
 def replace(temporary: Path, path: Path) -> None:
-    """Rename a finished file to its final name after its bytes reached the disk, deferred inside ``side_by_side``."""
+    """Rename a finished file to its final name after its bytes reached the disk, deferred inside ``concurrent_flush``."""
     finishing = _finishing.get()
     if finishing is None:
         _replace(temporary, path)
@@ -145,7 +145,7 @@ def replace(temporary: Path, path: Path) -> None:
 
 
 def _replace(temporary: Path, path: Path) -> None:
-    with explaining(path):
+    with translate_os_errors(path):
         try:
             with open(temporary, "rb") as file:
                 os.fsync(file.fileno())
@@ -164,7 +164,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     if finishing is not None and temporary in finishing.files:  # the same file again
         finishing.files[temporary].result()
     try:
-        with explaining(path):
+        with translate_os_errors(path):
             yield temporary
     except BaseException:
         remove(temporary)

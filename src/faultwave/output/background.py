@@ -78,7 +78,7 @@ class Background:
             raise self._error
 
     def _work(self) -> None:
-        cores.roam()
+        cores.use_all_cores()
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._tasks or self._closed)
@@ -111,7 +111,7 @@ class Appends(Protocol):
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None: ...
 
 
-class Behind:
+class BackgroundWriter:
     """Writer that appends snapshots to ``writer`` in the background.
 
     The caller must not modify the arrays after passing them.

@@ -26,12 +26,12 @@ import numpy as np
 
 from faultwave.base.asked import command, option
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.hdf5 import BROKEN, held, telling
+from faultwave.base.hdf5 import BROKEN, check_size_of_dataset, naming_file_errors
 from faultwave.base.log import get_logger
 from faultwave.base.probe import probe
 from faultwave.comm import World
-from faultwave.output.atomic import atomic_text, explaining
-from faultwave.output.hdf5 import whole_hdf5
+from faultwave.output.atomic import atomic_text, translate_os_errors
+from faultwave.output.hdf5 import atomic_hdf5
 from faultwave.output.manifest import hash_file, plain
 
 VERSION = 1
@@ -63,7 +63,7 @@ class Form:
     needed: bool = True
 
 
-class Named(dict[str, Any]):
+class StoredValues(dict[str, Any]):
     """Dictionary of a checkpoint's contents that raises an InputError naming the file when a key is missing."""
 
     def __init__(self, values: Mapping[str, Any], where: str):
@@ -87,7 +87,7 @@ class Checkpoint:
     ----------
     folder : Path
         Folder of the checkpoint.
-    notes : Named
+    notes : StoredValues
         Scalars and settings that the run stored in the index.
     parts : tuple of str
         File names of the parts, one for each process that wrote.
@@ -96,7 +96,7 @@ class Checkpoint:
     """
 
     folder: Path
-    notes: Named
+    notes: StoredValues
     parts: tuple[str, ...]
     spans: tuple[dict[str, tuple[int, int]], ...]
 
@@ -108,7 +108,9 @@ class Checkpoint:
     def part(self, number: int) -> dict[str, np.ndarray]:
         """Return all arrays of one part, by name."""
         with self.opened(number) as part:
-            return Named({name: dataset[()] for name, dataset in part.items()}, str(self.folder / self.parts[number]))
+            return StoredValues(
+                {name: dataset[()] for name, dataset in part.items()}, str(self.folder / self.parts[number])
+            )
 
     def require(self, notes: Mapping[str, type | tuple[type, ...]], arrays: Mapping[str, Form]) -> None:
         """Check that the checkpoint holds the required notes and arrays.
@@ -158,7 +160,7 @@ class Checkpoint:
             If a dataset does not hold numbers or names, or claims to be larger than the file can hold.
         """
         path = self.folder / self.parts[number]
-        found = Named({}, str(path))
+        found = StoredValues({}, str(path))
 
         def take(name: str, item: Any) -> None:
             if isinstance(item, h5py.Dataset):
@@ -166,12 +168,12 @@ class Checkpoint:
                     raise InputError(
                         Problem(f"{path}:/{name}", f"holds {item.dtype}, no array of numbers or names", advice=DAMAGED)
                     )
-                found[name] = held(path, item)
+                found[name] = check_size_of_dataset(path, item)
 
-        with telling(path, "part of a checkpoint"):
+        with naming_file_errors(path, "part of a checkpoint"):
             file = h5py.File(path, "r")
         with file:
-            with telling(path, "part of a checkpoint"):
+            with naming_file_errors(path, "part of a checkpoint"):
                 file.visititems(take)
             yield found
 
@@ -209,7 +211,7 @@ class CheckpointWriter:
 
     def begin(self) -> None:
         """Create the folder for the parts of the next checkpoint and remove the remains of unfinished ones."""
-        with explaining(self.folder):
+        with translate_os_errors(self.folder):
             _remove_hidden(self.folder)
             self.target().mkdir(parents=True)
 
@@ -217,7 +219,7 @@ class CheckpointWriter:
     def write_part(target: Path, number: int, arrays: Mapping[str, np.ndarray]) -> tuple[str, str]:
         """Write the arrays of one process and return the name and the checksum of the file."""
         name = f"part-{number:06d}.h5"
-        with whole_hdf5(target / name) as file:
+        with atomic_hdf5(target / name) as file:
             for key, values in arrays.items():
                 file[key] = values
         return name, hash_file(target / name)
@@ -251,7 +253,7 @@ class CheckpointWriter:
         with atomic_text(target / INDEX) as file:
             json.dump(index | {"checksum": _digest(index)}, file, indent=1, allow_nan=False)
         final = self.folder / f"{self.number:06d}"
-        with explaining(final):
+        with translate_os_errors(final):
             _sync(target)
             os.replace(target, final)
             _sync(self.folder)
@@ -308,7 +310,7 @@ def read(folder: Path, world: World | None = None) -> Checkpoint:
 
     world.agree(check)
     spans = tuple({group: (low, high) for group, (low, high) in part.items()} for part in index["spans"])
-    return Checkpoint(folder, Named(index["notes"], str(folder / INDEX)), tuple(index["parts"]), spans)
+    return Checkpoint(folder, StoredValues(index["notes"], str(folder / INDEX)), tuple(index["parts"]), spans)
 
 
 def _compare(where: str, found: Mapping[str, h5py.Dataset], arrays: Mapping[str, Form], problems: Problems) -> None:
@@ -347,13 +349,13 @@ def _index(folder: Path) -> dict[str, Any]:
     if index.get("checkpoint") != VERSION:
         raise InputError(Problem(str(folder), f"is a checkpoint of version {index.get('checkpoint')}", f"{VERSION}"))
     index.setdefault("spans", [])
-    wrong = [name for name, good in _understood(index).items() if not good]
+    wrong = [name for name, good in _validate_index(index).items() if not good]
     if wrong:
         raise InputError(Problem(str(folder / INDEX), f"is damaged: {', '.join(wrong)} cannot be understood"))
     return index
 
 
-def _understood(index: Mapping[str, Any]) -> dict[str, bool]:
+def _validate_index(index: Mapping[str, Any]) -> dict[str, bool]:
     """Return, for each entry of an index, True if it has the format that ``commit`` writes.
 
     Parts must be plain file names within the folder of the checkpoint.
@@ -383,7 +385,7 @@ def remove_all(folder: Path) -> None:
     _remove_hidden(folder)
 
 
-def are_there(folder: Path) -> bool:
+def has_checkpoints(folder: Path) -> bool:
     """Return True if the folder holds checkpoints, damaged or not."""
     return bool(_numbers(folder))
 

@@ -45,7 +45,7 @@ def _number(word: str) -> float | None:
         return None
 
 
-def drawable(path: Path, columns: dict[str, np.ndarray], *needed: str, infinite: tuple[str, ...] = ()) -> None:
+def check_drawable(path: Path, columns: dict[str, np.ndarray], *needed: str, infinite: tuple[str, ...] = ()) -> None:
     """Raise InputError if a table lacks a required column, or a required column contains a number that is not finite.
 
     Parameters
@@ -73,4 +73,4 @@ def drawable(path: Path, columns: dict[str, np.ndarray], *needed: str, infinite:
             raise InputError(Problem(f"{path}:{int(np.argmax(bad)) + 2}", f"{name} is not finite", "finite numbers"))
 
 
-__all__ = ["drawable", "read_columns"]
+__all__ = ["check_drawable", "read_columns"]

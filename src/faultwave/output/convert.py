@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from faultwave.base.asked import option
-from faultwave.base.damaged import explaining_values
+from faultwave.base.damaged import describe_bad_values
 from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.output.converters import Conversion, converters
 from faultwave.output.folder import create_folder
@@ -50,7 +50,7 @@ def convert(
     results = load_results(folder, prefix)
     target = Path(out) if out is not None else results.folder
     create_folder(target)
-    with explaining_values(str(results.folder), f"cannot be converted to {kind}"):
+    with describe_bad_values(str(results.folder), f"cannot be converted to {kind}"):
         return known[kind].write(Conversion(results, target, options))
 
 

@@ -40,7 +40,7 @@ class Digests:
             self._thread.start()
 
     def _work(self) -> None:
-        cores.roam()
+        cores.use_all_cores()
         for path, start in self._mine:
             try:
                 self._found.append((path, start, _digest(path, start)))

@@ -73,7 +73,7 @@ def plane_of_normal(normal: np.ndarray, point: np.ndarray | None = None) -> Faul
     )
 
 
-def hanging_wall_left(plane: FaultPlane) -> FaultPlane:
+def orient_hanging_wall_left(plane: FaultPlane) -> FaultPlane:
     """Return the plane with the strike oriented so that the hanging wall lies to its left.
 
     A plane that dips by 85 degrees or more remains unchanged.

@@ -23,9 +23,16 @@ from numpy.typing import DTypeLike
 from faultwave.base.asked import option
 from faultwave.base.errors import InputError, Problem, RunError
 from faultwave.base.log import get_logger
-from faultwave.output.atomic import WholeOrNothing, explaining, remove, replace
-from faultwave.output.hdf5 import PatientFile
-from faultwave.output.snapshot_sums import MODULUS, Earlier, field_sum, first_difference, put_aside, stored_sum
+from faultwave.output.atomic import AtomicWriter, remove, replace, translate_os_errors
+from faultwave.output.hdf5 import FaultTolerantFile
+from faultwave.output.snapshot_sums import (
+    MODULUS,
+    Earlier,
+    first_mismatch,
+    put_aside,
+    snapshot_checksum,
+    stored_checksum,
+)
 
 BLOCK = 1 << 24
 """Size of a copied block [bytes]."""
@@ -40,13 +47,13 @@ NUMBERS = "global-id"
 """Name of the static field that identifies cells independently of their order."""
 
 
-def blank(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
+def typed_placeholder(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
     """Return a broadcast array that has a shape and a type but occupies no memory."""
     return np.broadcast_to(np.zeros((), dtype), shape)
 
 
 @dataclass(frozen=True)
-class WrittenElsewhere:
+class ForeignContents:
     """Contents of a file that its writer does not write.
 
     Attributes
@@ -66,7 +73,7 @@ class WrittenElsewhere:
         return self.earlier.times
 
 
-class FieldWriter(WholeOrNothing):
+class FieldWriter(AtomicWriter):
     """Writer of fields with a fixed number of values, one snapshot after the other.
 
     The file has a temporary name until ``close``; ``abort`` removes it, unless ``sync_for_checkpoint`` promised it to a checkpoint. As a
@@ -87,7 +94,7 @@ class FieldWriter(WholeOrNothing):
         Data type of the values on disk.
     steps : int
         Expected number of snapshots; a wrong guess costs a copy of the file.
-    elsewhere : WrittenElsewhere
+    elsewhere : ForeignContents
         Contents written by an earlier run or by other processes.
 
     Raises
@@ -106,12 +113,12 @@ class FieldWriter(WholeOrNothing):
         fields: Sequence[str],
         dtype: DTypeLike,
         steps: int = 0,
-        elsewhere: WrittenElsewhere = WrittenElsewhere(),
+        elsewhere: ForeignContents = ForeignContents(),
     ) -> None:
         self._begin(path, shape, fields, dtype)
         self._fills = not elsewhere.mesh
         try:
-            with explaining(self.path):
+            with translate_os_errors(self.path):
                 if not (elsewhere.done and self._go_on(elsewhere.earlier, mesh, steps)):
                     self._create(self._working, mesh, max(steps, 1), self._fills)
                 if self._room < steps:
@@ -185,7 +192,7 @@ class FieldWriter(WholeOrNothing):
         count = len(self.times)
         kept = f"the snapshot at {time:g} s is not complete, the {count} before it are kept" if count else ""
         try:
-            with explaining(self.path, kept):
+            with translate_os_errors(self.path, kept):
                 if count == self._room:
                     self._resize(2 * self._room)
                 self._write_step(count, float(time), arrays)
@@ -196,11 +203,11 @@ class FieldWriter(WholeOrNothing):
             self.abort()
             raise
         self.times.append(float(time))
-        self.sums.append(sum(field_sum(name, values) for name, values in arrays.items()) % MODULUS)
+        self.sums.append(sum(snapshot_checksum(name, values) for name, values in arrays.items()) % MODULUS)
 
     def sync_for_checkpoint(self) -> list[float]:
         """Flush every snapshot to disk, mark the file as required by a checkpoint and return the times [s]."""
-        with explaining(self.path):
+        with translate_os_errors(self.path):
             os.fsync(self._descriptor)
         self._promised = True
         return list(self.times)
@@ -210,7 +217,7 @@ class FieldWriter(WholeOrNothing):
         if self._descriptor < 0:
             return
         try:
-            with explaining(self.path):
+            with translate_os_errors(self.path):
                 if len(self.times) < self._room:
                     self._resize(len(self.times))
                 self._finish()
@@ -346,7 +353,7 @@ class FieldWriter(WholeOrNothing):
         return self._working.with_name(self._working.name + "-copy")
 
     def _create(self, path: Path, mesh: Mesh, steps: int, fills: bool) -> None:
-        with closing(PatientFile(path)) as raw:
+        with closing(FaultTolerantFile(path)) as raw:
             with h5py.File(raw, "w") as file:
                 self._write_mesh(file, mesh, steps)
                 if fills:
@@ -386,7 +393,7 @@ class FieldWriter(WholeOrNothing):
                     moved = data if order is None else np.frombuffer(data, self.dtype).reshape(len(order), -1)[order]
                     self._put(moved, int(self._places[name][step]))
                     if order is not None:
-                        sums[step] += field_sum(name, np.asarray(moved))
+                        sums[step] += snapshot_checksum(name, np.asarray(moved))
         finally:
             os.close(old)
         if order is not None:
@@ -461,10 +468,12 @@ class FieldWriter(WholeOrNothing):
         """Raise ValueError if the snapshots of a file differ from those recorded by the checkpoint or are incomplete."""
 
         def stored(step: int) -> int | None:
-            found = [stored_sum(n, descriptor, int(places[n][step]), self.cell_count, self.dtype) for n in self.fields]
+            found = [
+                stored_checksum(n, descriptor, int(places[n][step]), self.cell_count, self.dtype) for n in self.fields
+            ]
             return None if None in found else sum(n or 0 for n in found) % MODULUS
 
-        other = first_difference(earlier.sums.get(self.path.name, ()), stored)
+        other = first_mismatch(earlier.sums.get(self.path.name, ()), stored)
         if other is not None:
             what = "is cut short" if stored(other) is None else "is not what was written"
             raise ValueError(f"its snapshot at {earlier.times[other]:g} s {what}")
@@ -510,7 +519,7 @@ class CellFieldWriter(FieldWriter):
         fields: Sequence[str] = (),
         dtype: DTypeLike = np.float32,
         steps: int = 0,
-        elsewhere: WrittenElsewhere = WrittenElsewhere(),
+        elsewhere: ForeignContents = ForeignContents(),
     ) -> None:
         self.path = Path(path)
         points, cells = np.asarray(points, dtype=np.float64), np.asarray(cells)

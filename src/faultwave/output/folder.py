@@ -12,12 +12,12 @@ from pathlib import Path
 
 from faultwave.base.asked import option
 from faultwave.base.errors import InputError, Problem
-from faultwave.output.atomic import explaining, remove
+from faultwave.output.atomic import remove, translate_os_errors
 
 MANIFEST = "-manifest.json"
 RUNNING = ".faultwave-running"
 """Name of the lock file in the folder of a run in progress."""
-NAME_IT = "Name the folder that a run wrote: output.folder of its case."
+RUN_FOLDER_ADVICE = "Name the folder that a run wrote: output.folder of its case."
 
 
 def manifests(path: Path) -> list[Path]:
@@ -36,21 +36,21 @@ def prepare_folder(
     """
     path = Path(path).absolute()
     refuse_folder(path, force)
-    with explaining(path):
+    with translate_os_errors(path):
         path.mkdir(parents=True, exist_ok=True)
         probe = path / f".writable-{os.getpid()}"
         probe.touch()
         probe.unlink()
     if held is not None:
-        held.enter_context(_taken(path))
+        held.enter_context(_lock_folder(path))
     if prefix is not None:
         _remove_outputs(path, path / f"{prefix}{MANIFEST}")
     return path
 
 
 def create_folder(path: Path) -> None:
-    """Create a folder with its parents; failures raise the error that ``explaining`` makes of them."""
-    with explaining(path):
+    """Create a folder with its parents; failures raise the error that ``translate_os_errors`` makes of them."""
+    with translate_os_errors(path):
         path.mkdir(parents=True, exist_ok=True)
 
 
@@ -73,13 +73,13 @@ def refuse_folder(path: str | Path, force: bool = False) -> None:
 
 
 @contextmanager
-def _taken(folder: Path) -> Iterator[None]:
+def _lock_folder(folder: Path) -> Iterator[None]:
     """Lock the folder against other runs.
 
     The lock of a run that was killed is void. On file systems without locks the folder is not protected.
     """
     path = folder / RUNNING
-    with explaining(folder):
+    with translate_os_errors(folder):
         file = path.open("a+")
     try:
         try:
@@ -137,17 +137,17 @@ def _remove_outputs(folder: Path, manifest: Path) -> None:
     remove(*(folder / name for name in outputs if isinstance(name, str) and Path(name).name == name), manifest)
 
 
-def _of_a_run(folder: str | Path) -> Path:
+def _require_run_folder(folder: str | Path) -> Path:
     """Return the folder as a path; raise an InputError if it is not a folder."""
     folder = Path(folder)
     if not folder.is_dir():
-        raise InputError(Problem(str(folder), "is not a folder with results of a run", advice=NAME_IT))
+        raise InputError(Problem(str(folder), "is not a folder with results of a run", advice=RUN_FOLDER_ADVICE))
     return folder
 
 
 def find_prefix(folder: str | Path) -> str:
     """Return the prefix of the only run in a folder; raise an InputError if there is none, or several."""
-    folder = _of_a_run(folder)
+    folder = _require_run_folder(folder)
     patterns = {
         f"*{MANIFEST}": MANIFEST,
         "*-energy.csv": "-energy.csv",
@@ -165,7 +165,9 @@ def find_prefix(folder: str | Path) -> str:
     }
     if not prefixes:
         raise InputError(
-            Problem(str(folder), "holds no results of a run (manifest, receivers or energies)", advice=NAME_IT)
+            Problem(
+                str(folder), "holds no results of a run (manifest, receivers or energies)", advice=RUN_FOLDER_ADVICE
+            )
         )
     if len(prefixes) > 1:
         allowed = ", ".join(sorted(prefixes))
@@ -175,7 +177,7 @@ def find_prefix(folder: str | Path) -> str:
 
 def find_checkpoints(folder: str | Path) -> Path:
     """Return the checkpoint folder of the only run in a folder; raise an InputError if there is none, or several."""
-    folder = _of_a_run(folder)
+    folder = _require_run_folder(folder)
     found = sorted(p for p in folder.glob("*-checkpoints") if p.is_dir())
     if not found:
         advice = f"Write some with {option('checkpoint_every')}; a run that is told to stop leaves one too."

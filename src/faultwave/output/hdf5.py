@@ -16,12 +16,12 @@ from typing import Self
 
 import h5py
 
-from faultwave.base.hdf5 import telling
+from faultwave.base.hdf5 import naming_file_errors
 from faultwave.base.probe import probe
 from faultwave.output.atomic import atomic_path
 
 
-class OpenedHdf5:
+class Hdf5Reader:
     """Base class of readers of an HDF5 file, usable as a context manager.
 
     Subclasses read from ``_file``. ``what`` names the kind of file in error messages; ``_look`` reads what is needed immediately, and the
@@ -33,7 +33,7 @@ class OpenedHdf5:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         probe(self.path, self.what)
-        with telling(self.path, self.what):
+        with naming_file_errors(self.path, self.what):
             self._file = h5py.File(self.path, "r")
             try:
                 self._look()
@@ -57,7 +57,7 @@ class OpenedHdf5:
         self.close()
 
 
-class PatientFile:
+class FaultTolerantFile:
     """Binary file object for h5py that silently discards all writes after the first that failed.
 
     Attributes
@@ -132,12 +132,12 @@ class PatientFile:
 
 
 @contextlib.contextmanager
-def whole_hdf5(path: str | Path) -> Iterator[h5py.File]:
+def atomic_hdf5(path: str | Path) -> Iterator[h5py.File]:
     """Yield an HDF5 file that appears as ``path`` only if the block ends without error.
 
     Raises InputError and RunError like ``atomic_path``.
     """
-    with atomic_path(path) as temporary, contextlib.closing(PatientFile(temporary)) as raw:
+    with atomic_path(path) as temporary, contextlib.closing(FaultTolerantFile(temporary)) as raw:
         with h5py.File(raw, "w") as file:
             yield file
         raw.check()

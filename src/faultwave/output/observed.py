@@ -13,7 +13,7 @@ import numpy as np
 from faultwave.base.asked import option
 from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.observe.motions.processing import QUANTITIES, direction, resampled, to_axes
-from faultwave.output.formats.waveforms import needs_obspy
+from faultwave.output.formats.waveforms import import_obspy
 from faultwave.output.seismology_files import FORMATS, read_stations, read_waveforms, spans_gaps
 
 SUFFIXES = {*FORMATS, ".xml"}
@@ -36,7 +36,7 @@ OTHERS = {
     "V": "strain in a borehole",
 }
 """Quantities of the channel code letters that denote no ground motion."""
-OF_SAC = {6: "displacement", 7: "velocity", 8: "acceleration"}
+SAC_QUANTITIES = {6: "displacement", 7: "velocity", 8: "acceleration"}
 """Quantity by the value of the SAC header field IDEP."""
 UNITS = {
     "M": "displacement", "M/S": "velocity", "M/SEC": "velocity", "M/S**2": "acceleration", "M/S^2": "acceleration",
@@ -46,7 +46,7 @@ UNITS = {
 PREFIXES = ("", "N", "M", "C")
 WATER = 60.0
 """Water level of the response deconvolution [dB]."""
-USUAL = {"E": (90.0, 0.0), "N": (0.0, 0.0), "Z": (0.0, -90.0)}
+DEFAULT_ORIENTATIONS = {"E": (90.0, 0.0), "N": (0.0, 0.0), "Z": (0.0, -90.0)}
 """Default azimuth and dip of components [deg], used if neither StationXML nor SAC headers state them."""
 
 
@@ -148,7 +148,7 @@ def read_records(folder: str | Path, quantity: str | None = None) -> tuple[list[
 
 
 def _read(folder: Path) -> _Files:
-    obspy = needs_obspy()
+    obspy = import_obspy()
     found = _Files(obspy.Stream(), obspy.Inventory())
     for file in _files(folder):
         try:
@@ -192,7 +192,7 @@ def _record(key: tuple[str, str], traces: Sequence[Any], files: _Files, given: s
         physical = _physical(trace, files, given)
         if physical is None:
             return None
-        way = _way(trace, files)
+        way = _component_direction(trace, files)
         if way is None:
             problems.warn(where, f"the direction of channel {trace.stats.channel} is not known, and it is left out")
             continue
@@ -204,7 +204,7 @@ def _record(key: tuple[str, str], traces: Sequence[Any], files: _Files, given: s
         return None
     ways_array = np.array(ways)
     try:
-        begin, step, values = _together(motions)
+        begin, step, values = _align_components(motions)
         if len(ways) == 2 and np.abs(ways_array[:, 2]).max() > 0.1:
             raise ValueError("one of two components is vertical")
         motion = to_axes(values, ways_array)
@@ -218,7 +218,7 @@ def _record(key: tuple[str, str], traces: Sequence[Any], files: _Files, given: s
 
 def _physical(trace: Any, files: _Files, given: str | None) -> tuple[str, np.ndarray] | None:
     """Return quantity and values in SI units, by the instrument response if known, otherwise as the file or channel code states."""
-    where, said = trace.id, _said(trace)
+    where, said = trace.id, _sac_quantity(trace)
     channel = _channel(trace, files)
     response = None if channel is None else channel.response
     unit = _unit(response)
@@ -237,11 +237,11 @@ def _physical(trace: Any, files: _Files, given: str | None) -> tuple[str, np.nda
         what = "holds counts, and no StationXML has its response"
         files.problems.warn(where, what, advice="Put its StationXML beside it, or files in m, m/s or m/s^2")
         return None
-    found = said or wanted or given or _of_code(trace.stats.channel, where, files)
+    found = said or wanted or given or _quantity_of_channel(trace.stats.channel, where, files)
     return None if found is None else (found, np.asarray(trace.data, float))
 
 
-def _of_code(channel: str, where: str, files: _Files) -> str | None:
+def _quantity_of_channel(channel: str, where: str, files: _Files) -> str | None:
     """Return the quantity that a SEED channel code states, or None if it is no ground motion.
 
     SEED channel codes have three letters, of which the second denotes the instrument.
@@ -300,9 +300,9 @@ def _of_steady_motion(response: Any, output: str, step: float) -> float:
     return 1.0 / steady if abs(steady) > best * 10 ** (-WATER / 20) else 0.0
 
 
-def _said(trace: Any) -> str | None:
+def _sac_quantity(trace: Any) -> str | None:
     sac = trace.stats.get("sac")
-    return None if sac is None else OF_SAC.get(int(sac.get("idep", -1)))
+    return None if sac is None else SAC_QUANTITIES.get(int(sac.get("idep", -1)))
 
 
 def _channel(trace: Any, files: _Files) -> Any:
@@ -314,14 +314,14 @@ def _channel(trace: Any, files: _Files) -> Any:
     return next(iter(at or channels), None)
 
 
-def _way(trace: Any, files: _Files) -> np.ndarray | None:
+def _component_direction(trace: Any, files: _Files) -> np.ndarray | None:
     """Return the direction vector (3,) of a component, or None if unknown."""
     entry, sac, letter = _channel(trace, files), trace.stats.get("sac"), trace.stats.channel[-1:]
     if entry is not None and entry.azimuth is not None and entry.dip is not None:
         return direction(float(entry.azimuth), float(entry.dip))
     if sac is not None and "cmpaz" in sac and "cmpinc" in sac:
         return direction(float(sac["cmpaz"]), float(sac["cmpinc"]) - 90.0)
-    return direction(*USUAL[letter]) if letter in USUAL else None
+    return direction(*DEFAULT_ORIENTATIONS[letter]) if letter in DEFAULT_ORIENTATIONS else None
 
 
 def _place(trace: Any, files: _Files) -> tuple[float, float] | None:
@@ -335,7 +335,7 @@ def _place(trace: Any, files: _Files) -> tuple[float, float] | None:
     return (float(known[0].longitude), float(known[0].latitude)) if known else None
 
 
-def _together(motions: Sequence[tuple[Any, float, np.ndarray]]) -> tuple[Any, float, np.ndarray]:
+def _align_components(motions: Sequence[tuple[Any, float, np.ndarray]]) -> tuple[Any, float, np.ndarray]:
     """Return begin, step [s] and values (k, n) of components at their common times.
 
     Raises ValueError if the components have no times in common.

@@ -108,7 +108,7 @@ def pairs(
     receivers = [t for t in results.traces["receiver"].values() if all(c in t.columns for c in COMPONENTS)]
     found: list[Pair] = []
     for record in records:
-        trace = partner(record, receivers)
+        trace = find_receiver(record, receivers)
         far = 0.0 if trace is None else distance(record, trace)
         made = None if trace is None else pair(trace, record, processing)
         if made is None:
@@ -152,7 +152,7 @@ def _check_band(processing: Processing) -> None:
         raise InputError(wrong)
 
 
-def partner(record: Record, receivers: Sequence[Trace]) -> Trace | None:
+def find_receiver(record: Record, receivers: Sequence[Trace]) -> Trace | None:
     """Return the receiver of a record, or None.
 
     A receiver of the same network and station is preferred, then the only one of its station code if within ``FAR``, then
@@ -206,18 +206,20 @@ def pair(trace: Trace, record: Record, processing: Processing) -> Pair | None:
     if early.sum() > 10:
         motion = motion - motion[:, early].mean(1, keepdims=True)
     turned = along_axes(motion, trace.geographic[2] if trace.geographic is not None else 0.0)
-    observed = _processed(times, turned, at, record.quantity, processing)
+    observed = _process_samples(times, turned, at, record.quantity, processing)
     velocity = np.array([trace.columns[c] for c in COMPONENTS])
-    synthetic = _processed(trace.time, velocity, at, "velocity", processing)
+    synthetic = _process_samples(trace.time, velocity, at, "velocity", processing)
     kept = at >= low - 1e-9
     return Pair(trace, record, at[kept], synthetic[:, kept], observed[:, kept], record.components)
 
 
-def _processed(time: np.ndarray, values: np.ndarray, at: np.ndarray, given: str, processing: Processing) -> np.ndarray:
+def _process_samples(
+    time: np.ndarray, values: np.ndarray, at: np.ndarray, given: str, processing: Processing
+) -> np.ndarray:
     """Resample and filter the values, then differentiate or integrate them to the requested quantity."""
     step = float(at[1] - at[0])
     found = filtered(resampled(time, values, at), step, processing.low, processing.high)
     return as_quantity(found, step, given, processing.quantity)
 
 
-__all__ = ["Pair", "distance", "pair", "pairs", "partner"]
+__all__ = ["Pair", "distance", "pair", "pairs", "find_receiver"]

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.comm import World
-from faultwave.output.atomic import explaining, remove
+from faultwave.output.atomic import remove, translate_os_errors
 
 NOTHING = np.int64(1) << 62
 """Count of a process that has nothing to write."""
@@ -30,12 +30,12 @@ class ProgressCounts:
     def __init__(self, world: World, working: Path, mine: int | None):
         self.path, self.rank = working.with_name(f"{working.name}-counts"), world.rank
         world.together(lambda: self._create(world.size))
-        with explaining(self.path):
+        with translate_os_errors(self.path):
             self._descriptor = os.open(self.path, os.O_RDWR | getattr(os, "O_BINARY", 0))
             self.note(NOTHING if mine is None else mine)
 
     def _create(self, size: int) -> None:
-        with explaining(self.path):
+        with translate_os_errors(self.path):
             self.path.write_bytes(np.zeros(size, np.int64).tobytes())
 
     def note(self, count: int | np.int64) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.named import Named
+from faultwave.base.named import NamedDict
 from faultwave.observe.dataset import CODES, Dataset
 from faultwave.observe.seismogram_errors import motion_errors
 from faultwave.output.folder import find_prefix
@@ -43,7 +43,7 @@ def load_results(folder: str | Path, prefix: str | None = None) -> Results:
     native = folder / f"{prefix}-receivers.h5"
     traces = _native(native) if native.exists() else {kind: _ascii(folder, prefix, kind) for kind in KINDS}
     energy = folder / f"{prefix}-energy.csv"
-    traces = Named("kind of trace", {kind: Named(kind, found) for kind, found in traces.items()})
+    traces = NamedDict("kind of trace", {kind: NamedDict(kind, found) for kind, found in traces.items()})
     return Results(folder, prefix, traces, read_energies(energy) if energy.exists() else None)
 
 
@@ -64,7 +64,9 @@ def _from_dataset(kind: Kind, dataset: Dataset) -> dict[int, Trace]:
     for i, location in enumerate(dataset["location"]):
         time = dataset["time"] if dataset["time"].ndim == 1 else dataset["time"][:, i]
         keep = np.isfinite(time)  # padding of points with fewer samples
-        columns = Named("quantity", {name: dataset["values"][keep, i, q] for q, name in enumerate(dataset.quantities)})
+        columns = NamedDict(
+            "quantity", {name: dataset["values"][keep, i, q] for q, name in enumerate(dataset.quantities)}
+        )
         place = (float(degrees[0][i]), float(degrees[1][i]), float(degrees[2][i])) if len(degrees) == 3 else None
         directions = {n: dataset[n][i] for n in vectors}
         error = None if errors is None else float(errors[i])
@@ -99,7 +101,7 @@ def _ascii(folder: Path, prefix: str, kind: Kind) -> dict[int, Trace]:
     traces = {}
     for number, path in find_files(folder, kind, prefix).items():
         file = read_dat(path)
-        columns = Named("quantity", {name: values for name, values in file.columns.items() if name != "Time"})
+        columns = NamedDict("quantity", {name: values for name, values in file.columns.items() if name != "Time"})
         known = np.isfinite(file.initial_traction).all()
         vectors = {"initial_traction": file.initial_traction} if known else {}
         traces[number] = Trace(kind, number, file.columns["Time"], columns, file.location, vectors)

@@ -14,7 +14,7 @@ import numpy as np
 
 from faultwave.base.errors import BackendError
 from faultwave.comm import World
-from faultwave.output.atomic import explaining
+from faultwave.output.atomic import translate_os_errors
 from faultwave.output.fields import put
 
 Way = Literal["auto", "mpi", "posix"]
@@ -38,9 +38,9 @@ class SharedFile:
             try:
                 self.file = MPI.File.Open(world.mpi, str(path), MPI.MODE_WRONLY)
             except MPI.Exception as error:
-                with explaining(path):
+                with translate_os_errors(path):
                     raise _as_system(error) from None
-        with explaining(path):
+        with translate_os_errors(path):
             self.descriptor = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
 
     def put(self, data: np.ndarray, offset: int) -> None:

@@ -12,16 +12,16 @@ import numpy as np
 
 from faultwave.base.errors import RunError
 from faultwave.comm import World
-from faultwave.output.atomic import WholeOrNothing, explaining, remove
-from faultwave.output.fields import NUMBERS, TIME, CellFieldWriter, blank
+from faultwave.output.atomic import AtomicWriter, remove, translate_os_errors
+from faultwave.output.fields import NUMBERS, TIME, CellFieldWriter, typed_placeholder
 from faultwave.output.progress_counts import ProgressCounts
 from faultwave.output.shared_file import SharedFile, Way
-from faultwave.output.snapshot_sums import MODULUS, field_sum
+from faultwave.output.snapshot_sums import MODULUS, snapshot_checksum
 
 Make = Callable[[np.ndarray, np.ndarray, dict[str, np.ndarray]], CellFieldWriter]
 
 
-class SlabWriter(WholeOrNothing):
+class SharedFieldWriter(AtomicWriter):
     """Portion of a shared file that is written by this process. Opening and closing are collective.
 
     Parameters
@@ -58,7 +58,7 @@ class SlabWriter(WholeOrNothing):
         self.counts = ProgressCounts(world, working, len(self.times) if self.count else None)
         self.file: SharedFile | None = SharedFile(world, working, way)
         try:
-            with explaining(self.path):
+            with translate_os_errors(self.path):
                 self._put_mesh(self.kind.pieces((points, cells, static), point, self.start), mesh)
         except BaseException:
             self.abort()
@@ -88,14 +88,14 @@ class SlabWriter(WholeOrNothing):
             raise ValueError(f"{self.path.name} has room for {self.room} snapshots")
         if TIME in self.places and self.start == 0:
             values = {**values, TIME: np.array([time])}
-        with explaining(self.path, "the snapshots that all processes have written are kept"):
+        with translate_os_errors(self.path, "the snapshots that all processes have written are kept"):
             for name, array in values.items():
                 self.file.put(*self._at(name, np.asarray(array), step))
             self.counts.note(step + 1)
         self.times.append(float(time))
         parts = {n: np.asarray(v).astype(self.dtype, copy=False) for n, v in values.items() if n != TIME}
         first, total = self.start * self.each, self.total
-        self.sums.append(sum(field_sum(n, part, first, total) for n, part in parts.items()) % MODULUS)
+        self.sums.append(sum(snapshot_checksum(n, part, first, total) for n, part in parts.items()) % MODULUS)
 
     def _at(self, name: str, array: np.ndarray, step: int) -> tuple[np.ndarray, int]:
         """Return the values of a field as stored in the file, and their offset [bytes]."""
@@ -109,7 +109,7 @@ class SlabWriter(WholeOrNothing):
     def sync_for_checkpoint(self) -> list[float]:
         """Flush the local snapshots to disk; see ``CellFieldWriter.sync_for_checkpoint``."""
         if self.file is not None:
-            with explaining(self.path):
+            with translate_os_errors(self.path):
                 self.file.sync()
         if self.whole is not None:
             self.whole.sync_for_checkpoint()
@@ -196,8 +196,8 @@ class _Piece:
 def _joined(pieces: list[_Piece]) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     """Return the whole mesh as arrays of the right shape without values, except the numbers of cells, if known."""
     points, cells = sum(p.points for p in pieces), sum(p.cells for p in pieces)
-    static = {n: blank((cells,), np.result_type(*(p.static[n] for p in pieces))) for n in pieces[0].static}
+    static = {n: typed_placeholder((cells,), np.result_type(*(p.static[n] for p in pieces))) for n in pieces[0].static}
     numbers = [p.numbers for p in pieces if p.numbers is not None]
     if numbers:
         static[NUMBERS] = np.concatenate(numbers)
-    return blank((points, 3), np.float64), blank((cells, pieces[0].corners), np.int64), static
+    return typed_placeholder((points, 3), np.float64), typed_placeholder((cells, pieces[0].corners), np.int64), static

@@ -50,7 +50,7 @@ def blocks(total: int) -> Iterator[tuple[int, int]]:
         yield first, min(first + BLOCK, total)
 
 
-def field_sum(name: str, values: np.ndarray, first: int = 0, total: int | None = None) -> int:
+def snapshot_checksum(name: str, values: np.ndarray, first: int = 0, total: int | None = None) -> int:
     """Return the checksum of field values (n,), the first of which has index ``first`` of ``total`` in the whole snapshot."""
     flat = np.ascontiguousarray(values).reshape(-1)
     found = 0
@@ -61,7 +61,7 @@ def field_sum(name: str, values: np.ndarray, first: int = 0, total: int | None =
     return found % MODULUS
 
 
-def stored_sum(name: str, descriptor: int, offset: int, count: int, dtype: np.dtype) -> int | None:
+def stored_checksum(name: str, descriptor: int, offset: int, count: int, dtype: np.dtype) -> int | None:
     """Return the checksum of a field of ``count`` values at ``offset`` of an open file, or None if the file is too short."""
     found = 0
     for low, high in blocks(count):
@@ -85,7 +85,7 @@ def added(sums: Sequence[Sequence[int]]) -> list[int]:
     return [sum(s[n] for s in sums if n < len(s)) % MODULUS for n in range(length)]
 
 
-def first_difference(expected: Sequence[int], stored: Callable[[int], int | None]) -> int | None:
+def first_mismatch(expected: Sequence[int], stored: Callable[[int], int | None]) -> int | None:
     """Return the index of the first snapshot whose stored checksum differs from the expected one, or None."""
     return next((n for n, known in enumerate(expected) if stored(n) != known), None)
 
@@ -100,4 +100,4 @@ def put_aside(path: Path) -> Path:
     raise OSError(f"{path}: there are 999 files put aside already")
 
 
-__all__ = ["NOTHING", "Earlier", "added", "field_sum", "first_difference", "put_aside", "stored_sum"]
+__all__ = ["NOTHING", "Earlier", "added", "snapshot_checksum", "first_mismatch", "put_aside", "stored_checksum"]

@@ -14,7 +14,7 @@ from faultwave.base import html
 from faultwave.observe.dataset import Dataset
 
 Kind = Literal["receiver", "faultreceiver"]
-SHOWN = 20
+MAX_LISTED_TRACES = 20
 """Maximum number of traces listed in a notebook."""
 
 
@@ -86,8 +86,8 @@ class Results:
         found = [trace for traces in self.traces.values() for trace in traces.values()]
         rows = [
             (t.kind, t.number, t.station, ", ".join(f"{x:.6g}" for x in t.location), len(t.time), ", ".join(t.columns))
-            for t in found[:SHOWN]
+            for t in found[:MAX_LISTED_TRACES]
         ]
         header = ("kind", "number", "station", "location [m]", "samples", "quantities")
-        more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
+        more = [f"and {len(found) - MAX_LISTED_TRACES} more"] if len(found) > MAX_LISTED_TRACES else []
         return html.table(str(self.folder / self.prefix), rows, header) + html.paragraphs(more)

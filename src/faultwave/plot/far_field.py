@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.output.columns import drawable, read_columns
+from faultwave.output.columns import check_drawable, read_columns
 from faultwave.output.results import Results
 from faultwave.plot import style
 from faultwave.plot.scattering import frequency_unit
@@ -19,7 +19,7 @@ def plot_far_field(table: Path, path: Path, exact: np.ndarray | None = None) -> 
     columns = read_columns(table)
     if not columns:
         return None
-    drawable(table, columns, "frequency", "theta", "phi", "cross_section")
+    check_drawable(table, columns, "frequency", "theta", "phi", "cross_section")
     first = columns["frequency"] == columns["frequency"][0]
     fig = style.figure(height=3.6)
     ax = style.mosaic(fig, 1, 1)[0, 0]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.output.columns import drawable, read_columns
+from faultwave.output.columns import check_drawable, read_columns
 from faultwave.output.results import Results
 from faultwave.output.trace import Trace
 from faultwave.plot import style
@@ -27,7 +27,7 @@ def plot_resonances(traces: list[Trace], found: Path, path: Path) -> Path | None
     table = read_columns(found)
     if not traces or not table:
         return None
-    drawable(found, table, "frequency", "quality", "share", infinite=("quality",))
+    check_drawable(found, table, "frequency", "quality", "share", infinite=("quality",))
     trace = traces[0]
     columns = [trace.columns[name] for name in ("E1", "E2", "E3") if name in trace.columns]
     if not columns:

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.asked import option
-from faultwave.base.damaged import explaining_values
+from faultwave.base.damaged import describe_bad_values
 from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.base.registry import modules
 from faultwave.base.units import seconds
-from faultwave.output.atomic import explaining
+from faultwave.output.atomic import translate_os_errors
 from faultwave.output.manifest import read_manifest
 from faultwave.output.results import Results, load_results
 from faultwave.output.trace import Trace
@@ -43,12 +43,12 @@ def plot_run(
     results = load_results(folder, prefix)
     results, options, time = _checked(results, look)
     target = Path(out) if out is not None else results.folder
-    with explaining(target):
+    with translate_os_errors(target):
         target.mkdir(parents=True, exist_ok=True)
     stem = str(target / results.prefix)
     with style.drawn_with(options):
         if look.field is not None:
-            with explaining_values(str(results.folder), f"'{look.field}' cannot be drawn"):
+            with describe_bad_values(str(results.folder), f"'{look.field}' cannot be drawn"):
                 return Pictures(plot_field(results, stem, look.field, time))
         pictures = drawn(results, stem)
     if not pictures and pictures.notes:
@@ -85,7 +85,7 @@ def drawn(results: Results, stem: str, skipped: Callable[[Any], bool] = lambda m
         kind = module.__name__.rpartition(".")[2].replace("_", " ")
         try:
             with (
-                explaining_values(str(results.folder), f"the picture of {kind} cannot be drawn"),
+                describe_bad_values(str(results.folder), f"the picture of {kind} cannot be drawn"),
                 np.errstate(all="ignore"),
             ):
                 for path in draw(results, stem):

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.callable_module import make_callable
-from faultwave.base.damaged import explaining_values
+from faultwave.base.damaged import describe_bad_values
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.registry import modules
 from faultwave.report.blocks import Section, Text
-from faultwave.report.loaded import Run, load, told_apart, with_records
+from faultwave.report.loaded import Run, load, with_distinct_names, with_records
 from faultwave.report.page import render, section_html, write
 
 SECTIONS = "faultwave.report.sections"
@@ -53,7 +53,7 @@ def write_report(
     if other is not None:
         if (other.results.folder.resolve(), other.results.prefix) == (run.results.folder.resolve(), run.results.prefix):
             raise InputError(Problem(str(compare), "is the run itself", "the folder of another run"))
-        run, other = told_apart(run, other)
+        run, other = with_distinct_names(run, other)
     if observed is not None:
         run = with_records(run, observed)
     found = contents(run, other)
@@ -71,7 +71,7 @@ def contents(run: Run, other: Run | None = None) -> list[Section]:
         kind = module.__name__.rpartition(".")[2].replace("_", " ")
         try:
             with (
-                explaining_values(str(run.results.folder), f"the section on {kind} cannot be made"),
+                describe_bad_values(str(run.results.folder), f"the section on {kind} cannot be made"),
                 np.errstate(all="ignore"),
             ):
                 for section in module.sections(run, other):

@@ -81,7 +81,7 @@ def _parts(results: Results) -> tuple[str, ...]:
     return (*results.folder.resolve().parts, results.prefix)
 
 
-def told_apart(run: Run, other: Run) -> tuple[Run, Run]:
+def with_distinct_names(run: Run, other: Run) -> tuple[Run, Run]:
     """Return both runs with distinct names, the shortest distinct ends of their paths."""
     mine, theirs = _parts(run.results), _parts(other.results)
     longest = max(len(mine), len(theirs))
@@ -89,4 +89,4 @@ def told_apart(run: Run, other: Run) -> tuple[Run, Run]:
     return replace(run, name="/".join(mine[-count:])), Run("/".join(theirs[-count:]), other.results)
 
 
-__all__ = ["Run", "load", "told_apart", "with_records"]
+__all__ = ["Run", "load", "with_distinct_names", "with_records"]

@@ -103,9 +103,9 @@ def _plotly() -> str:
 
 def write(path: Path, text: str) -> Path:
     """Write the page to a file atomically."""
-    from faultwave.output.atomic import atomic_text, explaining
+    from faultwave.output.atomic import atomic_text, translate_os_errors
 
-    with explaining(path), atomic_text(path) as file:
+    with translate_os_errors(path), atomic_text(path) as file:
         file.write(text)
     return path
 

@@ -51,12 +51,12 @@ def run(
     RunError
         If the run fails.
     """
-    from faultwave.run.simulation import ready
+    from faultwave.run.simulation import prepare_run
 
     if isinstance(progress, str):
         overrides["progress"], progress = progress, None
     shown = overrides.pop("report", None) if progress is None else progress
-    return ready(case, force, **overrides).run(progress=shown)
+    return prepare_run(case, force, **overrides).run(progress=shown)
 
 
 def __getattr__(name: str) -> Any:

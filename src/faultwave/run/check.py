@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from faultwave.base.errors import FaultwaveError, InputError, Problems
-from faultwave.case.doubts import doubt_case
+from faultwave.case.doubts import warn_case
 from faultwave.case.locate import located
 from faultwave.case.model import Case
 from faultwave.output.folder import check_folder
 from faultwave.run.engines import engine_of
-from faultwave.run.inputs import read_case
+from faultwave.run.inputs import load_case_and_inputs
 
 
 def check(case: Case | dict[str, Any] | str | Path, ranks: int = 1, **overrides: Any) -> Problems:
@@ -35,12 +35,12 @@ def check(case: Case | dict[str, Any] | str | Path, ranks: int = 1, **overrides:
     """
     problems = Problems()
     if overrides or not isinstance(case, Case):
-        found, problems = read_case(case, overrides)
+        found, problems = load_case_and_inputs(case, overrides)
         if found is None:
             return problems
         case = found
     problems.extend(check_folder(case.output.folder))
-    problems.extend(located(case, doubt_case(case).items))
+    problems.extend(located(case, warn_case(case).items))
     try:
         engine = engine_of(case)
         made = engine.plan(case)

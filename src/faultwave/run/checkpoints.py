@@ -14,28 +14,28 @@ from faultwave.base.errors import FaultwaveError, InputError, Problem
 from faultwave.base.log import get_logger
 from faultwave.base.watchdog import WATCHDOG
 from faultwave.case.model import Case
-from faultwave.engine.part import BlockState, Origin, State
+from faultwave.engine.part import BlockState, RestoredFrom, State
 from faultwave.engine.progress import Progress
 from faultwave.engine.solver import Solver
 from faultwave.output.checkpoint import Checkpoint, CheckpointWriter, checkpoints_folder
 from faultwave.run.case_changes import settings_of
-from faultwave.run.files import Reached, merge_files, reached_of
+from faultwave.run.files import SeriesExtent, extents_from_notes, merge_extents
 
 log = get_logger(__name__)
 
-FORM = 4
+FORMAT_VERSION = 4
 """Version number of the content of checkpoints; others cannot be read."""
 
 SHARED = ("case", "settings", "inputs")
 """Notes that are equal on every process; only those on process 0 are stored."""
 
-Told = tuple[dict[str, str], dict[str, tuple[int, int]], dict[str, Any], str]
+PartReport = tuple[dict[str, str], dict[str, tuple[int, int]], dict[str, Any], str]
 """Report of a process on its part: names and checksums, row ranges, notes, and the reason of a failure."""
 
 Group = Mapping[str, State | BlockState]
 
 
-def described(case: Case) -> dict[str, Any]:
+def case_notes(case: Case) -> dict[str, Any]:
     """Return a checkpoint's notes on its case: given settings, all settings, file, and options of the run."""
     return {
         "case": case.model_dump(mode="json", exclude_unset=True),
@@ -50,7 +50,7 @@ def groups_of(solver: Solver) -> dict[str, Group]:
     return {**solver.state(), **{name: part.state() for name, part in solver.parts.items()}}
 
 
-def capture(groups: Mapping[str, Group]) -> dict[str, np.ndarray]:
+def capture_arrays(groups: Mapping[str, Group]) -> dict[str, np.ndarray]:
     """Return every array of this process by its name in the file.
 
     The row indices of an array are stored as '#...' next to it. Of arrays without rows, the first process that has one counts.
@@ -68,7 +68,7 @@ def capture(groups: Mapping[str, Group]) -> dict[str, np.ndarray]:
     return arrays
 
 
-class Keeper:
+class CheckpointScheduler:
     """Checkpoint scheduler of a run, the ``engine.solver.Control`` that its solver sees."""
 
     def __init__(self, session: Any, folder: Path | None, progress: Callable[[Progress], None] | None):
@@ -79,7 +79,7 @@ class Keeper:
         self.taken = clock.perf_counter()
         if folder is not None:
             where = checkpoints_folder(folder, session.case.output.prefix)
-            self.writer = CheckpointWriter(where, setting.keep if setting else 2, session.came_from)
+            self.writer = CheckpointWriter(where, setting.keep if setting else 2, session.resumed_checkpoint)
 
     @property
     def stop_asked(self) -> bool:
@@ -99,10 +99,10 @@ class Keeper:
         session, solver = self.session, self.session.solver
         self.taken = clock.perf_counter()
         groups = groups_of(solver)
-        arrays = capture(groups)
+        arrays = capture_arrays(groups)
         notes = solver.notes() | {
-            "form_of_file": FORM,
-            **described(session.case),
+            "form_of_file": FORMAT_VERSION,
+            **case_notes(session.case),
             "inputs": session.input_digests(),
             "files": session.written.notes() if session.written is not None else {},
         }
@@ -155,13 +155,13 @@ class Keeper:
             return str(error)
         return ""
 
-    def _commit(self, notes: dict[str, Any], found: Sequence[Told]) -> str:
+    def _commit(self, notes: dict[str, Any], found: Sequence[PartReport]) -> str:
         """Complete the checkpoint after every process has written or failed, and return the reason of a failure."""
         failed = [(rank, failure) for rank, (*_, failure) in enumerate(found) if failure]
         if failed:
             rank, text = failed[0]
             return text if len(failed) == len(found) else f"process {rank} of {len(found)}: {text}"
-        notes["files"] = merge_files([other["files"] for _, _, other, _ in found])
+        notes["files"] = merge_extents([other["files"] for _, _, other, _ in found])
         parts = {name: checksum for own, *_ in found for name, checksum in own.items()}
         try:
             done = self.writer.commit(notes, parts, [spans for _, spans, _, _ in found])
@@ -184,7 +184,7 @@ def _spans(arrays: Mapping[str, np.ndarray]) -> dict[str, tuple[int, int]]:
 # ---- restart ------------------------------------------------------------------------------------------------------
 
 
-def restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, Reached]:
+def restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, SeriesExtent]:
     """Restore a new solver from a checkpoint, with any number of processes.
 
     Parameters
@@ -196,7 +196,7 @@ def restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, Reached]:
 
     Returns
     -------
-    dict of str to Reached
+    dict of str to SeriesExtent
         Extent of the files of every series of snapshots.
 
     Raises
@@ -205,21 +205,21 @@ def restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, Reached]:
         If the run cannot resume from it.
     """
     where, notes = str(checkpoint.folder), checkpoint.notes
-    if notes.get("form_of_file") != FORM:
+    if notes.get("form_of_file") != FORMAT_VERSION:
         raise InputError(Problem(where, "was taken by another version", advice=f"Start anew with '{command('run')}'."))
     checkpoint.require({"time": (int, float), "wall": dict, "seconds": dict, "files": dict}, {})
     with checkpoint.reading():
         return _restore(solver, checkpoint)
 
 
-def _restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, Reached]:
+def _restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, SeriesExtent]:
     where, notes = str(checkpoint.folder), checkpoint.notes
     same = solver.accept(notes, where)
     groups = groups_of(solver)
     found = _read(checkpoint, groups)
     for group, states in groups.items():
         arrays = found.get(group, {})
-        origin = Origin(notes, same, arrays)
+        origin = RestoredFrom(notes, same, arrays)
         for name, state in states.items():
             if isinstance(state, BlockState):
                 continue
@@ -232,7 +232,7 @@ def _restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, Reached]:
                     Problem(where, f"has no '{group}/{name}'", advice="It is of a run with other outputs or physics.")
                 )
     solver.restored(notes)
-    return reached_of(notes["files"])
+    return extents_from_notes(notes["files"])
 
 
 def _check_shape(where: str, found: np.ndarray, now: np.ndarray) -> None:
@@ -273,7 +273,7 @@ def _read(checkpoint: Checkpoint, groups: Mapping[str, Group]) -> dict[str, dict
         state = wanted[key]
         assert isinstance(state, State) and state.rows is not None
         numbers = np.concatenate([n for n, _ in found])
-        whole[key] = _stack([v for _, v in found])[_find(numbers, state.rows, key, checkpoint)]
+        whole[key] = _stack([v for _, v in found])[_row_positions(numbers, state.rows, key, checkpoint)]
     sorted_: dict[str, dict[str, np.ndarray]] = {}
     for key, values in whole.items():
         group, name = key.split("/", 1)
@@ -318,7 +318,7 @@ def _stack(pieces: list[np.ndarray]) -> np.ndarray:
     return np.concatenate(pieces)
 
 
-def _find(mine: np.ndarray, wanted: np.ndarray, key: str, checkpoint: Checkpoint) -> np.ndarray:
+def _row_positions(mine: np.ndarray, wanted: np.ndarray, key: str, checkpoint: Checkpoint) -> np.ndarray:
     """Return the positions in ``mine`` of every index in ``wanted``. Raises InputError if one is missing."""
     order = np.argsort(mine, kind="stable")
     at = np.minimum(np.searchsorted(mine[order], wanted), max(0, len(mine) - 1))
@@ -328,4 +328,4 @@ def _find(mine: np.ndarray, wanted: np.ndarray, key: str, checkpoint: Checkpoint
     return found
 
 
-__all__ = ["Keeper", "capture", "groups_of", "restore"]
+__all__ = ["CheckpointScheduler", "capture_arrays", "groups_of", "restore"]

@@ -10,9 +10,9 @@ from typing import Any
 from faultwave.base.errors import InputError, NotBuiltError, Problem
 from faultwave.case.load import load_case
 from faultwave.case.model import Case
-from faultwave.domain.grids.mapping import LEAST_CELLS
-from faultwave.observe.convergence import Method, by_laws, of_orders, of_points
-from faultwave.observe.grid_convergence import by_kinds
+from faultwave.domain.grids.mapping import MIN_CELLS
+from faultwave.observe.convergence import Method, extrapolate_by_laws, point_distance_law, polynomial_law
+from faultwave.observe.grid_convergence import fit_error_kinds
 from faultwave.output.manifest import given
 from faultwave.run.engines import engine_of
 
@@ -30,7 +30,7 @@ NEAR = 0.2
 
 
 @dataclass(frozen=True)
-class Coarser:
+class CoarserCases:
     """Two coarser cases, and how errors are extrapolated from them.
 
     Attributes
@@ -67,7 +67,7 @@ def _after(case: Case, half: float) -> float:
     return half + 2.0 * case.output.receivers.interval
 
 
-def coarser(case: Case) -> Coarser:
+def coarser(case: Case) -> CoarserCases:
     """Return the case at two coarser resolutions, in single precision and with receivers as its only output.
 
     Raises
@@ -81,7 +81,7 @@ def coarser(case: Case) -> Coarser:
     return _lower_orders(case) if case.engine == "dg" else _larger_spacings(case)
 
 
-def check_coarser(case: Case) -> Coarser:
+def check_coarser(case: Case) -> CoarserCases:
     """Return ``coarser(case)`` after checking that both cases can be planned on their grids.
 
     Raises
@@ -103,7 +103,7 @@ def check_coarser(case: Case) -> Coarser:
     return lower
 
 
-def _lower_orders(case: Case) -> Coarser:
+def _lower_orders(case: Case) -> CoarserCases:
     order = case.numerics.order
     near, far = order - 1, LOWEST
     if near <= far:
@@ -112,11 +112,11 @@ def _lower_orders(case: Case) -> Coarser:
         )
         raise NotBuiltError(Problem("numerics.order", what, "4 to 8"))
     made = tuple(_changed(case, {"numerics": _numerics(case, n), "mesh": _same_edges(case, n)}) for n in (near, far))
-    laws = [of_orders((order, near, far))]
+    laws = [polynomial_law((order, near, far))]
     if case.fault is not None:
-        laws.append(of_points((order, near, far)))
+        laws.append(point_distance_law((order, near, far)))
     told = f"orders {near} and {far} beside order {order}"
-    return Coarser(made, by_laws(laws), told, (order / near, order / far), whole=False)
+    return CoarserCases(made, extrapolate_by_laws(laws), told, (order / near, order / far), whole=False)
 
 
 def _numerics(case: Case, order: int) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def _same_edges(case: Case, order: int) -> dict[str, Any]:
     return {"build": {"points_per_wavelength": finer, "fault_size": built.edge_on_faults(own)}}
 
 
-def _larger_spacings(case: Case) -> Coarser:
+def _larger_spacings(case: Case) -> CoarserCases:
     grid = case.grid
     if getattr(grid, "fault", None):
         what = "errors are not estimated where it is given: coarser grids have their points elsewhere"
@@ -149,7 +149,7 @@ def _larger_spacings(case: Case) -> Coarser:
         what = "errors are not estimated: at larger spacings differences of order 8 do not grow as their law says"
         raise NotBuiltError(Problem("grid.order", what, "4"))
     lower, upper, spacing = (getattr(grid, name, None) for name in ("lower", "upper", "spacing"))
-    box = Box(lower, upper, spacing, _kept(case), _ratio(case))
+    box = Box(lower, upper, spacing, _fixed_axes(case), _ratio(case))
     if None in (box.lower, box.upper, box.spacing):
         what = "errors are estimated by grids of larger spacing, so that of the run and its box must be given"
         raise InputError(Problem("grid", what, "spacing, lower and upper"))
@@ -161,8 +161,8 @@ def _larger_spacings(case: Case) -> Coarser:
     ]
     made = tuple(_changed(case, {"grid": grid}) for grid in laid)
     told = f"spacings of {spacings[0]:g} and {spacings[1]:g} m beside {box.spacing:g} m"
-    method = by_kinds((box.spacing, *spacings), ORDER)
-    return Coarser(made, method, told, tuple(h / box.spacing for h in spacings), whole=True)
+    method = fit_error_kinds((box.spacing, *spacings), ORDER)
+    return CoarserCases(made, method, told, tuple(h / box.spacing for h in spacings), whole=True)
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ class Box:
     ratio: int
 
 
-def _kept(case: Case) -> tuple[bool, ...]:
+def _fixed_axes(case: Case) -> tuple[bool, ...]:
     """Return True for periodic axes and axes with a reflecting far side, whose length must not change.
 
     Grids begin at x-, y- and z+ and end at the next point.
@@ -227,9 +227,9 @@ def _spacing(box: Box, times: float) -> float:
 
 def _check_least(count: int, spacing: float) -> None:
     """Raise InputError if a fixed length has fewer cells than the least number, to which the grid would grow."""
-    if count < LEAST_CELLS[ORDER]:
+    if count < MIN_CELLS[ORDER]:
         what = f"errors are not estimated: of periodic and rigid axes, one is {count} points of {spacing:g} m"
-        raise InputError(Problem("grid", what, f"{LEAST_CELLS[ORDER]} or more at twice the spacing"))
+        raise InputError(Problem("grid", what, f"{MIN_CELLS[ORDER]} or more at twice the spacing"))
 
 
 def _ratio(case: Case) -> int:
@@ -287,4 +287,4 @@ def _merge(data: dict[str, Any], changes: Mapping[str, Any]) -> None:
             data[name] = value
 
 
-__all__ = ["Coarser", "check_coarser", "coarser"]
+__all__ = ["CoarserCases", "check_coarser", "coarser"]

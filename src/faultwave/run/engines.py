@@ -13,12 +13,12 @@ from typing import Any
 
 from faultwave.base import cores
 from faultwave.base.errors import InputError, NotBuiltError, Problem
-from faultwave.base.paths import beside_case
+from faultwave.base.paths import searching_case_folders
 from faultwave.base.registry import entries
 from faultwave.case.locate import located
 from faultwave.case.model import Case
 from faultwave.engine.solver import Engine
-from faultwave.run.inputs import with_other_inputs
+from faultwave.run.inputs import with_input_errors
 
 
 def engine_of(case: Case) -> Engine:
@@ -26,30 +26,33 @@ def engine_of(case: Case) -> Engine:
     package = entries("faultwave", "engine", "faultwave.engines")[case.engine].value
     found: Engine = importlib.import_module(f"{package}.engine").ENGINE
     return replace(
-        found, plan=_telling(found.plan), share=_telling(found.share), processes=_telling_of_many(found.processes)
+        found,
+        plan=_locating_problems(found.plan),
+        share=_locating_problems(found.share),
+        processes=_locating_process_problems(found.processes),
     )
 
 
-def _telling(make: Callable[..., Any]) -> Callable[..., Any]:
+def _locating_problems(make: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap ``make(case, ...)`` to locate its problems in the case file and to find files next to that."""
 
     def plan(case: Case, *more: Any) -> Any:
         try:
-            with beside_case(case.source_files), cores.limited(case.numerics.threads):
+            with searching_case_folders(case.source_files), cores.limit_threads(case.numerics.threads):
                 made = make(case, *more)
         except InputError as error:
             kind = NotBuiltError if isinstance(error, NotBuiltError) else InputError
-            raise with_other_inputs(case, kind(located(case, error.problems))) from error
+            raise with_input_errors(case, kind(located(case, error.problems))) from error
         return replace(made, warnings=tuple(located(case, made.warnings))) if made.warnings else made
 
     return plan
 
 
-def _telling_of_many(ask: Callable[[Any, int], Sequence[Problem]]) -> Callable[[Any, int], Sequence[Problem]]:
+def _locating_process_problems(ask: Callable[[Any, int], Sequence[Problem]]) -> Callable[[Any, int], Sequence[Problem]]:
     """Wrap the check of a plan on several processes in the same way."""
 
     def asked(made: Any, count: int) -> Sequence[Problem]:
-        with beside_case(made.case.source_files):
+        with searching_case_folders(made.case.source_files):
             return located(made.case, ask(made, count))
 
     return asked

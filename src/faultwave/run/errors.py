@@ -19,12 +19,12 @@ from faultwave.engine.progress import Progress
 from faultwave.engine.solver import TimeErrors
 from faultwave.observe.dataset import Dataset
 from faultwave.observe.result import Result
-from faultwave.observe.seismogram_errors import KIND, OF, Known, estimated, middle, percent, with_errors
+from faultwave.observe.seismogram_errors import KIND, OF, KnownErrors, estimated, middle, percent, with_errors
 from faultwave.output.folder import MANIFEST, find_prefix
 from faultwave.output.formats.receivers_hdf5 import read_receivers, write_receivers
 from faultwave.output.manifest import given, read_manifest, write_manifest
 from faultwave.output.writers import write_results
-from faultwave.run.coarser import Coarser, check_coarser
+from faultwave.run.coarser import CoarserCases, check_coarser
 from faultwave.run.start import start
 
 
@@ -89,7 +89,7 @@ def estimate_errors(
     found = together.agree(lambda: _finished(Path(folder), threads))
     lower = together.agree(lambda: check_coarser(found.case))
     records, seconds = [], 0.0
-    known = Known()
+    known = KnownErrors()
     half = together.share(together.together(lambda: middle(read_receivers(found.seismograms)["receivers"])))
     for i, (case, end) in enumerate(zip(lower.cases, lower.until(half, found.end), strict=True)):
         session = start(case)
@@ -97,7 +97,9 @@ def estimate_errors(
         records.append(session.receivers)
         known = known_errors(session, lower) if i == 0 else known
         seconds += sum(session.solver.timings().get(name, 0.0) for name in ("setup", "stepping"))
-    errors: Dataset = together.share(together.together(lambda: _written(found, lower, records, known, seconds)))
+    errors: Dataset = together.share(
+        together.together(lambda: _estimate_and_write(found, lower, records, known, seconds))
+    )
     return errors
 
 
@@ -123,7 +125,7 @@ def _finished(folder: Path, threads: int | None) -> Finished:
     return Finished(folder, prefix, manifest, case, end)
 
 
-def known_errors(session: Any, lower: Coarser) -> Known:
+def known_errors(session: Any, lower: CoarserCases) -> KnownErrors:
     """Return the shared errors and the time-stepping errors of the less coarse session (collective).
 
     The result is complete on process 0.
@@ -132,16 +134,19 @@ def known_errors(session: Any, lower: Coarser) -> Known:
     time = session.solver.time_errors()
     near = lower.coarseness[0]
     finer = [] if time is None else [near / coarseness for coarseness in (1.0, *lower.coarseness)]
-    return Known([errors for errors in found if errors is not None], [partial(_late, time, ratio) for ratio in finer])
+    return KnownErrors(
+        [errors for errors in found if errors is not None],
+        [partial(_time_error_of_ratio, time, ratio) for ratio in finer],
+    )
 
 
-def _late(time: TimeErrors, finer: float, series: np.ndarray, interval: float) -> np.ndarray:
+def _time_error_of_ratio(time: TimeErrors, finer: float, series: np.ndarray, interval: float) -> np.ndarray:
     """Return the time-stepping errors for steps that are ``finer`` times shorter than the session's."""
     return time(series, interval, finer)
 
 
-def _written(
-    found: Finished, lower: Coarser, records: Sequence[Dataset | None], known: Known, seconds: float
+def _estimate_and_write(
+    found: Finished, lower: CoarserCases, records: Sequence[Dataset | None], known: KnownErrors, seconds: float
 ) -> Dataset:
     """Compute the estimates, write them to the files and return them."""
     written = read_receivers(found.seismograms)

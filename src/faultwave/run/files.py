@@ -13,11 +13,11 @@ import numpy as np
 
 from faultwave.engine.part import LatticeSeries, Snapshots
 from faultwave.observe.lagrange import CellKind
-from faultwave.output.background import Behind
-from faultwave.output.fields import CellFieldWriter, WrittenElsewhere
+from faultwave.output.background import BackgroundWriter
+from faultwave.output.fields import CellFieldWriter, ForeignContents
 from faultwave.output.formats.vtkhdf import LagrangeTetrahedra, LagrangeTriangles, VtkHdfWriter
 from faultwave.output.formats.xdmf import XdmfWriter
-from faultwave.output.slabs import SlabWriter
+from faultwave.output.slabs import SharedFieldWriter
 from faultwave.output.snapshot_sums import Earlier, added
 from faultwave.run.lattice_files import LatticeFiles, Opening
 
@@ -31,7 +31,7 @@ FORMATS: dict[CellKind, tuple[Format, ...]] = {
 
 
 @dataclass(frozen=True)
-class Reached:
+class SeriesExtent:
     """Extent of the files of a series.
 
     Attributes
@@ -49,14 +49,15 @@ class Reached:
     sums: dict[str, list[int]]
 
 
-def reached_of(files: Mapping[str, Mapping[str, Any]]) -> dict[str, Reached]:
+def extents_from_notes(files: Mapping[str, Mapping[str, Any]]) -> dict[str, SeriesExtent]:
     """Return the extent of the files by series, from the notes of a checkpoint."""
     return {
-        kind: Reached(int(f["next"]), list(f.get("times", [])), dict(f.get("sums", {}))) for kind, f in files.items()
+        kind: SeriesExtent(int(f["next"]), list(f.get("times", [])), dict(f.get("sums", {})))
+        for kind, f in files.items()
     }
 
 
-def merge_files(everywhere: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, Any]]:
+def merge_extents(everywhere: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, Any]]:
     """Merge the extents of files of all processes; a process without cells in a file has no record of it."""
     merged = {}
     for kind in dict.fromkeys(kind for files in everywhere for kind in files):
@@ -72,7 +73,7 @@ def merge_files(everywhere: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[s
     return merged
 
 
-class RunFiles:
+class SnapshotFiles:
     """Implementation of ``engine.part.Files``; ``stack`` closes the files, or discards them on an error."""
 
     def __init__(self, session: Any, folder: Path, stack: ExitStack):
@@ -84,30 +85,30 @@ class RunFiles:
     def cells(
         self, kind: str, points: np.ndarray, cells: np.ndarray, static: Mapping[str, np.ndarray], fields: Sequence[str], interval: float,
         kind_of_cells: CellKind = "linear",
-    ) -> list[Behind]:  # fmt: skip
+    ) -> list[BackgroundWriter]:  # fmt: skip
         session, out = self.session, self.session.case.output
         dtype = np.float32 if out.precision == "single" else np.float64
         earlier = self.earlier(kind)
         done = earlier.times
         ahead = np.floor(self.end / interval + 1e-9) + 1
         steps = int(ahead - np.ceil((0.0 if done else session.time) / interval - 1e-9))
-        writers: list[CellFieldWriter | SlabWriter] = []
+        writers: list[CellFieldWriter | SharedFieldWriter] = []
         for make, suffix in FORMATS[kind_of_cells]:
             if suffix == "xdmf" and not out.xdmf:
                 continue
             several = session.world.size > 1
             path = Path(f"{self.folder / out.prefix}-{kind}.{suffix}")
             new = functools.partial(
-                _opened, make, (path, list(fields), dtype, steps, WrittenElsewhere(earlier, mesh=several))
+                _opened, make, (path, list(fields), dtype, steps, ForeignContents(earlier, mesh=several))
             )
             writers.append(
-                SlabWriter(session.world, new, points, cells, static, out.shared_files, bool(done))
+                SharedFieldWriter(session.world, new, points, cells, static, out.shared_files, bool(done))
                 if several
                 else new(points, cells, static)
             )
         for writer in writers:
             self.keep(kind, writer)
-        return [Behind(writer, session.background) for writer in writers]
+        return [BackgroundWriter(writer, session.background) for writer in writers]
 
     def lattice(self, kind: str, series: LatticeSeries) -> LatticeFiles:
         session, out = self.session, self.session.case.output
@@ -144,13 +145,13 @@ class RunFiles:
         """Return the notes of a checkpoint on each series."""
         return {kind: {"next": series.next_number} for kind, series in self.series.items()}
 
-    def reached(self) -> dict[str, Reached]:
+    def reached(self) -> dict[str, SeriesExtent]:
         """Return the extent of the files of every series (collective), on each process for its own files."""
         notes: dict[str, Any] = {"files": self.notes()}
         self.sync_for_checkpoint(notes)
         world = self.session.world
         everywhere = world.gather(notes["files"])
-        return reached_of(world.share(None if everywhere is None else merge_files(everywhere)))
+        return extents_from_notes(world.share(None if everywhere is None else merge_extents(everywhere)))
 
     def sync_for_checkpoint(self, notes: dict[str, Any]) -> None:
         """Flush submitted snapshots to disk and record the extent of the files."""
@@ -165,11 +166,11 @@ class RunFiles:
 
 
 def _opened(
-    make: Callable[..., CellFieldWriter], how: tuple[Path, list[str], Any, int, WrittenElsewhere], points: np.ndarray,
+    make: Callable[..., CellFieldWriter], how: tuple[Path, list[str], Any, int, ForeignContents], points: np.ndarray,
     cells: np.ndarray, static: Mapping[str, np.ndarray],
 ) -> CellFieldWriter:  # fmt: skip
     path, names, dtype, steps, elsewhere = how
     return make(path, points, cells, static, names, dtype, steps, elsewhere)
 
 
-__all__ = ["Reached", "RunFiles", "merge_files", "reached_of"]
+__all__ = ["SeriesExtent", "SnapshotFiles", "merge_extents", "extents_from_notes"]

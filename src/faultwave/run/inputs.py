@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.base.errors import InputError, NotBuiltError, Problem, Problems
-from faultwave.base.paths import beside_case
+from faultwave.base.paths import searching_case_folders
 from faultwave.case.load import load_case
 from faultwave.case.locate import located
 from faultwave.case.model import Case
@@ -27,40 +27,40 @@ LARGEST_MESH = 1 << 30
 """Largest size [bytes] of a mesh file that is read only for its errors, next to invalid settings."""
 
 
-def read_case(case: object, overrides: Mapping[str, Any] | None = None) -> tuple[Case | None, Problems]:
+def load_case_and_inputs(case: object, overrides: Mapping[str, Any] | None = None) -> tuple[Case | None, Problems]:
     """Load a case; if it is invalid, also find the problems of its valid settings and of the files they name."""
     settings, problems = load_case(case, overrides)
     if settings is None:
         rest, later = load_case(case, overrides, partial=True)
-        more = [*later.errors, *([] if rest is None else _of_files(rest, True))]
+        more = [*later.errors, *([] if rest is None else _input_problems(rest, True))]
         problems.extend(p for p in dict.fromkeys(more) if p not in problems.items)
     return settings, problems
 
 
-def load_sound(case: object, overrides: Mapping[str, Any] | None = None) -> tuple[Case, Problems]:
+def load_valid_case(case: object, overrides: Mapping[str, Any] | None = None) -> tuple[Case, Problems]:
     """Load a case and return it with its warnings. Raises InputError with all errors at once."""
-    settings, problems = read_case(case, overrides)
+    settings, problems = load_case_and_inputs(case, overrides)
     problems.raise_errors()
     assert settings is not None  # it is None only where there are errors
     return settings, problems
 
 
-def with_other_inputs(case: Case, error: InputError) -> InputError:
+def with_input_errors(case: Case, error: InputError) -> InputError:
     """Return the error of a plan extended by the errors of all other inputs, without duplicates."""
-    everything = tuple(dict.fromkeys([*error.problems, *_of_files(case, False)]))
+    everything = tuple(dict.fromkeys([*error.problems, *_input_problems(case, False)]))
     only = isinstance(error, NotBuiltError) and len(everything) == len(error.problems)
     return NotBuiltError(everything) if only else InputError(everything)
 
 
-def _of_files(case: Case, mesh: bool) -> list[Problem]:
+def _input_problems(case: Case, mesh: bool) -> list[Problem]:
     """Return the problems of the input files.
 
     ``mesh`` includes the mesh file and the law, which a plan would have read.
     """
     found = Problems()
-    with beside_case(case.source_files):
+    with searching_case_folders(case.source_files):
         for read in _readings(case, mesh):
-            with collected(found):
+            with collect_problems(found):
                 read()
     return located(case, dict.fromkeys(found.errors))
 
@@ -106,4 +106,4 @@ def _is_small_mesh(path: Path | None) -> bool:
     return path is not None and path.suffix.lower() not in (*SCRIPTS, *SHAPES) and path.stat().st_size < LARGEST_MESH
 
 
-__all__ = ["load_sound", "read_case", "with_other_inputs"]
+__all__ = ["load_valid_case", "load_case_and_inputs", "with_input_errors"]

@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 
 from faultwave.engine.part import LatticeSeries
 from faultwave.observe.grid_formats import series_formats
-from faultwave.output.fields import WrittenElsewhere
+from faultwave.output.fields import ForeignContents
 from faultwave.output.formats.xdmf import XdmfWriter
 from faultwave.output.snapshot_sums import Earlier
 
@@ -88,7 +88,7 @@ class LatticeFiles:
                 series.fields,
                 self.opening.dtype,
                 count,
-                WrittenElsewhere(self.opening.earlier),
+                ForeignContents(self.opening.earlier),
             )
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:

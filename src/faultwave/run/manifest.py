@@ -62,7 +62,7 @@ def _path(sim: Any, folder: Path) -> Path:
     return folder / f"{sim.case.output.prefix}-manifest.json"
 
 
-def note_failure(sim: Any, folder: Path, error: BaseException) -> None:
+def record_failure(sim: Any, folder: Path, error: BaseException) -> None:
     """Record the failure of a run in its manifest, from any process.
 
     It runs while the error propagates: any obstacle is ignored, and the wait is limited to ``PATIENCE``.

@@ -19,22 +19,22 @@ from faultwave.case.load import load_case
 from faultwave.case.model import Case
 from faultwave.domain.build.faults import side_of
 from faultwave.domain.build.traces import Trace, check_scale, check_trace, read_traces, told_of
-from faultwave.output.atomic import explaining
+from faultwave.output.atomic import translate_os_errors
 from faultwave.run import new_text as text
 from faultwave.run.new_ground import depth_below_ground
-from faultwave.run.new_options import Asked, Mechanism, check, names
+from faultwave.run.new_options import Mechanism, NewCaseOptions, check, names
 from faultwave.run.new_text import Rupture
-from faultwave.run.new_times import LARGEST, acting, grid_frequency, latest_reflections
+from faultwave.run.new_times import LARGEST, grid_frequency, latest_reflections, source_duration
 
-COHESIVE_SHARE = 0.12
+LARGEST_COHESIVE_RATIO = 0.12
 """Largest ratio of the cohesive zone to the shorter side of the fault, so that the nucleation patch fits."""
 POINTS = 3.0
 """Number of points in the cohesive zone, with a margin of 1.2."""
 PATCH = 1.31 * 1.5
 """Radius of the nucleation patch in cohesive zones: 1.5 critical half lengths (Uenishi & Rice 2003)."""
-AGREE = 0.1
+SAME_SIDE_COSINE = 0.1
 """Smallest cosine between a reference direction and a normal that reliably distinguishes the fault's sides."""
-SHALLOW = 0.002
+SMALLEST_DEPTH_RATIO = 0.002
 """Smallest ratio of fault depth to trace length; a smaller depth was meant in kilometres."""
 STATIONS = 6
 """Number of stations along a side of the region."""
@@ -47,12 +47,12 @@ class Made(NamedTuple):
     warnings: tuple[Problem, ...]
 
 
-def new_case(asked: Asked, folder: Path, force: bool = False) -> Made:
+def new_case(asked: NewCaseOptions, folder: Path, force: bool = False) -> Made:
     """Write a new case.
 
     Parameters
     ----------
-    asked : Asked
+    asked : NewCaseOptions
         Options.
     folder : Path
         Folder of the case.
@@ -84,7 +84,7 @@ def new_case(asked: Asked, folder: Path, force: bool = False) -> Made:
         what = f"{asked.depth:g} m is too little for a grid that bends below this ground"
         raise InputError(Problem("--depth", what, f"{needed:g} m or more"))
     depth = asked.depth or max(0.5 * size, 1.6 * asked.fault_depth if traces else 0.0, _deep(asked, needed))
-    source, warned = acting(asked, mapped, longest), Problems()
+    source, warned = source_duration(asked, mapped, longest), Problems()
     warned.extend(said)
     end, late = _times(asked, size, source.time, warned)
     lines = _header(asked, lon, lat, epsg)
@@ -99,12 +99,12 @@ def new_case(asked: Asked, folder: Path, force: bool = False) -> Made:
     return Made(_write(asked, folder, "".join(lines), half), warned.warnings)
 
 
-def _with_properties(asked: Asked, projection: Projection) -> tuple[Asked, list[Problem]]:
+def _with_properties(asked: NewCaseOptions, projection: Projection) -> tuple[NewCaseOptions, list[Problem]]:
     """Return the options with defaults replaced by properties of the traces, and warnings that say so.
 
     Dip and rake come from the longest trace that has them, the depth from the deepest.
     """
-    usual, said = Asked(), list[Problem]()
+    usual, said = NewCaseOptions(), list[Problem]()
     of_files = {path: read_traces(path, projection) for path in asked.faults}
     traces = [t for found in of_files.values() for t in found]
     for trace in traces:
@@ -128,7 +128,7 @@ def _with_properties(asked: Asked, projection: Projection) -> tuple[Asked, list[
     return replace(asked, **changed, of_traces=frozenset(own)), said  # type: ignore[arg-type]
 
 
-def _traces(asked: Asked, projection: Projection, half: float) -> list[Trace]:
+def _traces(asked: NewCaseOptions, projection: Projection, half: float) -> list[Trace]:
     """Return every line of the trace files. Raises InputError unless all lie within the region."""
     of_files = [read_traces(path, projection) for path in asked.faults]
     traces = [t for found in of_files for t in found]
@@ -136,10 +136,13 @@ def _traces(asked: Asked, projection: Projection, half: float) -> list[Trace]:
     for found in of_files:
         check_scale(found, asked.fault_depth, problems)
     longest = max((_length(t.xy) for t in traces), default=0.0)
-    if asked.fault_depth < SHALLOW * longest:
+    if asked.fault_depth < SMALLEST_DEPTH_RATIO * longest:
         what = f"{asked.fault_depth:g} m is far too little for a trace {longest:.4g} m long"
         problems.error(
-            "--fault-depth", what, f"{SHALLOW * longest:.3g} m or more", f"Kilometres? Write {asked.fault_depth:g}km."
+            "--fault-depth",
+            what,
+            f"{SMALLEST_DEPTH_RATIO * longest:.3g} m or more",
+            f"Kilometres? Write {asked.fault_depth:g}km.",
         )
     problems.raise_errors()
     for trace in traces:
@@ -148,12 +151,12 @@ def _traces(asked: Asked, projection: Projection, half: float) -> list[Trace]:
     return traces
 
 
-def _times(asked: Asked, size: float, acts: float, warned: Problems) -> tuple[float, float]:
+def _times(asked: NewCaseOptions, size: float, acts: float, warned: Problems) -> tuple[float, float]:
     """Return the end of the run and the time of the first reflections [s], with warnings if they do not fit.
 
     Parameters
     ----------
-    asked : Asked
+    asked : NewCaseOptions
         Options.
     size : float
         Side of the region [m].
@@ -162,7 +165,7 @@ def _times(asked: Asked, size: float, acts: float, warned: Problems) -> tuple[fl
     warned : Problems
         Collects the warnings.
     """
-    usual = float(np.ceil(0.75 * size / text.SLOWEST + acts))  # time of waves from the middle to the corners
+    usual = float(np.ceil(0.75 * size / text.SLOWEST_S_SPEED + acts))  # time of waves from the middle to the corners
     end = asked.end_time or usual
     if end < acts:
         what = f"{end:g} s is less than the {acts:.3g} s that the {'rupture takes, about' if asked.faults else 'source acts'}"
@@ -175,7 +178,7 @@ def _times(asked: Asked, size: float, acts: float, warned: Problems) -> tuple[fl
     return end, late
 
 
-def draft(asked: Asked) -> Case | None:
+def draft_case(asked: NewCaseOptions) -> Case | None:
     """Return the known part of an invalid case for a picture: map, region, traces and relief; None without a place."""
     try:
         lon, lat, size = _place(asked)
@@ -194,7 +197,7 @@ def draft(asked: Asked) -> Case | None:
     })[0]  # fmt: skip
 
 
-def _place(asked: Asked) -> tuple[float, float, float]:
+def _place(asked: NewCaseOptions) -> tuple[float, float, float]:
     """Return longitude and latitude [deg] and the size of the region [m], derived from the traces if not given."""
     lon, lat, size = asked.lon, asked.lat, asked.size
     if lon is None or lat is None:
@@ -244,7 +247,7 @@ def _utm(lon: float, lat: float) -> str:
     return f"EPSG:{32600 + zone if lat >= 0 else 32700 + zone}"
 
 
-def _rupture(asked: Asked, traces: Sequence[Trace], projection: Projection) -> Rupture:
+def _rupture(asked: NewCaseOptions, traces: Sequence[Trace], projection: Projection) -> Rupture:
     """Return the parameters of a rupture that nucleates on the fault of the longest trace.
 
     Cohesive zone, nucleation patch and element size are consistent with the fault and the frequency.
@@ -253,8 +256,8 @@ def _rupture(asked: Asked, traces: Sequence[Trace], projection: Projection) -> R
     longest = traces[int(np.argmax(lengths))].xy
     dip = np.radians(asked.dip)
     shorter = min(max(lengths), asked.fault_depth / np.sin(dip))
-    of_waves = text.SLOWEST * asked.order / (10.0 * asked.frequency)
-    cohesive = min(COHESIVE_SHARE * shorter, 1.2 * POINTS * of_waves / asked.order)
+    of_waves = text.SLOWEST_S_SPEED * asked.order / (10.0 * asked.frequency)
+    cohesive = min(LARGEST_COHESIVE_RATIO * shorter, 1.2 * POINTS * of_waves / asked.order)
     right = side_of(traces[int(np.argmax(lengths))], projection)
     down = 0.55 * asked.fault_depth
     middle = _middle(longest) + right * down / np.tan(dip) * (asked.dip < 90)
@@ -269,7 +272,7 @@ def _rupture(asked: Asked, traces: Sequence[Trace], projection: Projection) -> R
     )
 
 
-def _reference(asked: Asked, traces: Sequence[Trace], right: np.ndarray, projection: Projection) -> np.ndarray:
+def _reference(asked: NewCaseOptions, traces: Sequence[Trace], right: np.ndarray, projection: Projection) -> np.ndarray:
     """Return a direction (3,) along which the outward normals of all upper fault blocks point.
 
     ``right`` is the right side of the longest trace.
@@ -282,10 +285,10 @@ def _reference(asked: Asked, traces: Sequence[Trace], right: np.ndarray, project
     dip = np.radians(asked.dip)
     outward = np.array([*(-right * np.sin(dip)), -np.cos(dip)])
     normals = np.array([[*(-side_of(t, projection) * np.sin(dip)), -np.cos(dip)] for t in traces])
-    against = normals @ outward < AGREE
+    against = normals @ outward < SAME_SIDE_COSINE
     if not against.any():
         return outward
-    if np.cos(dip) >= AGREE:
+    if np.cos(dip) >= SAME_SIDE_COSINE:
         return np.array([0.0, 0.0, -1.0])
     if abs(np.sin(np.radians(asked.rake))) < 1e-9:
         return outward
@@ -308,12 +311,12 @@ def _middle(line: np.ndarray) -> np.ndarray:
     return np.array([np.interp(0.5 * at[-1], at, line[:, k]) for k in range(2)])
 
 
-def _deep(asked: Asked, needed: float) -> float:
+def _deep(asked: NewCaseOptions, needed: float) -> float:
     """Return the depth [m] of the region that a source, or a grid with the minimum ``needed`` [m], requires."""
     return max(2.0 * asked.mechanism.depth if asked.mechanism else 0.0, needed)
 
 
-def _header(asked: Asked, lon: float, lat: float, epsg: str) -> list[str]:
+def _header(asked: NewCaseOptions, lon: float, lat: float, epsg: str) -> list[str]:
     what = "finite source" if asked.source is not None and asked.source_kind == "srf" else "moment tensor"
     if asked.faults:
         what = "rupture of " + ", ".join(p.stem for p in asked.faults)
@@ -328,7 +331,7 @@ def _header(asked: Asked, lon: float, lat: float, epsg: str) -> list[str]:
     ]
 
 
-def _space(asked: Asked, box: text.Box, source_depth: float | None, rupture: Rupture | None) -> list[str]:
+def _space(asked: NewCaseOptions, box: text.Box, source_depth: float | None, rupture: Rupture | None) -> list[str]:
     called = names(asked)
     raster = None if asked.topography is None else (called[asked.topography], asked.topography_crs, asked.sea)
     if asked.engine == "fd":
@@ -344,14 +347,14 @@ def _space(asked: Asked, box: text.Box, source_depth: float | None, rupture: Rup
     return [text.mesh_text(box, asked.frequency, faults, rupture, raster)]
 
 
-def _material(asked: Asked) -> str:
+def _material(asked: NewCaseOptions) -> str:
     found = "\nmaterial:\n  layers: layers.txt              # IASP91; models and expressions say more: docs/guide/materials.md\n"
     if asked.sea:
         found += "  regions: { sea: { rho: 1030 kg/m^3, vp: 1500 m/s, vs: 0 } }\n"
     return found
 
 
-def _source(asked: Asked, lon: float, lat: float) -> str:
+def _source(asked: NewCaseOptions, lon: float, lat: float) -> str:
     if asked.source is not None:
         file = text.quoted(names(asked)[asked.source])
         return f"sources:\n  - {{ kind: {asked.source_kind}, file: {file} }}\n"
@@ -363,11 +366,11 @@ def _source(asked: Asked, lon: float, lat: float) -> str:
         "rake": f"{m.rake:g} deg",
         "magnitude": f"{m.magnitude:g}",
     }
-    return text.double_couple_text(values, (lon, lat, -m.depth), text.BELL / asked.frequency)
+    return text.double_couple_text(values, (lon, lat, -m.depth), text.GAUSSIAN_WIDTH / asked.frequency)
 
 
-def _numerics(asked: Asked, ruptures: bool, size: float) -> str:
-    often = max(0.1, round(0.02 * size / text.SLOWEST, 1))
+def _numerics(asked: NewCaseOptions, ruptures: bool, size: float) -> str:
+    often = max(0.1, round(0.02 * size / text.SLOWEST_S_SPEED, 1))
     lines = ["", "output:", "  folder: results", "  prefix: run"]
     numerics = [f"order: {asked.order}"] if asked.engine == "dg" else []
     if asked.source is not None:  # a file may radiate unresolved frequencies
@@ -390,13 +393,13 @@ def _numerics(asked: Asked, ruptures: bool, size: float) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _write(asked: Asked, folder: Path, case: str, half: float) -> list[Path]:
+def _write(asked: NewCaseOptions, folder: Path, case: str, half: float) -> list[Path]:
     x = np.linspace(-0.7, 0.7, STATIONS) * half
     rows = [f"{a:10.1f} {b:10.1f} 0 S{i}{j}" for j, b in enumerate(x) for i, a in enumerate(x)]
     top = "the water's surface where there is sea, else the ground" if asked.sea else "the ground"
     stations = f"# x y z [m] and a code; z = 0 is on {top}\n" + "\n".join(rows) + "\n"
     files = {"case.yaml": case, "layers.txt": text.LAYERS, "stations.txt": stations}
-    with explaining(folder), _beside(folder) as made:
+    with translate_os_errors(folder), _beside(folder) as made:
         for name, content in files.items():
             (made / name).write_text(content, encoding="utf-8")
         for path, name in names(asked).items():
@@ -433,4 +436,4 @@ def _check_made(made: Path, folder: Path) -> None:
         raise InputError(errors)
 
 
-__all__ = ["Asked", "Made", "Mechanism", "draft", "new_case"]
+__all__ = ["NewCaseOptions", "Made", "Mechanism", "draft_case", "new_case"]

@@ -9,10 +9,10 @@ import numpy as np
 
 from faultwave.base.errors import InputError
 from faultwave.media.rasters import load_ground
-from faultwave.run.new_options import Asked
-from faultwave.run.new_text import SLOWEST
+from faultwave.run.new_options import NewCaseOptions
+from faultwave.run.new_text import SLOWEST_S_SPEED
 
-LOOK = 300
+SAMPLES_PER_SIDE = 300
 """Number of places along x and y at which the ground is sampled."""
 POINTS = 6.0
 """Points per wavelength, the default of grids."""
@@ -26,14 +26,14 @@ OVER_RELIEF = 2.0
 SPARE = 1.2
 
 
-def depth_below_ground(asked: Asked, mapped: Any, half: float) -> float:
+def depth_below_ground(asked: NewCaseOptions, mapped: Any, half: float) -> float:
     """Return the depth below z = 0 [m] that the grid of a new case must reach.
 
     It is 0 for flat ground, and if the raster is unreadable or has gaps, which the check of the case reports.
 
     Parameters
     ----------
-    asked : Asked
+    asked : NewCaseOptions
         Options.
     mapped : object
         Map projection of the case, with crs, origin and azimuth.
@@ -43,8 +43,8 @@ def depth_below_ground(asked: Asked, mapped: Any, half: float) -> float:
     if asked.engine != "fd" or asked.topography is None:
         return 0.0
     setting = SimpleNamespace(file=asked.topography, variable=None, crs=asked.topography_crs)
-    spacing = SLOWEST / asked.frequency / POINTS
-    along = np.linspace(-half, half, LOOK)
+    spacing = SLOWEST_S_SPEED / asked.frequency / POINTS
+    along = np.linspace(-half, half, SAMPLES_PER_SIDE)
     places = np.stack([a.ravel() for a in np.meshgrid(along, along)], 1)
     try:
         found = load_ground(setting, mapped, "--topography").elevation(places, float(along[1] - along[0]))

@@ -10,10 +10,10 @@ import numpy as np
 from faultwave.base.errors import NotBuiltError, Problem, Problems
 from faultwave.run import new_text as text
 
-OWN = ("case.yaml", "layers.txt", "stations.txt", "results")
+GENERATED_FILES = ("case.yaml", "layers.txt", "stations.txt", "results")
 """Names of the generated files and the results folder."""
 
-SMALL = 0.1
+SMALLEST_SIZE_RATIO = 0.1
 """Smallest ratio of region size to shortest wavelength; a smaller size was meant in kilometres."""
 
 
@@ -39,7 +39,7 @@ class Mechanism:
 
 
 @dataclass(frozen=True)
-class Asked:
+class NewCaseOptions:
     """Options of a new case, with lengths in metres and times in seconds.
 
     ``lon``, ``lat`` and ``size`` are derived from the traces if None. Exactly one of ``faults``, ``mechanism`` and ``source`` (a file of
@@ -68,7 +68,7 @@ class Asked:
     """Pairs of trace file and option (dip, fault_depth) that the file's own properties define."""
 
 
-def check(asked: Asked, folder: Path, force: bool) -> None:
+def check(asked: NewCaseOptions, folder: Path, force: bool) -> None:
     """Raise InputError with every problem of the options."""
     problems = Problems()
     ways = [bool(asked.faults), asked.mechanism is not None, asked.source is not None]
@@ -78,7 +78,7 @@ def check(asked: Asked, folder: Path, force: bool) -> None:
         problems.error("--engine", f"'{asked.engine}'", "dg, fd")
     _check_numbers(asked, problems)
     _check_files(asked, problems)
-    _check_of_no_use(asked, problems)
+    _check_unused_options(asked, problems)
     if (folder.exists() and not folder.is_dir()) or (folder.is_dir() and any(folder.iterdir()) and not force):
         advice = "Use --force to write into it." if folder.is_dir() else "Choose another folder."
         problems.error(
@@ -92,7 +92,7 @@ def check(asked: Asked, folder: Path, force: bool) -> None:
         raise NotBuiltError(Problem("--sea", "a grid has no sea above its topography", "engine dg"))
 
 
-def _check_numbers(asked: Asked, problems: Problems) -> None:
+def _check_numbers(asked: NewCaseOptions, problems: Problems) -> None:
     for name, value in (
         ("--size", asked.size), ("--frequency", asked.frequency), ("--fault-depth", asked.fault_depth), ("--depth", asked.depth),
         ("--until", asked.end_time),
@@ -111,11 +111,13 @@ def _check_numbers(asked: Asked, problems: Problems) -> None:
         _check_mechanism(asked.mechanism, problems)
     if not 0 < asked.frequency < np.inf:
         return
-    wavelength = text.SLOWEST / asked.frequency
+    wavelength = text.SLOWEST_S_SPEED / asked.frequency
     for name, value in (("--size", asked.size), ("--depth", asked.depth)):
-        if value is not None and 0 < value < SMALL * wavelength:
+        if value is not None and 0 < value < SMALLEST_SIZE_RATIO * wavelength:
             what = f"{value:g} m is far less than the shortest wavelength, {wavelength:.4g} m"
-            problems.error(name, what, f"{SMALL * wavelength:.4g} m or more", f"Kilometres? Write {value:g}km.")
+            problems.error(
+                name, what, f"{SMALLEST_SIZE_RATIO * wavelength:.4g} m or more", f"Kilometres? Write {value:g}km."
+            )
     deepest = max(asked.fault_depth if asked.faults else 0.0, asked.mechanism.depth if asked.mechanism else 0.0)
     if asked.depth is not None and 0 < asked.depth <= deepest:
         what = f"{asked.depth:g} m: the {'fault' if asked.faults else 'source'} reaches {deepest:g} m"
@@ -136,7 +138,7 @@ def _check_mechanism(m: Mechanism, problems: Problems) -> None:
         problems.error("--moment-tensor", what, allowed)
 
 
-def _check_files(asked: Asked, problems: Problems) -> None:
+def _check_files(asked: NewCaseOptions, problems: Problems) -> None:
     for path in filter(None, [*asked.faults, asked.source, asked.topography]):
         if not path.is_file():
             problems.error(str(path), "there is no such file")
@@ -144,9 +146,9 @@ def _check_files(asked: Asked, problems: Problems) -> None:
         problems.error("--fault", f"{path} is given twice", advice="Its faults would lie on each other: give it once.")
 
 
-def _check_of_no_use(asked: Asked, problems: Problems) -> None:
+def _check_unused_options(asked: NewCaseOptions, problems: Problems) -> None:
     """Report options that would have no effect."""
-    usual = Asked()
+    usual = NewCaseOptions()
     if asked.sea and asked.topography is None and asked.engine == "dg":
         problems.error("--sea", "needs --topography, whose raster says where the sea floor is", "--topography FILE")
     if asked.topography_crs is not None and asked.topography is None:
@@ -163,10 +165,10 @@ def _check_of_no_use(asked: Asked, problems: Problems) -> None:
             problems.error(name, "does nothing without --fault", advice=advice)
 
 
-def names(asked: Asked) -> dict[Path, str]:
+def names(asked: NewCaseOptions) -> dict[Path, str]:
     """Return the name in the case's folder of every file it needs: its own, with a number if that is taken."""
     found: dict[Path, str] = {}
-    taken = {name.lower() for name in OWN}  # some file systems ignore case
+    taken = {name.lower() for name in GENERATED_FILES}  # some file systems ignore case
     for path in [*asked.faults, asked.source, asked.topography]:
         if path is None or path in found:
             continue
@@ -180,4 +182,4 @@ def names(asked: Asked) -> dict[Path, str]:
     return found
 
 
-__all__ = ["Asked", "Mechanism", "check", "names"]
+__all__ = ["NewCaseOptions", "Mechanism", "check", "names"]

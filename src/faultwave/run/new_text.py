@@ -16,19 +16,19 @@ depth[km] vp[km/s] vs[km/s] rho[g/cm^3]
 20        6.50     3.75     2.9200
 35        8.04     4.47     3.3198
 """
-SLOWEST = 3360.0
+SLOWEST_S_SPEED = 3360.0
 """S-wave speed of the first layer [m/s]."""
-FASTEST = 8040.0
+FASTEST_P_SPEED = 8040.0
 """P-wave speed of the last layer [m/s]."""
-BELL = 0.39
+GAUSSIAN_WIDTH = 0.39
 """Standard deviation of a Gaussian times the frequency at which its spectrum has decreased to 5 %."""
-OVER = 10.0
+GAUSSIAN_DURATION = 10.0
 """Number of standard deviations after which the Gaussian has ended."""
-STATIC, DYNAMIC, SHARE = 0.6, 0.3, 0.45
+STATIC, DYNAMIC, INITIAL_STRESS_RATIO = 0.6, 0.3, 0.45
 """Static and dynamic friction, and initial ratio of shear to normal stress: the strength parameter S is 1."""
-DEEPEST_STRESS = 60e6
+LARGEST_NORMAL_STRESS = 60e6
 """Effective normal stress below the depth at which it stops increasing [Pa]."""
-MODULUS = 2720.0 * SLOWEST**2 / (1 - 0.25)
+MODULUS = 2720.0 * SLOWEST_S_SPEED**2 / (1 - 0.25)
 """Modulus mu/(1 - nu) of the first layer [Pa]."""
 
 
@@ -75,7 +75,7 @@ class Rupture:
     @property
     def slip_weakening(self) -> float:
         """Slip-weakening distance d_c [m] that yields the cohesive zone (Day et al. 2005)."""
-        return self.cohesive_zone * (STATIC - DYNAMIC) * DEEPEST_STRESS / (9 * np.pi / 32 * MODULUS)
+        return self.cohesive_zone * (STATIC - DYNAMIC) * LARGEST_NORMAL_STRESS / (9 * np.pi / 32 * MODULUS)
 
 
 def number(value: float) -> str:
@@ -106,10 +106,10 @@ def _shear(factor: float, rupture: Rupture, about: str) -> str:
     sign = "" if factor == 1.0 else f"{factor:.6f} * "
     distance = " + ".join(_square(axis, v) for axis, v in zip("xyz", rupture.centre, strict=True))
     return f"""|                     # {about}
-        normal = min({DEEPEST_STRESS:.1f}, max(1000000.0, 1000000.0 - 16400.0 * z));
+        normal = min({LARGEST_NORMAL_STRESS:.1f}, max(1000000.0, 1000000.0 - 16400.0 * z));
         r2 = {distance};
         if (r2 < {rupture.radius**2:.1f}) {{ return {sign}(510000.0 + {1.02 * STATIC:g} * normal); }}
-        return {sign}{SHARE:g} * normal;"""
+        return {sign}{INITIAL_STRESS_RATIO:g} * normal;"""
 
 
 def fault_text(rupture: Rupture) -> str:
@@ -118,9 +118,10 @@ def fault_text(rupture: Rupture) -> str:
     strike, dip = -float(np.cos(rake)), float(np.sin(rake))
     reference = ", ".join(f"{v:.4f}" for v in rupture.reference)
     zone = number(rupture.cohesive_zone)
+    ratio, largest = f"{INITIAL_STRESS_RATIO:g}", f"{LARGEST_NORMAL_STRESS / 1e6:g} MPa"
     return f"""\
-# Spontaneous rupture. The shear stress is {SHARE:g} of the normal stress, between friction before ({STATIC:g}) and after ({DYNAMIC:g}).
-# Effective normal stress grows by 16.4 MPa a kilometre to {DEEPEST_STRESS / 1e6:g} MPa. These are common assumptions, nothing that is
+# Spontaneous rupture. The shear stress is {ratio} of the normal stress, between friction before ({STATIC:g}) and after ({DYNAMIC:g}).
+# Effective normal stress grows by 16.4 MPa a kilometre to {largest}. These are common assumptions, nothing that is
 # known of your fault. A patch of {number(rupture.radius)} m about ({", ".join(number(v) for v in rupture.centre)}) m breaks first.
 fault:
   friction: linear-slip-weakening
@@ -133,7 +134,7 @@ fault:
       d_c: {rupture.slip_weakening:.3g} m            # makes the cohesive zone {zone} m long; less wants a smaller fault_size
       cohesion: -0.5 MPa
     expression:
-      T_n: "return -min({DEEPEST_STRESS:.1f}, max(1000000.0, 1000000.0 - 16400.0 * z));"
+      T_n: "return -min({LARGEST_NORMAL_STRESS:.1f}, max(1000000.0, 1000000.0 - 16400.0 * z));"
       T_s: {_shear(strike, rupture, f"positive is right-lateral; the rake is {rupture.rake:g} degrees")}
       T_d: {_shear(dip, rupture, "positive is reverse faulting")}
 """
@@ -249,12 +250,12 @@ sources:
 
 
 __all__ = [
-    "BELL",
-    "DEEPEST_STRESS",
-    "FASTEST",
+    "GAUSSIAN_WIDTH",
+    "LARGEST_NORMAL_STRESS",
+    "FASTEST_P_SPEED",
     "LAYERS",
-    "OVER",
-    "SLOWEST",
+    "GAUSSIAN_DURATION",
+    "SLOWEST_S_SPEED",
     "Box",
     "Rupture",
     "double_couple_text",

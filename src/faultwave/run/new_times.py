@@ -9,35 +9,35 @@ from faultwave.base.errors import Problems
 from faultwave.case.sources import Source
 from faultwave.physics.sources.load import load_sources
 from faultwave.run import new_text as text
-from faultwave.run.new_options import Asked
+from faultwave.run.new_options import NewCaseOptions
 
 LARGEST = 2000e3
 """Largest side [m] of a region and of the box around it that the map projection supports."""
-STARTS = 2.0
+NUCLEATION_TIME = 2.0
 """Approximate time [s] in which a rupture leaves its nucleation patch."""
 RUPTURE_SPEED = 0.8
 """Rupture speed relative to the S-wave speed."""
 
-ABOVE, MOST = 4.0, 200.0
+POINTS_ABOVE_SOURCE, MOST = 4.0, 200.0
 """Grid points between the ground and a source, and the limit on points along the region for this purpose."""
 PER_WAVELENGTH = 6.0
 """Grid points per wavelength."""
 
 
 @dataclass(frozen=True)
-class Acting:
+class SourceDuration:
     """Approximate duration [s] of source or rupture, and depth [m] of a point source, else None."""
 
     time: float
     depth: float | None = None
 
 
-def acting(asked: Asked, mapped: Any, longest: float) -> Acting:
+def source_duration(asked: NewCaseOptions, mapped: Any, longest: float) -> SourceDuration:
     """Return the duration of a source, or of a rupture from the middle to the ends of a trace.
 
     Parameters
     ----------
-    asked : Asked
+    asked : NewCaseOptions
         Options.
     mapped : object
         Map projection of the case, with crs, origin and azimuth.
@@ -50,20 +50,20 @@ def acting(asked: Asked, mapped: Any, longest: float) -> Acting:
         If a file of sources cannot be read.
     """
     if asked.faults:
-        return Acting(STARTS + 0.5 * longest / (RUPTURE_SPEED * text.SLOWEST))
+        return SourceDuration(NUCLEATION_TIME + 0.5 * longest / (RUPTURE_SPEED * text.SLOWEST_S_SPEED))
     if asked.mechanism is not None:
-        return Acting(text.OVER * text.BELL / asked.frequency, asked.mechanism.depth)
+        return SourceDuration(text.GAUSSIAN_DURATION * text.GAUSSIAN_WIDTH / asked.frequency, asked.mechanism.depth)
     setting = Source.model_validate({"kind": asked.source_kind, "file": asked.source})
     found = load_sources([setting], projection=mapped, warned=Problems())
     time = float(found.end.max(initial=0.0))
-    return Acting(time, -float(found.location[0, 2]) if len(found) == 1 else None)
+    return SourceDuration(time, -float(found.location[0, 2]) if len(found) == 1 else None)
 
 
 def grid_frequency(frequency: float, size: float, depth: float | None) -> float:
     """Return the frequency of a grid: the requested one, or a higher one for a shallow source.
 
-    A point source is then at least ``ABOVE`` points below the ground, so that the waves near it are accurate, unless a side of the region
-    would have more than ``MOST`` points.
+    A point source is then at least ``POINTS_ABOVE_SOURCE`` points below the ground, so that the waves near it are accurate, unless a side
+    of the region would have more than ``MOST`` points.
 
     Parameters
     ----------
@@ -81,13 +81,13 @@ def grid_frequency(frequency: float, size: float, depth: float | None) -> float:
     """
     if depth is None or not depth > 0:
         return frequency
-    finest = max(depth / ABOVE, size / MOST)
-    return max(frequency, text.SLOWEST / (PER_WAVELENGTH * finest))
+    finest = max(depth / POINTS_ABOVE_SOURCE, size / MOST)
+    return max(frequency, text.SLOWEST_S_SPEED / (PER_WAVELENGTH * finest))
 
 
 def latest_reflections(end: float, size: float) -> float:
     """Return the time [s], at most ``end``, until which a larger map can avoid reflections in a region of ``size`` [m]."""
-    return min(end, (LARGEST - size) / text.FASTEST)
+    return min(end, (LARGEST - size) / text.FASTEST_P_SPEED)
 
 
-__all__ = ["LARGEST", "Acting", "acting", "grid_frequency", "latest_reflections"]
+__all__ = ["LARGEST", "SourceDuration", "source_duration", "grid_frequency", "latest_reflections"]

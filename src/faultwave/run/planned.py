@@ -8,14 +8,14 @@ from typing import Any
 
 from faultwave.base import html
 from faultwave.base.errors import Problem
-from faultwave.case.doubts import doubt_case
+from faultwave.case.doubts import warn_case
 from faultwave.case.locate import located
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.observe.model import Model
 from faultwave.output.folder import check_folder
 from faultwave.run.engines import engine_of
-from faultwave.run.inputs import load_sound
+from faultwave.run.inputs import load_valid_case
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def plan(case: Case | dict[str, Any] | str | Path, **overrides: Any) -> PlannedC
     InputError
         With every problem found.
     """
-    settings, problems = load_sound(case, overrides)
+    settings, problems = load_valid_case(case, overrides)
     engine = engine_of(settings)
     made = engine.share(settings, World())  # the plan of a single process, which may exceed the memory of this machine
     found = {title: [tuple(map(str, row)) for row in rows] for title, rows in engine.report(made, settings)}
@@ -89,10 +89,10 @@ def doubts(case: Case, made: Any) -> tuple[Problem, ...]:
     A folder without write permission is only a warning: a plan writes nothing, and the run may take place elsewhere.
     """
     folder = [replace(problem, severity="warning") for problem in check_folder(case.output.folder)]
-    return (*folder, *located(case, doubt_case(case).items), *made.warnings)
+    return (*folder, *located(case, warn_case(case).items), *made.warnings)
 
 
-def model_of(case: Case) -> tuple[Model, tuple[Problem, ...]]:
+def plan_model(case: Case) -> tuple[Model, tuple[Problem, ...]]:
     """Return a case as pictures of its plan show it, and its warnings; nothing is measured.
 
     Raises
@@ -105,4 +105,4 @@ def model_of(case: Case) -> tuple[Model, tuple[Problem, ...]]:
     return engine.model(made), made.warnings
 
 
-__all__ = ["PlannedCase", "doubts", "model_of", "plan"]
+__all__ = ["PlannedCase", "doubts", "plan_model", "plan"]

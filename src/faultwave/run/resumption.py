@@ -34,11 +34,11 @@ from faultwave.run.case_changes import (
     settings_of,
 )
 from faultwave.run.engines import engine_of
-from faultwave.run.inputs import load_sound
+from faultwave.run.inputs import load_valid_case
 
 log = get_logger(__name__)
 
-AsGiven = Case | Mapping[str, Any] | str | Path | None
+CaseInput = Case | Mapping[str, Any] | str | Path | None
 OF_THE_RUN = ("engine", "order", "precision")
 """Options of the first run that hold also if another case file is given."""
 SHOWN = 20
@@ -76,7 +76,7 @@ class Resumption:
 
 
 def find_resumption(
-    folder: str | Path, case: AsGiven = None, as_recorded: bool = False, **overrides: Any
+    folder: str | Path, case: CaseInput = None, as_recorded: bool = False, **overrides: Any
 ) -> Resumption:
     """Find the last complete checkpoint in ``folder`` and the case to continue with (collective).
 
@@ -103,10 +103,10 @@ def find_resumption(
     asked = {**overrides, "output": Path(folder).absolute()}
     given, warnings = together.agree(lambda: _case_as_given(found, case, as_recorded, asked))
     digests = _digests(together, found.notes, given)
-    return together.agree(lambda: _decide(found, given, warnings, digests, case is not None, asked))
+    return together.agree(lambda: _resolve_case(found, given, warnings, digests, case is not None, asked))
 
 
-def refuse_another_case(folder: Path, case: Path, **overrides: Any) -> Resumption | None:
+def find_resumption_of_case(folder: Path, case: Path, **overrides: Any) -> Resumption | None:
     """Return how a run in ``folder`` would resume as ``case``, None without a checkpoint.
 
     Raises
@@ -120,7 +120,7 @@ def refuse_another_case(folder: Path, case: Path, **overrides: Any) -> Resumptio
 
 
 def _case_as_given(
-    found: Checkpoint, case: AsGiven, as_recorded: bool, asked: Mapping[str, Any]
+    found: Checkpoint, case: CaseInput, as_recorded: bool, asked: Mapping[str, Any]
 ) -> tuple[Case | None, tuple[Problem, ...]]:
     """Return the case to compare with, including options of the first run.
 
@@ -145,7 +145,7 @@ def _case_as_given(
 
 
 def _loaded(case: Any, options: dict[str, Any]) -> tuple[Case, tuple[Problem, ...]]:
-    settings, problems = load_sound(case, options)
+    settings, problems = load_valid_case(case, options)
     return settings, problems.warnings
 
 
@@ -170,7 +170,7 @@ def _digests(together: World, notes: Mapping[str, Any], case: Case | None) -> di
     return dict(together.share(made.found()))
 
 
-def _decide(
+def _resolve_case(
     found: Checkpoint,
     given: Case | None,
     warnings: tuple[Problem, ...],
@@ -196,7 +196,7 @@ def _decide(
     ]
     if problems:
         raise InputError(_refusal(found, problems, named))
-    case, told = load_sound(_for_precision(merged, asked), asked)
+    case, told = load_valid_case(_for_precision(merged, asked), asked)
     case._overridden = tuple(dict.fromkeys([*notes.get("options", ()), *case.overridden]))
     case._file = given.file if given is not None else (Path(notes["case_file"]) if notes.get("case_file") else None)
     ends_later = case.end_time != then["end_time"]
@@ -280,7 +280,7 @@ def _check_manifest(found: Checkpoint) -> None:
     other = [
         c.path
         for c in compare_cases(found.notes["settings"], now)
-        if c.kind == "refused" and c.location not in files and c.path not in FOLLOW
+        if c.kind == "refused" and c.location not in files and c.path not in DERIVED_SETTINGS
     ]
     if other:
         what = f"is of another case than {manifest.name}: {', '.join(other)} {'differ' if other[1:] else 'differs'}"
@@ -288,7 +288,7 @@ def _check_manifest(found: Checkpoint) -> None:
         raise InputError(Problem(str(found.folder), what, advice=advice))
 
 
-FOLLOW = ("grid.step", "numerics.compensated")
+DERIVED_SETTINGS = ("grid.step", "numerics.compensated")
 """Settings that derive from others in a resumed run."""
 
 
@@ -316,4 +316,4 @@ def _for_precision(settings: Mapping[str, Any], asked: Mapping[str, Any]) -> dic
     return {**settings, "numerics": {**numerics, "compensated": False}}
 
 
-__all__ = ["Resumption", "find_resumption", "refuse_another_case"]
+__all__ = ["Resumption", "find_resumption", "find_resumption_of_case"]

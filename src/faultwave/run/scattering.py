@@ -17,9 +17,9 @@ from faultwave.output.folder import create_folder
 from faultwave.output.formats.touchstone import write_touchstone
 from faultwave.run.start import start
 
-LEFT = 1e-4
+ENERGY_LEFT_LIMIT = 1e-4
 """Share of energy left at the end of a run above which S may lack a hundredth of the amplitude."""
-WORST = 1e8
+LARGEST_CONDITION = 1e8
 """Condition number of the incoming waves above which the runs do not distinguish the ports."""
 
 
@@ -50,7 +50,7 @@ class Scattering:
         return [
             f"CUT SHORT: the run that drives port {i} ended with {100 * share:.2g} % of its energy still inside; let it go on longer"
             for i, share in enumerate(self.left, 1)
-            if share > LEFT
+            if share > ENERGY_LEFT_LIMIT
         ]
 
 
@@ -118,7 +118,7 @@ def _solved(into: np.ndarray, out: np.ndarray) -> np.ndarray:
     largest = np.abs(a).max((0, 2), keepdims=True)
     if (
         not (np.isfinite(a).all() and np.isfinite(b).all() and (largest > 0).all())
-        or np.linalg.cond(a / largest).max() > WORST
+        or np.linalg.cond(a / largest).max() > LARGEST_CONDITION
     ):
         raise RunError(
             "the runs do not distinguish the ports, so there are no scattering parameters: either they ended before the waves arrived "

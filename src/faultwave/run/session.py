@@ -23,22 +23,22 @@ from faultwave.engine.progress import Progress
 from faultwave.engine.solver import BlowUp, Solver
 from faultwave.observe.dataset import Dataset
 from faultwave.observe.result import Result
-from faultwave.output.atomic import side_by_side
+from faultwave.output.atomic import concurrent_flush
 from faultwave.output.background import Background
-from faultwave.output.checkpoint import Checkpoint, are_there, checkpoints_folder, remove_all
+from faultwave.output.checkpoint import Checkpoint, checkpoints_folder, has_checkpoints, remove_all
 from faultwave.output.digests import Digests
 from faultwave.output.folder import prepare_folder
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.writers import write_results
 from faultwave.run import checkpoints
 from faultwave.run.event import with_event
-from faultwave.run.files import Reached, RunFiles
-from faultwave.run.manifest import inputs, note_failure, write_run_manifest
+from faultwave.run.files import SeriesExtent, SnapshotFiles
+from faultwave.run.manifest import inputs, record_failure, write_run_manifest
 
 Status = Literal["failed"] | None
 SHOWN = 10
 """Largest number of times listed in a message."""
-TWICE = "told to stop a second time"
+STOPPED_TWICE = "told to stop a second time"
 
 
 class Session:
@@ -63,12 +63,12 @@ class Session:
         self.force, self.warnings = force, (*warnings, *solver.warnings)
         self.interrupted, self.advancing = False, False
         self.end, self.folder = self.case.end_time, cast(Path | None, None)  # of the current run
-        self.resumed: dict[str, Reached] | None = None  # extent of the run's files, by series of snapshots
+        self.resumed: dict[str, SeriesExtent] | None = None  # extent of the run's files, by series of snapshots
         self.put_aside = False  # True to rename files that do not match the checkpoint and begin new ones
         self.noted = False  # True if the manifest in the folder is the current run's
         self.checkpoints = 0
         self.missing: list[tuple[float, str]] = []  # failed checkpoints: times [s] and reasons
-        self.came_from = 0  # number of the checkpoint that this run resumed from
+        self.resumed_checkpoint = 0  # number of the checkpoint that this run resumed from
         self.background = Background()  # writes in the background
         self.wall = solver.wall
         self.files: list[Path] = []
@@ -78,8 +78,10 @@ class Session:
         self.digests: Digests | None = None  # checksums of these files, while they are computed
         self.started = datetime.now(UTC)  # start of the run, for the manifest
         self.held = ExitStack()  # lock of the folder during the run
-        self.written: RunFiles | None = None  # snapshot files during the run
-        self.reached: dict[str, Reached] = {}  # extent of the files after the last run of this session, as ``resumed``
+        self.written: SnapshotFiles | None = None  # snapshot files during the run
+        self.reached: dict[
+            str, SeriesExtent
+        ] = {}  # extent of the files after the last run of this session, as ``resumed``
 
     def __repr__(self) -> str:
         name = self.case.title or self.case.output.prefix
@@ -116,7 +118,7 @@ class Session:
             return
         names = self.world.share(list(dict.fromkeys(r.kind for r in self.results())))
         problem = Problem("result", f"there is no '{kind}'", ", ".join(names) or "none so far", suggest(kind, names))
-        raise self.world.raised_by_all(InputError(problem))
+        raise self.world.mark_raised_everywhere(InputError(problem))
 
     @property
     def receivers(self) -> Dataset | None:
@@ -223,19 +225,19 @@ class Session:
                     self._write(self.folder, "failed" if failure else None)
                     self.resumed = self.reached  # a later run of this session continues the same files
             except BaseException as error:
-                if error.args == (TWICE,):
+                if error.args == (STOPPED_TWICE,):
                     error.args = (self._ended_at_once,)
                 if isinstance(error, RunError) and self.folder and self.world.size == 1:
                     self._save()
                 self._fail(error)
                 raise
         if failure:
-            raise self.world.raised_by_all(failure)
+            raise self.world.mark_raised_everywhere(failure)
         if self.interrupted:
             text = f"interrupted at t = {self.time:g} s of {self.end:g} s; outputs up to there are written"
-            if not self._can_go_on:
-                raise self.world.raised_by_all(RunError(text))
-            raise self.world.raised_by_all(Interrupted(f"{text}; go on with: {self._go_on}"))
+            if not self._can_resume:
+                raise self.world.mark_raised_everywhere(RunError(text))
+            raise self.world.mark_raised_everywhere(Interrupted(f"{text}; go on with: {self._go_on}"))
         return self
 
     def _advance(self, progress: Callable[[Progress], None] | None) -> RunError | None:
@@ -245,7 +247,7 @@ class Session:
             self.background = Background()
             if self.folder is not None:
                 stack.callback(self._close)
-                self.written = RunFiles(self, self.folder, stack)
+                self.written = SnapshotFiles(self, self.folder, stack)
                 for part in parts:
                     part.open(self.written)
                 self.written.resume()
@@ -254,7 +256,7 @@ class Session:
                 self.noted = True  # on every process, as any may fail
             self.solver.hook()
             stack.callback(self.background.close)  # before the files it writes to are closed or discarded
-            control = checkpoints.Keeper(self, self.folder, progress)
+            control = checkpoints.CheckpointScheduler(self, self.folder, progress)
             try:
                 self._step(control)
                 for part in parts:
@@ -268,11 +270,11 @@ class Session:
             self.wall["held_up"] = self.wall.get("held_up", 0.0) + self.background.waited
         return failure
 
-    def _step(self, control: checkpoints.Keeper) -> None:
+    def _step(self, control: checkpoints.CheckpointScheduler) -> None:
         try:
             self.solver.run(self.end, control)
         except RunError as error:
-            if self._can_go_on and not self.world.is_raised_by_all(error):
+            if self._can_resume and not self.world.is_raised_everywhere(error):
                 raise RunError(f"{error}; go on from the last checkpoint with: {self._go_on}") from error
             raise
         finally:
@@ -304,8 +306,8 @@ class Session:
     def _fail(self, error: BaseException) -> None:
         """Record the failure in the manifest, if possible, and end every process that does not have the error."""
         try:
-            if self.noted and self.folder and (self.world.first or not self.world.is_raised_by_all(error)):
-                note_failure(self, self.folder, error)
+            if self.noted and self.folder and (self.world.first or not self.world.is_raised_everywhere(error)):
+                record_failure(self, self.folder, error)
         finally:
             self.world.abort(error)
 
@@ -318,7 +320,7 @@ class Session:
     def restore(self, checkpoint: Checkpoint) -> None:
         """Restore the state of a checkpoint. Raises InputError if that is impossible."""
         self.resumed = checkpoints.restore(self.solver, checkpoint)
-        self.came_from = checkpoint.number
+        self.resumed_checkpoint = checkpoint.number
 
     def _write(self, folder: Path, status: Status) -> None:
         """Write the results and the manifest."""
@@ -327,7 +329,7 @@ class Session:
         self.warnings = (*self.warnings, *remarks, *self._lost())
 
         def write() -> None:
-            with side_by_side():
+            with concurrent_flush():
                 told = with_event(self.case, found)
                 self.files += write_results(told, folder, self.case.output.prefix, self._layout)
             write_run_manifest(self, folder, status)
@@ -343,19 +345,19 @@ class Session:
         return [Problem("output.checkpoint", what, severity="warning")]
 
     @property
-    def _can_go_on(self) -> bool:
+    def _can_resume(self) -> bool:
         """True if there is a checkpoint, of this run or the one that it resumed from."""
-        return self.folder is not None and bool(self.checkpoints or self.came_from)
+        return self.folder is not None and bool(self.checkpoints or self.resumed_checkpoint)
 
     @property
     def _ended_at_once(self) -> str:
         """Message after a second signal, once a checkpoint in progress is complete or removed."""
-        there = self.folder is not None and are_there(checkpoints_folder(self.folder, self.case.output.prefix))
+        there = self.folder is not None and has_checkpoints(checkpoints_folder(self.folder, self.case.output.prefix))
         last = f"; go on from the last checkpoint with: {self._go_on}" if there else ""
-        return f"{TWICE}: ended at once at t = {self.time:g} s{last}"
+        return f"{STOPPED_TWICE}: ended at once at t = {self.time:g} s{last}"
 
     @property
-    def _where_to_go_on(self) -> str:
+    def _resume_hint(self) -> str:
         """Message if the run is ended in the middle of a step or of writing."""
         folder = self.case.output.folder
         return f"; outputs since the last checkpoint are lost. Go on from that, if there is one, with: {command('resume', folder)}"
@@ -391,13 +393,13 @@ class Session:
 
         def stop(number: int, frame: Any) -> None:
             told.append(number)
-            signals.forget_lost_terminal()
+            signals.detach_lost_terminal()
             if len(told) > 1:
-                raise signals.Told(TWICE, number)
+                raise signals.Told(STOPPED_TWICE, number)
             self.interrupted |= self.advancing  # the results so far are written
 
-        stack.enter_context(WATCHDOG.phase(2, f"ended at once{self._where_to_go_on}"))
-        for number in signals.telling_to_stop():
+        stack.enter_context(WATCHDOG.phase(2, f"ended at once{self._resume_hint}"))
+        for number in signals.stop_signals():
             try:
                 old = signal.signal(number, stop)
             except ValueError:  # not in the main thread

@@ -9,12 +9,12 @@ from faultwave.base.errors import Problem, Problems
 from faultwave.case.model import Case
 from faultwave.comm import world
 from faultwave.output.folder import refuse_folder
-from faultwave.run.inputs import load_sound
-from faultwave.run.resumption import AsGiven, Resumption, find_resumption
+from faultwave.run.inputs import load_valid_case
+from faultwave.run.resumption import CaseInput, Resumption, find_resumption
 from faultwave.run.session import Session
 from faultwave.run.start import start
 
-__all__ = ["go_on", "ready", "resume", "simulate"]
+__all__ = ["restore_session", "prepare_run", "resume", "simulate"]
 
 
 def simulate(case: Case | dict[str, Any] | str | Path, force: bool = False, **overrides: Any) -> Session:
@@ -40,15 +40,15 @@ def simulate(case: Case | dict[str, Any] | str | Path, force: bool = False, **ov
     InputError
         With every problem found.
     """
-    settings, problems = world().agree(lambda: load_sound(case, overrides))
+    settings, problems = world().agree(lambda: load_valid_case(case, overrides))
     return start(settings, force, problems.warnings)
 
 
-def ready(case: Case | dict[str, Any] | str | Path, force: bool = False, **overrides: Any) -> Session:
+def prepare_run(case: Case | dict[str, Any] | str | Path, force: bool = False, **overrides: Any) -> Session:
     """Prepare a simulation that will write, as ``simulate`` does, after checking that its folder is writable."""
 
     def load() -> tuple[Case, Problems]:
-        settings, problems = load_sound(case, overrides)
+        settings, problems = load_valid_case(case, overrides)
         refuse_folder(settings.output.folder, force)
         return settings, problems
 
@@ -57,7 +57,7 @@ def ready(case: Case | dict[str, Any] | str | Path, force: bool = False, **overr
 
 
 def resume(
-    folder: str | Path, case: AsGiven = None, as_recorded: bool = False, put_aside: bool = False, **overrides: Any
+    folder: str | Path, case: CaseInput = None, as_recorded: bool = False, put_aside: bool = False, **overrides: Any
 ) -> Session:
     """Return the simulation in ``folder`` at its last complete checkpoint; its ``run`` continues to the end.
 
@@ -87,10 +87,10 @@ def resume(
     InputError
         If no checkpoint is complete, the case differs (every difference is named) or an input file has changed.
     """
-    return go_on(find_resumption(folder, case, as_recorded, **overrides), put_aside)
+    return restore_session(find_resumption(folder, case, as_recorded, **overrides), put_aside)
 
 
-def go_on(found: Resumption, put_aside: bool = False) -> Session:
+def restore_session(found: Resumption, put_aside: bool = False) -> Session:
     """Return the simulation of a resumption, at its checkpoint; for ``put_aside`` see ``resume``."""
     again: tuple[Problem, ...] = ()
     if found.finished is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faultwave.base.errors import Problem
-from faultwave.base.paths import noting_files
+from faultwave.base.paths import recording_files
 from faultwave.case.model import Case
 from faultwave.comm import world
 from faultwave.run.engines import engine_of
@@ -30,7 +30,7 @@ def start(case: Case, force: bool = False, warnings: Sequence[Problem] = ()) -> 
         With every problem found.
     """
     together, engine = world(), engine_of(case)
-    with noting_files() as read:
+    with recording_files() as read:
         plan = together.agree(lambda: engine.share(case, together))
     made: Session = together.agree(lambda: Session(engine.solver(plan), force, warnings))
     made.files_read = tuple(read)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from faultwave.base.registry import pick, scan
+from faultwave.base.registry import get_entry, scan
 
 Progress = Callable[[str], None]
 """Callback that receives one line of text at each stage of a long case."""
@@ -104,7 +104,7 @@ def find(name: str) -> VerificationCase:
     InputError
         If there is no such case; the message lists the names and suggests the nearest one.
     """
-    return pick(cases(), name, "verification", "verify")
+    return get_entry(cases(), name, "verification", "verify")
 
 
 def at_most(quantity: str, measured: float, limit: float, expected: float | None = None) -> Row:

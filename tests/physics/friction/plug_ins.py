@@ -94,9 +94,9 @@ def installed(**groups: str) -> Iterator[None]:
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plug-ins\nVersion: 1.0\n")
         (info / "entry_points.txt").write_text(text)
         patch.syspath_prepend(folder)
-        registry.forget()
+        registry.clear_registry_caches()
         yield
-    registry.forget()
+    registry.clear_registry_caches()
 
 
 @contextmanager

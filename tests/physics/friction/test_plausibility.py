@@ -9,7 +9,7 @@ import pytest
 
 from faultwave.base.errors import Problems
 from faultwave.physics.friction import law
-from faultwave.physics.friction.plausibility import LoadedFault, cohesive_points, doubt_resolution, doubts, rows
+from faultwave.physics.friction.plausibility import LoadedFault, cohesive_points, doubts, rows, warn_resolution
 
 PARAMETERS = {"mu_s": 0.677, "mu_d": 0.525, "d_c": 0.4, "cohesion": 0.0, "forced_rupture_time": np.inf}
 MODULUS = 32e9
@@ -117,7 +117,7 @@ def test_barriers_do_not_count() -> None:
 def test_a_coarse_fault_is_warned_of() -> None:
     for spacing, count in ((100.0, 0), (500.0, 1)):
         problems = Problems()
-        doubt_resolution(fault(spacing=spacing), problems)
+        warn_resolution(fault(spacing=spacing), problems)
         assert len(problems.warnings) == count
     assert "forecast to hold 1.7 points in the median" in str(problems.warnings[0])
 

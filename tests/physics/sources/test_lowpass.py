@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError, Problems
-from faultwave.physics.sources.lowpass import doubt_corner, lowpassed, lowpassed_function
+from faultwave.physics.sources.lowpass import lowpassed, lowpassed_function, warn_corner_frequency
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Brune, Samples, Triangle, Yoffe
 
@@ -48,10 +48,10 @@ def test_only_where_asked():
 
 def test_corners_that_push_sources_out_of_the_run_are_told():
     problems = Problems()
-    doubt_corner(None, 10.0, problems)
-    doubt_corner(5.0, 10.0, problems)
+    warn_corner_frequency(None, 10.0, problems)
+    warn_corner_frequency(5.0, 10.0, problems)
     assert not problems.items
-    doubt_corner(0.01, 10.0, problems)
+    warn_corner_frequency(0.01, 10.0, problems)
     assert "delays all sources by 41.6 s, and the run ends at 10 s" in str(problems.warnings[0])
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError, Problems
-from faultwave.physics.sources.outside import tell_outside
+from faultwave.physics.sources.outside import report_outside
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Brune
 from faultwave.run.check import check
@@ -27,7 +27,7 @@ def test_sources_outside_are_told_once_for_each_file() -> None:
     ]
     distance = np.array([s.location[0] - 100.0 for s in sources])
     problems = Problems()
-    tell_outside(sources, distance, "mesh", problems, "a point in it")
+    report_outside(sources, distance, "mesh", problems, "a point in it")
     first, second = problems.items
     assert str(first) == (
         "source a.srf subfault 59 at (590, 0, -1): lies 490 m outside the mesh, the farthest of 49 that do, of 60 in a.srf "

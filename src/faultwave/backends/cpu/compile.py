@@ -20,10 +20,10 @@ from pathlib import Path
 from faultwave.backends.cpu.assembly import NEEDED
 from faultwave.backends.cpu.compilers import compilers
 from faultwave.base.asked import option
-from faultwave.base.cache import cache_root, is_sealed, keep, owned_by_others, recall, write_sealed
+from faultwave.base.cache import cache_root, is_sealed, load_text, store_text, writable_by_others, write_sealed
 from faultwave.base.errors import BackendError
 from faultwave.base.scratch import scratch_folder
-from faultwave.base.telling import tell
+from faultwave.base.telling import report_status
 
 # Vectors and redundant loads are the generator's business: what is turned off takes a fifth of the compile time and gains nothing.
 FLAGS = (
@@ -87,12 +87,12 @@ def _version_text() -> str:
 def _answer(*options: str) -> subprocess.CompletedProcess[str]:
     """Return the compiler's output for ``options``, cached between runs by the compiler's file and the processor."""
     key = (*compiler(), *options, *_program(), _processor())
-    known = recall("compilers", *key) if all(key) else None
+    known = load_text("compilers", *key) if all(key) else None
     if known is not None:
         return subprocess.CompletedProcess((), 0, known, "")
     result = subprocess.run([*compiler(), *options], capture_output=True, text=True, check=False)
     if all(key) and result.returncode == 0 and result.stdout:
-        keep(result.stdout, "compilers", *key)
+        store_text(result.stdout, "compilers", *key)
     return result
 
 
@@ -173,7 +173,7 @@ def cache_folder() -> Path:
 
 def _owned(path: Path) -> None:
     """Raise BackendError if users other than this one and root could have written a file or folder of the cache."""
-    whose = owned_by_others(path)
+    whose = writable_by_others(path)
     if whose:
         raise BackendError(
             f"the kernel cache {path} {whose}, whose code would run as yours: set FAULTWAVE_CACHE to a folder of your own, "
@@ -194,12 +194,12 @@ def build(sources: Iterable[tuple[str, str]]) -> dict[str, Path]:
 @functools.cache
 def _tell() -> None:
     """Report once per process that kernels are being compiled, which a later run of the same case skips."""
-    tell(f"compiling kernels for this processor; later runs take them from {cache_folder()}")
+    report_status(f"compiling kernels for this processor; later runs take them from {cache_folder()}")
 
 
 def known(name: str, content: str) -> Path | None:
     """Return the library built from a kernel's ``content`` by this version and compiler; None if absent or damaged."""
-    found = recall("lowered", name, content, _generator(), _identity(), *flags())
+    found = load_text("lowered", name, content, _generator(), _identity(), *flags())
     if found is None or not re.fullmatch(r"[\w.-]+\.so", found):
         return None
     target = cache_folder() / found
@@ -213,7 +213,7 @@ def known(name: str, content: str) -> Path | None:
 
 def remember(name: str, content: str, library: Path) -> None:
     """Record the library, so that ``known`` finds it later."""
-    keep(library.name, "lowered", name, content, _generator(), _identity(), *flags())
+    store_text(library.name, "lowered", name, content, _generator(), _identity(), *flags())
 
 
 @functools.cache

@@ -42,7 +42,7 @@ class Compilers:
         return future
 
     def _work(self) -> None:
-        cores.roam()
+        cores.use_all_cores()
         while (given := self.jobs.get()) is not None:
             job, future = given
             if self.ended or not future.set_running_or_notify_cancel():

@@ -1,4 +1,4 @@
-"""Joint steps of several coupled programs (``backends.joint_steps``) in one compiled loop over tiles of rows.
+"""Joint steps of several coupled programs (``backends.make_joint_steps``) in one compiled loop over tiles of rows.
 
 In each tile the loop executes the half-steps of all programs and the transfers between them (joint.h, joint_order.py). A
 tile has rows of all planes that the programs process, so these should be few, except for a first program that is swept.

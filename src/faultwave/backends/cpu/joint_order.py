@@ -9,7 +9,7 @@ import numpy as np
 
 from faultwave.backends.base import Transfer
 from faultwave.backends.cpu.blocking import rows_behind
-from faultwave.backends.cpu.skew import far_apart_from, skew
+from faultwave.backends.cpu.skew import first_lagging_plane, skew
 from faultwave.kernels.stencil import Program, record
 
 FIRST, ABOVE = -(1 << 40), 1 << 40
@@ -58,7 +58,7 @@ class Sweep:
         """Return the sweep, or None if a stage has several levels or not all distances are whole pairs of planes."""
         apart = skew(program)
         halves = [z + apart.step[0] * step for step in range(steps) for z in apart.z]
-        if any(len(stage) > 1 for stage in program.stages) or far_apart_from(program) is not None:
+        if any(len(stage) > 1 for stage in program.stages) or first_lagging_plane(program) is not None:
             return None
         top = program.box.hi[0] if program.together is None else program.together
         below = [launch for level in program.levels for launch in level if launch.box.lo[0] < top]

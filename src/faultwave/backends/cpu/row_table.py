@@ -14,7 +14,7 @@ import numpy as np
 
 from faultwave.backends.formula import Formula, number
 from faultwave.backends.grid import GridArrays, Strides
-from faultwave.kernels.stencil import Box, Launch, Layout, Program, record, recorded_peak, recorded_rows
+from faultwave.kernels.stencil import Box, Launch, Layout, Program, record, record_row_mask, recorded_peak
 from faultwave.kernels.values import Value
 
 TABLE = "table of rows"
@@ -46,7 +46,7 @@ def columns(program: Program) -> dict[tuple[str, str], int]:
         (kind, launch.names.get(name, name))
         for level in program.levels
         for launch in level
-        for kind, name, *_ in (recorded_rows(launch.stencil) or ({}, None))[0]
+        for kind, name, *_ in (record_row_mask(launch.stencil) or ({}, None))[0]
         if kind == "changed"
     }
     return {key: n for n, key in enumerate([*(("largest", name) for name in program.peaks), *sorted(changed)])}
@@ -76,7 +76,7 @@ def forget(table: np.ndarray, program: Program, names: Set[str]) -> None:
             table[..., n] = 1.0
 
 
-def injected_rows(program: Program, arrays: GridArrays) -> str:
+def invalidate_injected_rows(program: Program, arrays: GridArrays) -> str:
     """Return C text that invalidates the peaks of a row after an injection."""
     levels = {key[1]: program.peaks[key[1]].level for key in columns(program) if key[0] == "largest"}
     lines = list[str]()
@@ -155,7 +155,7 @@ class RowTable:
 
     def mask(self, launch: Launch, prefix: str, number: Callable[[str], str]) -> tuple[list[str], str]:
         """Return C lines and the mask of the row; ``number(name)`` is the text of a number stored per row."""
-        found = recorded_rows(launch.stencil)
+        found = record_row_mask(launch.stencil)
         if found is None:
             return [], ""
         inputs: dict[object, tuple[str, bool]] = {}
@@ -170,4 +170,4 @@ class RowTable:
         return [*formula.scopes[0].lines, *formula.scopes[1].lines], mask
 
 
-__all__ = ["TABLE", "RowTable", "columns", "forget", "injected_rows", "watched", "with_table"]
+__all__ = ["TABLE", "RowTable", "columns", "forget", "invalidate_injected_rows", "watched", "with_table"]

@@ -17,11 +17,11 @@ from faultwave.backends.cpu.caches import first_cache_bytes
 from faultwave.backends.cpu.fused import FusedFormula
 from faultwave.backends.cpu.layers import LayerTerms, layer_terms, same_formulas
 from faultwave.backends.cpu.row_table import TABLE, RowTable
-from faultwave.backends.cpu.two_planes import recorded, side_by_side
+from faultwave.backends.cpu.two_planes import interleave_planes, recorded
 from faultwave.backends.formula import Formula, Scope
 from faultwave.backends.grid import GridArrays
 from faultwave.kernels.expr import Expr
-from faultwave.kernels.stencil import Launch, Program, record, recorded_mask
+from faultwave.kernels.stencil import Launch, Program, record, record_point_mask
 from faultwave.kernels.values import ROW
 
 AHEAD = 64
@@ -86,7 +86,7 @@ class RowFunction:
         before, loops = list[str](), list[str]()
         for number, launch in enumerate(self.row):
             reads, writes = recorded(launch.stencil, self.planes)
-            mask = recorded_mask(launch.stencil)
+            mask = record_point_mask(launch.stencil)
             inputs = {key: self._input(launch, key) for key in [*reads, *(mask[0] if mask else ())]}
             formula = FusedFormula(inputs, f"f{number}_")
             body: list[str] = []
@@ -94,7 +94,7 @@ class RowFunction:
                 changing = formula.emit(mask[1])
                 body = [*formula.scopes[1].lines, f"if (!v_any({changing})) continue;"]
                 formula.scopes[1].lines.clear()
-            for value in side_by_side(writes) if self.planes > 1 else ():
+            for value in interleave_planes(writes) if self.planes > 1 else ():
                 formula.emit(value)
             values = {written: formula.emit(value) for written, value in writes.items()}
             computed = _needed(formula.scopes[1].lines, values.values())

@@ -48,7 +48,7 @@ def skew(program: Program, below: int | None = None) -> Skew:
     return Skew(tuple(z), tuple(y), (max(step_z, z[-1]), max(step_y, y[-1])))
 
 
-def far_apart_from(program: Program) -> int | None:
+def first_lagging_plane(program: Program) -> int | None:
     """Return the plane below which smaller lags suffice, as some levels have no work there; None if there is none."""
     lowest = [min((launch.box.lo[0] for launch in level), default=program.box.lo[0]) for level in program.levels]
     return max(lowest) - 2 * program.reach if max(lowest) > min(lowest) + 2 * program.reach else None
@@ -100,4 +100,4 @@ def _above(program: Program, plane: int) -> int:
     return 0 if program.together is None else min(0, plane - program.together)
 
 
-__all__ = ["Skew", "far_apart_from", "skew"]
+__all__ = ["Skew", "first_lagging_plane", "skew"]

@@ -25,10 +25,10 @@ from faultwave.backends.cpu.blocking import Blocking, candidates, default_blocki
 from faultwave.backends.cpu.compile import AS_WRITTEN, build, cache_folder, load, vector_bytes
 from faultwave.backends.cpu.long_rows import longest, wide
 from faultwave.backends.cpu.queue import address
-from faultwave.backends.cpu.row_table import TABLE, forget, injected_rows, watched, with_table
+from faultwave.backends.cpu.row_table import TABLE, forget, invalidate_injected_rows, watched, with_table
 from faultwave.backends.cpu.rows import RowFunction, rows_of
-from faultwave.backends.cpu.skew import far_apart_from, skew
-from faultwave.backends.cpu.two_planes import go_together
+from faultwave.backends.cpu.skew import first_lagging_plane, skew
+from faultwave.backends.cpu.two_planes import can_pair_planes
 from faultwave.backends.grid import GridArrays, HostHaloBuffer, ends, offsets
 from faultwave.backends.numpy.stencil import written
 from faultwave.base import cores
@@ -58,7 +58,7 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
         for row in rows_of(launches):
             made, both = RowFunction(program, arrays, row), "0"
             function = functions.setdefault(made.text, f"row_{len(functions)}_{row[0].stencil.name}")
-            if not made.table.place and go_together(row, most):
+            if not made.table.place and can_pair_planes(row, most):
                 text = RowFunction(program, arrays, row, made).text
                 both = functions.setdefault(text, f"row_{len(functions)}_{row[0].stencil.name}_of_two_planes")
             cut = int(wide(row) and not made.table.place)
@@ -85,7 +85,7 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
         + "\ntypedef void (*row_function)(R *const *, const R *, long, long, long, const long (*)[2]);\n"
         "static const struct entry {\n  row_function row, both;\n  int lag, in_pieces, array[MOST_ARRAYS];\n} entries[] = {\n"
         + "\n".join(entries)
-        + f"\n}};\n#define ENTRIES {len(entries)}\n{injected_rows(program, arrays)}\n{loop}"
+        + f"\n}};\n#define ENTRIES {len(entries)}\n{invalidate_injected_rows(program, arrays)}\n{loop}"
     )
 
 
@@ -110,7 +110,7 @@ def row_source(program: Program, launch: Launch, precision: str) -> str:
 
 def _behind(program: Program) -> str:
     """Return the lags of half-steps for wavefront.h: everywhere, and on the planes where smaller ones suffice."""
-    of, first = skew(program), far_apart_from(program)
+    of, first = skew(program), first_lagging_plane(program)
     below = (
         of if first is None else skew(program, first + 2 * program.reach)
     )  # numbers read there are written by these launches only

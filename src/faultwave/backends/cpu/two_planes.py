@@ -49,7 +49,7 @@ def recorded(stencil: Stencil, planes: int) -> tuple[Mapping[tuple[Any, ...], Ex
     return lower.reads, {(name, n): wrap(values[n][name]) for name in values[0] for n in range(planes)}
 
 
-def side_by_side(writes: Mapping[tuple[str, int], Expr]) -> Iterator[Expr]:
+def interleave_planes(writes: Mapping[tuple[str, int], Expr]) -> Iterator[Expr]:
     """Yield the nodes of both planes' values, operands first, each next to its counterpart, so that shared reads occur once."""
     seen = set[int]()
     names = dict.fromkeys(name for name, _ in writes)
@@ -73,7 +73,7 @@ def numbers_read(stencil: Stencil) -> int:
     return sum(key[0] in ("at", "on") for key in record(stencil)[0])
 
 
-def go_together(row: Sequence[Launch], most: int) -> bool:
+def can_pair_planes(row: Sequence[Launch], most: int) -> bool:
     """Return True if two planes of adjacent launches can and should be processed at once.
 
     Rows of several launches and more than ``most`` points should not: layers at their ends cost more than two planes gain.
@@ -86,4 +86,4 @@ def go_together(row: Sequence[Launch], most: int) -> bool:
     return numbers_read(widest.stencil) <= MOST_READ
 
 
-__all__ = ["go_together", "numbers_read", "recorded", "side_by_side"]
+__all__ = ["can_pair_planes", "numbers_read", "recorded", "interleave_planes"]

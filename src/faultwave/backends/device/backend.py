@@ -14,7 +14,7 @@ from faultwave.backends.copier import Part
 from faultwave.backends.device.copier import Readings
 from faultwave.backends.device.injector import Injector
 from faultwave.backends.device.lower import lower
-from faultwave.backends.device.memory import PIECE, Access, Beside, Device, DeviceBuffer, Host
+from faultwave.backends.device.memory import PIECE, Access, Device, DeviceBuffer, Host, ScratchMemory
 from faultwave.backends.device.pinned import Crossing
 from faultwave.backends.device.recording import Call, Numbers, Recording
 from faultwave.backends.device.schedule import Plan
@@ -72,7 +72,7 @@ class DeviceBackend:
         self.room, self.held = device.room(), 0  # [bytes] free at the start, and allocated since
         piece = piece_of(self.room)
         self.host = Host(device, piece)
-        self.beside = Beside(device, functools.partial(self._take, spare=0.0), piece)
+        self.beside = ScratchMemory(device, functools.partial(self._take, spare=0.0), piece)
         self.recording: Recording | None = None  # recording of the work in progress
 
     def _kind(self, dtype: Any) -> Access:

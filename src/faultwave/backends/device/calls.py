@@ -64,7 +64,7 @@ class Call:
         return [*self.memory, *where, *self.rest]
 
 
-def together(calls: Iterable[Call]) -> list[list[Call]]:
+def concurrent_groups(calls: Iterable[Call]) -> list[list[Call]]:
     """Return the launches in order, grouped by those that may run concurrently."""
     found: list[list[Call]] = []
     for call in calls:
@@ -83,4 +83,4 @@ def _apart(a: Call, b: Call) -> bool:
     return a.kind is not None and a.kind == b.kind and (a.items[1] <= b.items[0] or b.items[1] <= a.items[0])
 
 
-__all__ = ["Call", "Numbers", "together"]
+__all__ = ["Call", "Numbers", "concurrent_groups"]

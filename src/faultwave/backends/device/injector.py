@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.backends.device.lower import prelude
-from faultwave.backends.device.memory import GROUP, Beside, Device, Host
+from faultwave.backends.device.memory import GROUP, Device, Host, ScratchMemory
 from faultwave.backends.injector import Points
 
 NAME = "inject"
@@ -37,7 +37,7 @@ class Injector:
         Device of the buffers.
     host : Host
         Pinned memory of the host.
-    beside : Beside
+    beside : ScratchMemory
         Allocator of device memory for tables of items.
     build : callable
         ``build(text, name)`` compiles a kernel.
@@ -48,8 +48,14 @@ class Injector:
     """
 
     def __init__(
-        self, device: Device, host: Host, beside: Beside, build: Callable[[str, str], Any], points: Points, launched: Callable[..., None]
-    ):  # fmt: skip
+        self,
+        device: Device,
+        host: Host,
+        beside: ScratchMemory,
+        build: Callable[[str, str], Any],
+        points: Points,
+        launched: Callable[..., None],
+    ):
         buffer, dtype = points.buffer, points.buffer.access.dtype
         self.device, self.host, self.launched = device, host, launched
         count, (modes, wide) = len(points.items), (points.rows.shape[1], points.columns.shape[1])

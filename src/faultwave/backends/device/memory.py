@@ -112,7 +112,7 @@ class Host:
         self.pieces.give(piece, self.device.send(memory, near))
 
 
-class Arriving:
+class PendingTransfer:
     """Pending copy of numbers packed in ``scratch`` to pinned host memory (see ``Awaited``)."""
 
     def __init__(
@@ -137,12 +137,12 @@ class Arriving:
         return self.copied
 
 
-class Joined:
+class PendingTransfers:
     """Pending copy of numbers (n, ...) in several pieces, of which a few are in flight at a time (see ``Awaited``)."""
 
-    def __init__(self, pieces: Iterable[Arriving], shape: tuple[int, ...], dtype: np.dtype):
+    def __init__(self, pieces: Iterable[PendingTransfer], shape: tuple[int, ...], dtype: np.dtype):
         self.copied, self.filled = np.empty(shape, dtype), 0
-        self.open: deque[Arriving] = deque()
+        self.open: deque[PendingTransfer] = deque()
         for piece in pieces:
             if len(self.open) == AHEAD:
                 self._fill()
@@ -163,7 +163,7 @@ class Joined:
         return self.copied
 
 
-class Beside:
+class ScratchMemory:
     """Allocator of device memory in addition to the buffers; ``take(bytes)`` accounts for it."""
 
     def __init__(self, device: Device, take: Callable[[int], None], piece: int):
@@ -179,7 +179,7 @@ class Access:
     """Copies of numbers between buffers of one data type and packed memory."""
 
     def __init__(
-        self, device: Device, dtype: Any, host: Host, beside: Beside, touched: Callable[[], None]
+        self, device: Device, dtype: Any, host: Host, beside: ScratchMemory, touched: Callable[[], None]
     ):  # fmt: skip
         """Build the copy kernels; ``touched()`` is called whenever the host reads or writes a buffer."""
         self.device, self.dtype, self.host, self.beside = device, np.dtype(dtype), host, beside
@@ -282,16 +282,16 @@ class Access:
         pieces = self._pieces(items, taken)
         if len(pieces) == 1:
             return self._fetch(buffer, items, first, shape, True)
-        return Joined((self._fetch(buffer, x, first, shape, False) for x in pieces), whole, self.dtype)
+        return PendingTransfers((self._fetch(buffer, x, first, shape, False) for x in pieces), whole, self.dtype)
 
     def _fetch(
         self, buffer: DeviceBuffer, items: np.ndarray, first: int, shape: tuple[int, ...], whole: bool
-    ) -> Arriving:
+    ) -> PendingTransfer:
         taken, scratches = int(np.prod(shape)), self.beside.scratches
         scratch = scratches.take(len(items) * taken * self.dtype.itemsize)
         with self._numbered(items, whole) as slots:
             self._run("pack", buffer, slots, len(items), scratch.memory, first, taken)
-        return Arriving(self.host, scratches, scratch, (len(items), *shape), self.dtype)
+        return PendingTransfer(self.host, scratches, scratch, (len(items), *shape), self.dtype)
 
     def total(self, buffer: DeviceBuffer) -> np.ndarray:
         """Return the sums (numbers,) over all items: the device sums parts, the host adds these."""
@@ -302,7 +302,7 @@ class Access:
         numbers = [np.int32(n) for n in (batches, buffer.size, buffer.lanes, parts)]
         groups = -(-parts * buffer.size // GROUP)
         self.device.launch(self.functions["sums"], groups, GROUP, [buffer.memory_on_device, scratch.memory, *numbers])
-        partial = Arriving(self.host, self.beside.scratches, scratch, (parts, buffer.size), np.dtype(np.float64))
+        partial = PendingTransfer(self.host, self.beside.scratches, scratch, (parts, buffer.size), np.dtype(np.float64))
         return np.asarray(partial.values().sum(0))
 
     def finite(self, buffer: DeviceBuffer) -> bool:
@@ -424,4 +424,4 @@ class DeviceBuffer:
         return self.access.finite(self)
 
 
-__all__ = ["PIECE", "Access", "Arriving", "Beside", "Device", "DeviceBuffer", "Host"]
+__all__ = ["PIECE", "Access", "PendingTransfer", "ScratchMemory", "Device", "DeviceBuffer", "Host"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.backends.device.calls import Call, Numbers, together
+from faultwave.backends.device.calls import Call, Numbers, concurrent_groups
 from faultwave.backends.device.memory import Device, Host
 from faultwave.base.errors import BackendError
 
@@ -35,7 +35,7 @@ class Recording:
 
     @property
     def stages(self) -> int:
-        return len(together(self.calls))
+        return len(concurrent_groups(self.calls))
 
     def finished(self) -> Recording | None:
         """Place the scalars of all calls in one table and build the graph; return None if memory does not suffice for the table."""
@@ -70,4 +70,4 @@ class Recording:
         self.play()
 
 
-__all__ = ["Call", "Numbers", "Recording", "together"]
+__all__ = ["Call", "Numbers", "Recording", "concurrent_groups"]

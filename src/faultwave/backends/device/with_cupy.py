@@ -17,7 +17,7 @@ import numpy as np
 
 from faultwave.backends.device.backend import DeviceBackend, readable_bytes
 from faultwave.backends.device.compilers import CUDA_FLAGS
-from faultwave.backends.device.recording import Call, together
+from faultwave.backends.device.recording import Call, concurrent_groups
 from faultwave.backends.device.target import TARGETS, Target
 from faultwave.base.errors import BackendError
 
@@ -215,7 +215,7 @@ class CupyDevice:
         self.finish()  # report earlier failures as such, not as a failed capture
         self.stream.begin_capture()
         try:
-            for alike in together(calls):
+            for alike in concurrent_groups(calls):
                 self._at_once(alike)
         except BaseException:
             with contextlib.suppress(RuntimeError):  # a failed capture cannot be ended; its cause is raised below

@@ -12,7 +12,7 @@ from faultwave.bench.accuracy.problem import energetic_frequency
 from faultwave.bench.accuracy.propose import Estimate, Waves, estimate, like, most_accurate, proposals
 from faultwave.bench.accuracy.table import Kept, Series, series_name
 from faultwave.dg.resolved import edge_length, resolved_frequency, within_region
-from faultwave.fd.plan import can_be_read, coarse_look
+from faultwave.fd.plan import sample_coarse_lattice, settings_are_consistent
 from faultwave.physics.sources.spectrum import spectrum
 
 COUNTED = 10.0
@@ -77,7 +77,7 @@ def waves_of(made: Any, frequency: float) -> tuple[Waves, Series, float, float]:
         slow, spacing = float(worst.medium.slowest), float(worst.scheme.grid.spacing)
         blocks = [(b.scheme.grid.box.points * b.scheme.grid.spacing**3, float(b.medium.slowest)) for b in made.blocks]
         size = sum(volume * (frequency / speed) ** 3 for volume, speed in blocks)
-        look = coarse_look(made.material, made.lower, made.upper, made.scheme.grid)
+        look = sample_coarse_lattice(made.material, made.lower, made.upper, made.scheme.grid)
         fast, shear = (np.sqrt(m / look["rho"]) for m in (look["lambda"] + 2 * look["mu"], look["mu"]))
         across = float((made.upper - made.lower).min()) * frequency / slow
         varied = changes(fast) or changes(np.where(shear > 0, shear, fast))
@@ -115,7 +115,7 @@ def possible(case: Any, key: Series) -> bool:
         case.numerics.model_copy(update={"precision": precision}),
         case.grid.model_copy(update={"order": order}),
     )
-    return can_be_read(case.model_copy(update={"numerics": numerics, "grid": grid}))
+    return settings_are_consistent(case.model_copy(update={"numerics": numerics, "grid": grid}))
 
 
 def unlike(case: Any) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from faultwave.dg.driven import Drive, Faces, pair, projected
+from faultwave.dg.driven import Faces, PrescribedField, pair, projected
 from faultwave.dg.parts.initial import Initial
 from faultwave.dg.planning import Cut, Planning
 from faultwave.dg.solver import Solver
@@ -64,7 +64,7 @@ class AttachedAnalytic(Attached):
     def __init__(self, part: Analytic, solver: Solver):
         self.part, self.operator = part, solver.operator
 
-    def drives(self, faces: Faces, points: np.ndarray, project: np.ndarray) -> Sequence[Drive]:
+    def drives(self, faces: Faces, points: np.ndarray, project: np.ndarray) -> Sequence[PrescribedField]:
         part, shape = self.part, self.operator.cells.kinds.shape
         mine = np.zeros(shape, bool)
         mine[part.cells, part.faces] = True

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from faultwave.case.model import Case
-from faultwave.dg.driven import Drive, Faces, Pattern, Shifted
+from faultwave.dg.driven import Faces, PrescribedField, SeparableField, Shifted
 from faultwave.dg.forms import onto_face
 from faultwave.dg.named import surface_tag, volume_numbers
 from faultwave.dg.planning import Cut, Planning
 from faultwave.dg.sampling import by_cluster
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
+from faultwave.engine.part import Attached, Call, Demand, Planned, RestoredFrom, State
 from faultwave.physics.sources.time_functions import time_function
 from faultwave.physics.waves import Law
 
@@ -31,7 +31,7 @@ class Sheet:
     density: np.ndarray
     function: Shifted
 
-    def drive(self, law: Law, listed: Faces, project: np.ndarray) -> Pattern:
+    def drive(self, law: Law, listed: Faces, project: np.ndarray) -> SeparableField:
         """Return the field that the sheet prescribes on the ``listed`` faces."""
         items = np.flatnonzero(self.faces[listed.cells, listed.faces])
         frames = listed.frames[items]
@@ -39,7 +39,7 @@ class Sheet:
         density = onto_face(law, frame, [np.full(len(items), -d) for d in self.density])
         pairs = np.zeros((len(items), len(project), 2 * law.face_channels))
         pairs[:, :, law.face_channels :] = project.sum(1)[None, :, None] * np.stack(density, -1)[:, None]
-        return Pattern(items, pairs, self.function)
+        return SeparableField(items, pairs, self.function)
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class AttachedCurrents(Attached):
         self.impulses = [Impulses(solver, body) for body in part.bodies]
         self.calls = tuple(Call("inject", impulse.act) for impulse in self.impulses)
 
-    def drives(self, faces: Faces, points: np.ndarray, project: np.ndarray) -> Sequence[Drive]:
+    def drives(self, faces: Faces, points: np.ndarray, project: np.ndarray) -> Sequence[PrescribedField]:
         return [sheet.drive(self.law, faces, project) for sheet in self.part.sheets]
 
     def state(self) -> Mapping[str, State]:
@@ -160,7 +160,7 @@ class Impulses:
         return True
 
     def state(self) -> State:
-        def write(values: np.ndarray, origin: Origin) -> None:
+        def write(values: np.ndarray, origin: RestoredFrom) -> None:
             self.done[:] = values
 
         return State(self.rows, self.done.copy, write)

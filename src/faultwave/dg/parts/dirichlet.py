@@ -10,8 +10,8 @@ import numpy as np
 
 from faultwave.base.errors import Problem
 from faultwave.dg.basis import inner
-from faultwave.dg.driven import Drive, Faces, Function, Pattern, Shifted, projected
-from faultwave.dg.ghosts import Ghosts, ghosts
+from faultwave.dg.driven import Faces, Function, PrescribedField, SeparableField, Shifted, projected
+from faultwave.dg.ghosts import GhostStates, ghosts
 from faultwave.dg.named import surface_tag
 from faultwave.dg.planning import Cut, Planning, check_moves
 from faultwave.dg.solver import Solver
@@ -30,7 +30,7 @@ VELOCITY, TRACTION = ("v1", "v2", "v3"), ("T1", "T2", "T3", "pressure")
 
 
 @dataclass(frozen=True)
-class Steady:
+class ConstantTime:
     """Time function that is always 1."""
 
     def value(self, t: Any) -> np.ndarray:
@@ -56,7 +56,7 @@ class GivenState:
         Tags of all faces.
     function : Function
         Time function.
-    beyond : Ghosts, optional
+    beyond : GhostStates, optional
         Ghost states.
     """
 
@@ -65,7 +65,7 @@ class GivenState:
     faces: np.ndarray
     tags: np.ndarray
     function: Function
-    beyond: Ghosts | None = None
+    beyond: GhostStates | None = None
 
     @property
     def moves(self) -> bool:
@@ -85,7 +85,7 @@ class GivenState:
         beyond = None if self.beyond is None else self.beyond.of(cut.cells)
         return replace(self, faces=self.faces[cut.cells], tags=self.tags[cut.cells], beyond=beyond)
 
-    def drive(self, law: Law, listed: Faces, points: np.ndarray, project: np.ndarray) -> Pattern:
+    def drive(self, law: Law, listed: Faces, points: np.ndarray, project: np.ndarray) -> SeparableField:
         """Return the waves on the ``listed`` faces that give the star state the prescribed velocity or traction."""
         items = np.flatnonzero(self.faces[listed.cells, listed.faces])
         cells, faces, normals = listed.cells[items], listed.faces[items], listed.frames[items, :3]
@@ -113,7 +113,7 @@ class GivenState:
             if vector is not None:
                 along = inner(vector, normals[:, None])[..., None]
                 pairs[..., column : column + f] = along if m == 1 else vector
-        return Pattern(items, projected(project, pairs), self.function)
+        return SeparableField(items, projected(project, pairs), self.function)
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def _given(planning: Planning, setting: Any, where: str, faces: np.ndarray) -> G
     problems = planning.problems
     kind = next(n for n in ("velocity", "traction", "ghost") if getattr(setting, n) is not None)
     field = load_field(getattr(setting, kind), f"{where}.{kind}")
-    function: Function = Steady()
+    function: Function = ConstantTime()
     if setting.time_function is not None:
         made = time_function(setting.time_function, f"{where}.time_function")
         check_time(
@@ -223,7 +223,7 @@ class AttachedDirichlet(Attached):
     def __init__(self, part: DirichletFaces, solver: Solver):
         self.part, self.law = part, solver.plan.law
 
-    def drives(self, faces: Faces, points: np.ndarray, project: np.ndarray) -> Sequence[Drive]:
+    def drives(self, faces: Faces, points: np.ndarray, project: np.ndarray) -> Sequence[PrescribedField]:
         return [given.drive(self.law, faces, points, project) for given in self.part.given if given.moves]
 
 

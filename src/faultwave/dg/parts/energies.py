@@ -12,8 +12,8 @@ from faultwave.dg.energies import Energies as FieldEnergies
 from faultwave.dg.energies import as_isotropic
 from faultwave.dg.planning import Planning
 from faultwave.dg.solver import Solver
-from faultwave.engine.energies import EnergyTable, Rows
-from faultwave.engine.part import Call, Origin, Planned, State
+from faultwave.engine.energies import EnergyRecorder, Rows
+from faultwave.engine.part import Call, Planned, RestoredFrom, State
 
 name = "energies"
 
@@ -32,7 +32,7 @@ def plan(planning: Planning) -> Energies | None:
     return Energies(setting) if setting is not None else None
 
 
-class AttachedEnergies(EnergyTable):
+class AttachedEnergies(EnergyRecorder):
     def __init__(self, part: Energies, solver: Solver):
         super().__init__(solver)
         self.setting, self.interval, self.due = part.setting, part.setting.interval, 0.0
@@ -62,7 +62,7 @@ class AttachedEnergies(EnergyTable):
             self.record()
 
     def state(self) -> Mapping[str, State]:
-        def write(values: np.ndarray, origin: Origin) -> None:
+        def write(values: np.ndarray, origin: RestoredFrom) -> None:
             self.due = float(values)
 
         return {**super().state(), "due": State(None, lambda: np.array(self.due), write)}

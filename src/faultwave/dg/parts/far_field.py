@@ -21,7 +21,7 @@ from faultwave.dg.samples import Samples
 from faultwave.dg.sampling import by_cluster, sampling
 from faultwave.dg.solver import Solver
 from faultwave.dg.surfaces import face_functionals
-from faultwave.engine.part import Attached, Demand, Origin, Planned, State
+from faultwave.engine.part import Attached, Demand, Planned, RestoredFrom, State
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.far_field import ClosedSurface, FourierRecorder, cross_section
 from faultwave.observe.result import Result
@@ -155,13 +155,13 @@ class AttachedFarField(Attached):
         rows = 4 * self.plan.numbers[self.part.cells] + self.part.faces
         record = self.recorder
 
-        def write_spectra(values: np.ndarray, origin: Origin) -> None:
+        def write_spectra(values: np.ndarray, origin: RestoredFrom) -> None:
             record.spectra = values.view(complex)
 
-        def write_strength(values: np.ndarray, origin: Origin) -> None:
+        def write_strength(values: np.ndarray, origin: RestoredFrom) -> None:
             record.strength = values
 
-        def write_count(values: np.ndarray, origin: Origin) -> None:
+        def write_count(values: np.ndarray, origin: RestoredFrom) -> None:
             record.next = [int(values)] * len(record.next)
 
         return {

@@ -17,7 +17,7 @@ from faultwave.dg.planning import Cut, Planning
 from faultwave.dg.points import Points, place_fault_receivers
 from faultwave.dg.sampling import by_cluster
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
+from faultwave.engine.part import Attached, Call, Demand, Planned, RestoredFrom, State
 from faultwave.observe.dataset import FaultFrame, fault_receivers_from_arrays
 from faultwave.observe.fault_receivers import FaultRecorder
 from faultwave.observe.fields import fault_receiver_fields
@@ -114,7 +114,7 @@ class AttachedFaultReceivers(Attached):
         self.for_others = self._record(fault, part.seen, keeps=False)
         found = [r for r in (self.recorder, self.for_others) if r is not None]
         self.calls = tuple(
-            Call("after step", self._reading(r, fault), on_device=ReadingsOnDevice(r, fault)) for r in found
+            Call("after step", self._reading(r, fault), on_device=FaultReadingReplay(r, fault)) for r in found
         )
 
     def _reading(self, recorder: FaultRecorder, fault: Any) -> Callable[[int, float, float], None]:
@@ -175,7 +175,7 @@ class AttachedFaultReceivers(Attached):
                 found[key] = State(self.part.items, lambda array=array: array, _nothing)  # type: ignore[misc]
         return found
 
-    def _restore(self, count: np.ndarray, origin: Origin) -> None:
+    def _restore(self, count: np.ndarray, origin: RestoredFrom) -> None:
         """Restore all arrays at once, as they belong together."""
         found = origin.arrays
         if self.recorder is not None:
@@ -222,12 +222,12 @@ class AttachedFaultReceivers(Attached):
         return f.normal[points.cells], strike, dip, traction
 
 
-def _nothing(values: np.ndarray, origin: Origin) -> None:
+def _nothing(values: np.ndarray, origin: RestoredFrom) -> None:
     """Ignore a single array, as ``_restore`` takes all arrays together."""
 
 
 @dataclass(frozen=True)
-class ReadingsOnDevice:
+class FaultReadingReplay:
     """Recording during replays: readings stay in sample buffers on the device, each at its position in the recording."""
 
     recorder: FaultRecorder

@@ -13,7 +13,7 @@ from faultwave.dg.planning import Cut, Planning, check_moves
 from faultwave.dg.sea_surface import SeaSurface
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
+from faultwave.engine.part import Attached, Call, Demand, Planned, RestoredFrom, State
 
 name = "gravity"
 
@@ -126,7 +126,7 @@ class AttachedGravity(Attached):
     def state(self) -> Mapping[str, State]:
         surface, rows = self.surface, self.part.rows
 
-        def write(values: np.ndarray, origin: Origin) -> None:
+        def write(values: np.ndarray, origin: RestoredFrom) -> None:
             """Restore the height from another order, which is possible because the basis is hierarchical."""
             if surface is None:
                 return

@@ -17,7 +17,7 @@ import numpy as np
 
 from faultwave.dg.planning import Planning
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Call, Origin, Planned, State
+from faultwave.engine.part import Attached, Call, Planned, RestoredFrom, State
 from faultwave.engine.solver import BlowUp
 from faultwave.physics.friction import laws
 from faultwave.physics.sources.sampled import pieces
@@ -31,7 +31,7 @@ LOOKS, APART = 40, 60
 MARGIN = 10.0
 """Ratio of the energy to its bound that counts as unstable; integrals over faults and coarse cells err by some per cent."""
 
-CREEP = 1e-9
+NEGLIGIBLE_SLIP = 1e-9
 """Slip [m] everywhere on a fault below which its work is neglected; waves of rounding errors contain less."""
 
 SILENT, PARTS = 1e-6, 256
@@ -39,17 +39,17 @@ SILENT, PARTS = 1e-6, 256
 
 
 @dataclass(frozen=True)
-class Growth(Planned):
+class InstabilityPlan(Planned):
     """Plan of the monitor; ``silent`` is the time [s] from which sources give no energy."""
 
     silent: float
     name: str = name
 
-    def attach(self, solver: Solver) -> AttachedGrowth:
-        return AttachedGrowth(self, solver)
+    def attach(self, solver: Solver) -> EnergyMonitor:
+        return EnergyMonitor(self, solver)
 
 
-def plan(planning: Planning) -> Growth | None:
+def plan(planning: Planning) -> InstabilityPlan | None:
     """Return the plan, or None if the energy has no bound: with incident waves, currents or prescribed slip."""
     case = planning.case
     driven = any(len(part.demand.faces) for part in planning.parts.values())
@@ -59,12 +59,12 @@ def plan(planning: Planning) -> Growth | None:
     if case.fault is not None and (friction is None or not friction.needs_stress):
         return None
     sources = planning.parts.get("point_sources")
-    here = silent_after(sources.sources, case.end_time) if sources is not None else 0.0  # type: ignore[attr-defined]
+    here = end_of_sources(sources.sources, case.end_time) if sources is not None else 0.0  # type: ignore[attr-defined]
     silent = planning.whole.most(here)
-    return Growth(silent)
+    return InstabilityPlan(silent)
 
 
-def silent_after(sources: Any, end: float) -> float:
+def end_of_sources(sources: Any, end: float) -> float:
     """Return the time [s] after which no source acts until ``end``."""
     edges, acting = np.linspace(0.0, end, PARTS + 1), np.zeros(PARTS, bool)
     for source in sources:
@@ -84,7 +84,7 @@ def pushed(sources: Any, edges: np.ndarray) -> np.ndarray:
     return found
 
 
-class AttachedGrowth(Attached):
+class EnergyMonitor(Attached):
     """Monitor of the wave energy in a run.
 
     Attributes
@@ -97,7 +97,7 @@ class AttachedGrowth(Attached):
 
     asks_energies = True
 
-    def __init__(self, part: Growth, solver: Solver):
+    def __init__(self, part: InstabilityPlan, solver: Solver):
         self.part, self.solver, self.before, self.start = part, solver, np.nan, np.inf
         self.end = solver.plan.case.end_time
         self.apart = max(self.end / LOOKS, APART * solver.march.longest)
@@ -156,7 +156,7 @@ class AttachedGrowth(Attached):
         )  # windows reach beyond a step
         here = {"given": 0.0, "least": 0.0, "root": float(self.pushed[min(soon + 1, PARTS)])}
         if self.slip_sum is not None:
-            here |= {"given": self.slip_sum(), "least": float(self.loads.sum()) * CREEP}
+            here |= {"given": self.slip_sum(), "least": float(self.loads.sum()) * NEGLIGIBLE_SLIP}
         found = self.solver.plan.world.share(self.solver.added(here))
         return found["given"], found["least"], found["root"]
 
@@ -167,7 +167,7 @@ class AttachedGrowth(Attached):
         return {key: found[key] for key in here}
 
     def state(self) -> Mapping[str, State]:
-        def write(values: np.ndarray, origin: Origin) -> None:
+        def write(values: np.ndarray, origin: RestoredFrom) -> None:
             self.before, self.due = float(values[0]), float(values[1])
             self.start = float(values[2]) if len(values) > 2 else np.inf
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.case.model import Case
-from faultwave.dg.driven import Drive, Faces, Shifted, Travelling, pair
+from faultwave.dg.driven import Faces, PrescribedField, PrescribedPlaneWave, Shifted, pair
 from faultwave.dg.medium import single_medium
 from faultwave.dg.named import surface_tag, volume_numbers
 from faultwave.dg.periodic import across_period
@@ -43,7 +43,7 @@ class Wave:
 
     def drive(
         self, law: Law, faces: Faces, points: np.ndarray, project: np.ndarray, largest: Callable[[float], float]
-    ) -> Travelling:
+    ) -> PrescribedPlaneWave:
         """Return the wave on ``faces``.
 
         ``largest`` returns the maximum over all processes, which agree on the start of the wave.
@@ -56,7 +56,7 @@ class Wave:
         )
         state = np.broadcast_to(self.q, (len(items), len(self.q)))
         pairs = sign[items, None] * pair(law, faces.frames[items], state)
-        return Travelling(items, pairs, (along - first) / self.speed, project, self.function)
+        return PrescribedPlaneWave(items, pairs, (along - first) / self.speed, project, self.function)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class AttachedWaves(Attached):
     def __init__(self, part: IncidentWaves, solver: Solver):
         self.part, self.law, self.world = part, solver.plan.law, solver.plan.world
 
-    def drives(self, faces: Faces, points: np.ndarray, project: np.ndarray) -> Sequence[Drive]:
+    def drives(self, faces: Faces, points: np.ndarray, project: np.ndarray) -> Sequence[PrescribedField]:
         def largest(value: float) -> float:
             return float(self.world.largest([value])[0])
 

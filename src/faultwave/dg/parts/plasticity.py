@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.dg import yielding
 from faultwave.dg.basis import tet_basis
@@ -17,7 +17,7 @@ from faultwave.dg.operator import Operator
 from faultwave.dg.planning import Cut, Planning
 from faultwave.dg.solver import Solver
 from faultwave.dg.yield_points import yield_points
-from faultwave.engine.part import Attached, Origin, Planned, State
+from faultwave.engine.part import Attached, Planned, RestoredFrom, State
 from faultwave.kernels.language import Kernel
 from faultwave.media import Field, load_field
 from faultwave.media.field import check_used
@@ -136,7 +136,7 @@ class AttachedPlasticity(Attached):
             return {}
         return {"state": State(self.part.numbers, lambda: self._held(self._all()), self._put)}
 
-    def _put(self, values: np.ndarray, origin: Origin) -> None:
+    def _put(self, values: np.ndarray, origin: RestoredFrom) -> None:
         """Restore the state from another order by evaluating its interpolating polynomial at the present points."""
         assert self.states is not None
         order = int(origin.notes["order"])
@@ -270,7 +270,7 @@ class _Planner:
         """
         planning, law, whole = self.planning, self.rheology, self.planning.whole
         self._check_solid()
-        with collected(self.problems):
+        with collect_problems(self.problems):
             given, stress = self._values()
             self._check(given, stress)
         whole.agree(self.problems)

@@ -18,12 +18,12 @@ from faultwave.dg.solver import Solver
 from faultwave.dg.source_terms import Entries, SourceTerms, at_points, clusters_of, moments_in
 from faultwave.dg.spread_errors import errors_of_spread
 from faultwave.dg.spread_sources import Spread, spread
-from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
+from faultwave.engine.part import Attached, Call, Demand, Planned, RestoredFrom, State
 from faultwave.observe.model import Marks
 from faultwave.observe.points import exchange_advice
 from faultwave.physics.sources.load import load_sources
-from faultwave.physics.sources.lowpass import DELAY, doubt_corner, lowpassed, smoothing
-from faultwave.physics.sources.outside import tell_no_pores, tell_outside
+from faultwave.physics.sources.lowpass import DELAY, lowpassed, smoothing, warn_corner_frequency
+from faultwave.physics.sources.outside import report_no_pores, report_outside
 from faultwave.physics.sources.point import PointSource, shears
 from faultwave.physics.sources.released import acting_row, check_representable, check_time, moments_of
 from faultwave.physics.sources.spectrum import spectrum
@@ -32,7 +32,7 @@ from faultwave.physics.sources.time_functions import time_function
 
 name = "point_sources"
 
-LOUD = 0.5
+MAX_UNRESOLVED_AMPLITUDE = 0.5
 """Relative amplitude at the resolved frequency above which the mesh is too coarse for a source.
 
 Below it, only the end of the spectrum is unresolved.
@@ -136,21 +136,21 @@ def plan(planning: Planning) -> PointSources | None:
     read = load_sources(case.sources, projection=case.projection, warned=problems)
     if case.source_lowpass is not None and not case.sources:
         problems.warn("numerics.source_lowpass", "does nothing: the case has no sources")
-    doubt_corner(case.source_lowpass, case.end_time, problems)
+    warn_corner_frequency(case.source_lowpass, case.end_time, problems)
     sources = Sources.joined([lowpassed(read, case.source_lowpass, case.end_time), Sources.of(_point_currents(case))])
     check_time(sources, case.end_time, problems)
     check_representable(sources, case.numerics.precision, problems)
     if "filtration" not in planning.law.roles:
-        tell_no_pores(sources, f"the {planning.law.name} law", problems)
+        report_no_pores(sources, f"the {planning.law.name} law", problems)
     _check_moduli(sources, planning)
     if not len(sources):
         if case.numerics.source_spread == "cells":
             problems.warn("numerics.source_spread", "does nothing: the case has no point sources")
-        _doubt_order(case, "the case has no point sources", problems)
+        _warn_order(case, "the case has no point sources", problems)
         return None
     found = whole.locate(sources.location, planning.topology, planning.geometry, planning.mesh)
     corners = planning.mesh.vertices.min(0), planning.mesh.vertices.max(0)
-    tell_outside(
+    report_outside(
         sources, np.where(found.cells == -1, found.distance, 0.0), "mesh", problems, "a point inside",
         advice=lambda place, far: exchange_advice(case.projection, place, far, *corners)
         or advice_outside(place, *corners),
@@ -160,10 +160,10 @@ def plan(planning: Planning) -> PointSources | None:
     mine = np.flatnonzero(found.cells >= 0)
     point = part._of(mine, found.cells[mine])
     _check_fluid(point, planning)
-    _doubt_band(point, planning)
+    _warn_band(point, planning)
     if not _spreads(case, places := len(np.unique(sources.location, axis=0))):
-        _doubt_points(point, planning, places)
-        _doubt_order(case, "each source acts in one cell (numerics.source_spread)", problems)
+        _warn_points(point, planning, places)
+        _warn_order(case, "each source acts in one cell (numerics.source_spread)", problems)
         return point
     over = spread(planning, sources, found.cells, tensors)
     mine = np.unique(over.source)
@@ -187,7 +187,7 @@ def _spreads(case: Case, count: int) -> bool:
     return count <= MOST if numerics.source_spread is None else numerics.source_spread == "cells"
 
 
-def _doubt_points(part: PointSources, planning: Planning, places: int) -> None:
+def _warn_points(part: PointSources, planning: Planning, places: int) -> None:
     """Warn about sources that act in one cell each without a request for it, or that lie on faces of cells."""
     case, problems = planning.case, planning.problems
     if case.numerics.source_spread is None:
@@ -205,12 +205,12 @@ def _doubt_points(part: PointSources, planning: Planning, places: int) -> None:
         problems.warn("sources", what, advice=advice)
 
 
-def _doubt_order(case: Case, why: str, problems: Problems) -> None:
+def _warn_order(case: Case, why: str, problems: Problems) -> None:
     if case.numerics.source_spread_order is not None:
         problems.warn("numerics.source_spread_order", f"does nothing: {why}")
 
 
-def _doubt_band(part: PointSources, planning: Planning) -> None:
+def _warn_band(part: PointSources, planning: Planning) -> None:
     """Warn if most of the radiated spectrum lies above what the cells resolve."""
     case, cells = planning.case, part.cells
     if not len(cells):
@@ -223,7 +223,7 @@ def _doubt_band(part: PointSources, planning: Planning) -> None:
     if not amplitudes.max() > 0 or not above.any():
         return
     share = float(amplitudes[above].max() / amplitudes.max())
-    if share > LOUD:
+    if share > MAX_UNRESOLVED_AMPLITUDE:
         what = (
             f"radiate above the {resolved:.3g} Hz that have 5 points per wavelength where they are: up to "
             f"{100 * share:.0f} % of their largest amplitude"
@@ -299,7 +299,7 @@ class AttachedSources(Attached):
         def due(until: float) -> bool:  # windows reach half a step further
             return not self.terms.idle(until + solver.march.longest)
 
-        self.calls = (Call("inject", self.terms.add, due, SourcesOnDevice(self.terms)),)
+        self.calls = (Call("inject", self.terms.add, due, SourceReplay(self.terms)),)
 
     def shared_errors(self) -> tuple[np.ndarray, np.ndarray] | None:
         return None if self.part.spread is None else errors_of_spread(self.part, self.solver)
@@ -308,12 +308,12 @@ class AttachedSources(Attached):
         """Return the end of the last window of each source, at its position and in every cluster."""
         terms, here = self.terms, np.arange(len(self.home))
 
-        def write(values: np.ndarray, origin: Origin) -> None:
+        def write(values: np.ndarray, origin: RestoredFrom) -> None:
             terms.done[:] = values[:, None]
             if origin.same_clusters and "windows" in origin.arrays:
                 terms.done[:] = origin.arrays["windows"]
 
-        def nothing(values: np.ndarray, origin: Origin) -> None:
+        def nothing(values: np.ndarray, origin: RestoredFrom) -> None:
             """Ignore this array, which is restored with ``done``."""
 
         windows = State(self.part.items, terms.done.copy, nothing, optional=True)
@@ -333,7 +333,7 @@ def _entries(part: PointSources, solver: Solver) -> Entries:
 
 
 @dataclass(frozen=True)
-class SourcesOnDevice:
+class SourceReplay:
     """Source terms during replays: while any source acts, every step of its cluster adds its share, even if zero."""
 
     terms: SourceTerms

@@ -16,7 +16,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.case.model import Case
-from faultwave.dg.driven import Drive, Faces, Pattern, Shifted
+from faultwave.dg.driven import Faces, PrescribedField, SeparableField, Shifted
 from faultwave.dg.forms import onto_face
 from faultwave.dg.medium import single_medium
 from faultwave.dg.named import surface_tag
@@ -36,7 +36,7 @@ from faultwave.physics.waves.law import role
 name = "ports"
 
 BLOCK = 2_000_000  # factors of a Fourier sum in memory at once
-MOST_MODES = 10  # of each index: a mode is named with two digits
+MAX_MODES = 10  # of each index: a mode is named with two digits
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Port:
     def propagating(self, frequency: float) -> list[tuple[float, str]]:
         """Return cutoff [Hz] and name of every guided mode that propagates at ``frequency`` [Hz], by cutoff."""
         wavenumber = 2 * np.pi * frequency / self._speed
-        m, n = (np.arange(min(int(wavenumber * size / np.pi) + 1, MOST_MODES)) for size in self.lengths)
+        m, n = (np.arange(min(int(wavenumber * size / np.pi) + 1, MAX_MODES)) for size in self.lengths)
         k = np.pi * np.hypot(*np.meshgrid(m / self.lengths[0], n / self.lengths[1], indexing="ij"))
         found = []
         for i, j in np.argwhere((k > 0) & (k < wavenumber)):
@@ -103,7 +103,7 @@ class Port:
             omega * self.permeability / beta if self.mode[1] == "E" else beta / (omega * self.permittivity)
         )
 
-    def drives(self, law: Law, listed: Faces, points: np.ndarray, project: np.ndarray) -> list[Drive]:
+    def drives(self, law: Law, listed: Faces, points: np.ndarray, project: np.ndarray) -> list[PrescribedField]:
         """Return the wave 2 e S(t) that arrives at the faces of a driven port."""
         if self.function is None:
             return []
@@ -114,7 +114,7 @@ class Port:
         frame = [listed.frames[items, i, None] for i in range(listed.frames.shape[1])]
         along = np.stack(onto_face(law, frame, [2.0 * e[..., i] for i in range(3)]), -1)
         traction = np.einsum("bp,kpf->kbf", project, along)
-        return [Pattern(items, np.concatenate([traction, np.zeros_like(traction)], 2), self.function)]
+        return [SeparableField(items, np.concatenate([traction, np.zeros_like(traction)], 2), self.function)]
 
     def amplitudes(
         self, time: np.ndarray, voltage: np.ndarray, current: np.ndarray, frequencies: np.ndarray
@@ -294,7 +294,7 @@ class AttachedPorts(Attached):
     def samples_complete(self) -> bool:
         return all(s.recorder.samples_complete for s in self.sums)
 
-    def drives(self, faces: Faces, points: np.ndarray, project: np.ndarray) -> Sequence[Drive]:
+    def drives(self, faces: Faces, points: np.ndarray, project: np.ndarray) -> Sequence[PrescribedField]:
         law = self.solver.plan.law
         return [drive for port in self.part.ports for drive in port.drives(law, faces, points, project)]
 

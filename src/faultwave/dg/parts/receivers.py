@@ -19,11 +19,11 @@ from faultwave.dg.resolved import edge_length
 from faultwave.dg.samples import Samples
 from faultwave.dg.sampling import by_cluster, sampling
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Demand, Origin, Planned, State
+from faultwave.engine.part import Attached, Demand, Planned, RestoredFrom, State
 from faultwave.observe import receivers as seismograms
 from faultwave.observe.model import Marks
 from faultwave.observe.points import read_stations, with_degrees
-from faultwave.observe.receivers import Taken
+from faultwave.observe.receivers import PendingSample
 from faultwave.observe.result import Result
 from faultwave.observe.stations import Station, with_stations
 from faultwave.physics.waves.law import role
@@ -82,15 +82,15 @@ def plan(planning: Planning) -> Receivers | None:
     )
     if placed is None or setting is None:
         return None
-    _tell_damped(planning.material, placed, planning.problems)
-    _doubt_near_sources(planning, placed)
+    _report_damped(planning.material, placed, planning.problems)
+    _warn_near_sources(planning, placed)
     items = np.flatnonzero(placed.cells >= 0)
     columns = planning.law.visible + 3 * setting.rotation + 6 * setting.strain_rate
     disk = 8 * columns * len(placed.cells) * (int(case.end_time / setting.interval) + 1)
     return Receivers(setting, placed.of(items), items, placed, disk, read_stations(setting, planning.problems))
 
 
-def _tell_damped(material: dict[str, np.ndarray], points: Points, problems: Problems) -> None:
+def _report_damped(material: dict[str, np.ndarray], points: Points, problems: Problems) -> None:
     """Warn about receivers in the absorbing layer, which are useful only to observe the layer itself."""
     within = damped(material)
     if within is None:
@@ -101,7 +101,7 @@ def _tell_damped(material: dict[str, np.ndarray], points: Points, problems: Prob
         problems.warn("output.receivers", f"in the matched layer, where they record damped waves: {listed}")
 
 
-def _doubt_near_sources(planning: Planning, placed: Points) -> None:
+def _warn_near_sources(planning: Planning, placed: Points) -> None:
     """Warn about receivers so near to point sources that they do not record the field of a point."""
     sources: Any = planning.parts.get("point_sources")
     here = np.flatnonzero(placed.cells >= 0)
@@ -133,10 +133,10 @@ def _doubt_near_sources(planning: Planning, placed: Points) -> None:
 
 
 @dataclass(frozen=True)
-class Yielded:
+class YieldedSample:
     """Sample whose stress, in ``columns``, is what yielding rock carries; gradients belong to the elastic step."""
 
-    taken: Taken
+    taken: PendingSample
     carried: Callable[[np.ndarray], np.ndarray]
     columns: slice
 
@@ -174,7 +174,7 @@ class AttachedReceivers(Attached):
         self.recorder = seismograms.ReceiverRecorder(setting.interval, members, functional, take)
         self.calls = (sampling(self.recorder, taken),)
 
-    def _yielding(self, taken: Samples, members: Sequence[np.ndarray]) -> Callable[[int, float], Taken] | None:
+    def _yielding(self, taken: Samples, members: Sequence[np.ndarray]) -> Callable[[int, float], PendingSample] | None:
         """Return a sampler whose stress has yielded at the time of the sample; cells yield only at the end of a step.
 
         Decks reproduce SeisSol's samples instead.
@@ -187,8 +187,8 @@ class AttachedReceivers(Attached):
         if any(carried is None for carried in maps):
             return None
 
-        def take(cluster: int, tau: float) -> Taken:
-            return Yielded(taken.take(cluster, tau), partial(maps[cluster], step=tau), columns)
+        def take(cluster: int, tau: float) -> PendingSample:
+            return YieldedSample(taken.take(cluster, tau), partial(maps[cluster], step=tau), columns)
 
         return take
 
@@ -205,7 +205,7 @@ class AttachedReceivers(Attached):
         if recorder is None:
             return {}
 
-        def write(values: np.ndarray, origin: Origin) -> None:
+        def write(values: np.ndarray, origin: RestoredFrom) -> None:
             recorder.restore(values.swapaxes(0, 1))
 
         return {"samples": State(self.part.items, lambda: recorder.arrays()[1].swapaxes(0, 1), write)}

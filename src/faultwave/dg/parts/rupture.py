@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.case.doubts import loads_of
-from faultwave.case.plausibility import doubt_friction, doubt_normal_stress
-from faultwave.dg.far_sides import FarSides
-from faultwave.dg.fault import Episode, Fault, FaultFaces, fault_faces
-from faultwave.dg.fault_forecast import FaultPiece, largest_patch, loaded_fault, put_together, sheet
-from faultwave.dg.fault_points import PointRule, of_modes, point_rule, transfer
+from faultwave.case.doubts import fault_loads
+from faultwave.case.plausibility import warn_friction, warn_normal_stress
+from faultwave.dg.fault import Fault, FaultFaces, NucleationEpisode, fault_faces
+from faultwave.dg.fault_forecast import FaultPiece, largest_patch, loaded_fault, merge_pieces, sheet
+from faultwave.dg.fault_options import Options
+from faultwave.dg.fault_points import PointRule, point_rule, resize_modes, transfer
 from faultwave.dg.fault_record import JUMP_WORK
-from faultwave.dg.fault_sizes import Options
 from faultwave.dg.fault_stress import FaultPoints
 from faultwave.dg.planning import Cut, Planning, chosen
+from faultwave.dg.remote_fault_sides import RemoteFaultSides
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State, as_numbers, as_words
+from faultwave.engine.part import Attached, Call, Demand, Planned, RestoredFrom, State, decode_words, encode_words
 from faultwave.media import Field, load_field
 from faultwave.media.field import Constant, Expression, check_used, leaves
 from faultwave.observe.model import Sheet
@@ -36,7 +36,7 @@ from faultwave.physics.friction.uniform import check_absent
 
 name = "rupture"
 
-JUMPS = ("ruptured", "weakened", "least", "breakdown")
+DISCONTINUOUS_VALUES = ("ruptured", "weakened", "least", "breakdown")
 """Recorded values that are discontinuous on a fault and never interpolated: times, and values reached at a time."""
 
 
@@ -63,7 +63,7 @@ class Rupture(Planned):
     parameters: dict[str, np.ndarray]
     state: dict[str, np.ndarray]
     stress: np.ndarray
-    episodes: tuple[Episode, ...]
+    episodes: tuple[NucleationEpisode, ...]
     positions: np.ndarray  # (n, p, 3)
     topology: tets.Topology
     geometry: tets.Geometry
@@ -159,25 +159,28 @@ def _uniform(ranges: Sequence[Mapping[str, tuple[float, float]]]) -> tuple[str, 
     return tuple(name for name, found in every.items() if min(x for x, _ in found) == max(y for _, y in found))
 
 
-FORECAST = 1 << 24
+MAX_FORECAST_POINTS = 1 << 24
 """Largest number of fault points gathered from a distributed mesh for forecasts, about 3 GB."""
 
 
 def _doubt(planning: Planning, made: Rupture | None) -> None:
     """Warn about ruptures that will probably not run as intended, on the first process for the whole fault."""
     case, whole = planning.case, planning.whole
-    if whole.elsewhere and whole.total(np.array([0 if made is None else made.positions[..., 0].size]))[0] > FORECAST:
+    if (
+        whole.elsewhere
+        and whole.total(np.array([0 if made is None else made.positions[..., 0].size]))[0] > MAX_FORECAST_POINTS
+    ):
         return
     piece = None
     if made is not None and made.law.needs_stress:
         piece = FaultPiece(made.faces.corners, loaded_fault(made, case.numerics.order, case.end_time))
     pieces = [p for p in whole.joined(piece) or [] if p is not None]
     if pieces:
-        found = put_together(pieces)
+        found = merge_pieces(pieces)
         patch = largest_patch(found.corners, found.points)
-        doubt_normal_stress(float(np.median(np.abs(found.points.sigma))), planning.problems)
-        planning.problems.extend(plausibility.doubts(found.points, patch, loads_of(case)).items)
-        plausibility.doubt_resolution(found.points, planning.problems)
+        warn_normal_stress(float(np.median(np.abs(found.points.sigma))), planning.problems)
+        planning.problems.extend(plausibility.doubts(found.points, patch, fault_loads(case)).items)
+        plausibility.warn_resolution(found.points, planning.problems)
 
 
 def _plan_fault(planning: Planning) -> Rupture:
@@ -196,7 +199,7 @@ def _plan_fault(planning: Planning) -> Rupture:
     declared = {c.name for c in law.constants}
     _check_used(setting, law, declared, planning.problems)
     problems, lacking = Problems(), Problems()
-    with collected(lacking):
+    with collect_problems(lacking):
         constants = law.settings(
             {k: v for k, v in own.items() if k in declared} | setting.constants, _points_or_modifiers(law)
         )
@@ -222,12 +225,12 @@ def _plan_fault(planning: Planning) -> Rupture:
     wanted = [n for q in law.parameters for n in (q.name, *q.aliases) if n in field.parameters]
     given = field.evaluate(points, tags, wanted)
     problems.extend(law.check_given(given, points).items)
-    doubt_friction(given, constants if not lacking.items else {}, float(np.ptp(points, axis=0).max()), problems)
+    warn_friction(given, constants if not lacking.items else {}, float(np.ptp(points, axis=0).max()), problems)
     places = FaultPoints(points, tags, faces, setting.pore_pressure)
     stress = np.zeros((len(points), 3))
-    with collected(lacking):
+    with collect_problems(lacking):
         values = law.given(given, len(points))
-    with collected(lacking):
+    with collect_problems(lacking):
         if law.needs_stress:
             stress = places.traction(field, 0, "fault.parameters", problems)
             places.check_sides(field, problems)
@@ -367,7 +370,7 @@ class AttachedRupture(Attached):
         if self.fault is not None:
             self.channels = self.fault.channels
             where = frozenset(filter(self.fault.acts, range(solver.layout.clusters)))
-            self.calls = (Call("friction", self.fault.correct, on_device=FrictionOnDevice(self.fault), clusters=where),)
+            self.calls = (Call("friction", self.fault.correct, on_device=FrictionReplay(self.fault), clusters=where),)
 
     def _fault(self) -> Fault:
         part, plan, setting = self.part, self.solver.plan, self.part.setting
@@ -383,7 +386,7 @@ class AttachedRupture(Attached):
             smooth_sliding=setting.sliding == "smooth",
             grains=setting.pore_density == "grains",
         )
-        return Fault(self.solver.operator, part, options, plan.clustering.cluster, FarSides(plan.world))
+        return Fault(self.solver.operator, part, options, plan.clustering.cluster, RemoteFaultSides(plan.world))
 
     def finish_reads(self, wait: bool = True) -> None:
         """Combine the readings at the fault."""
@@ -402,17 +405,17 @@ class AttachedRupture(Attached):
         if fault is None:
             return {}
         columns = fault.column_names()
-        told = as_numbers([f"{k}: {' '.join(v)}" for k, v in columns.items()])
+        told = encode_words([f"{k}: {' '.join(v)}" for k, v in columns.items()])
         states = {"columns": State(None, lambda: told, self._same_columns)}
         return states | {
             k: State(fault.faces.number, lambda k=k: fault.state_of(k), lambda v, origin, k=k: self._put(k, v, origin))  # type: ignore[misc]
             for k in columns
         }
 
-    def _same_columns(self, values: np.ndarray, origin: Origin) -> None:
+    def _same_columns(self, values: np.ndarray, origin: RestoredFrom) -> None:
         fault = self.fault
         assert fault is not None
-        kept, wanted = as_words(values), [f"{k}: {' '.join(v)}" for k, v in fault.column_names().items()]
+        kept, wanted = decode_words(values), [f"{k}: {' '.join(v)}" for k, v in fault.column_names().items()]
         if kept != wanted:
             had, needed = ({name for row in rows for name in row.split()[1:]} for rows in (kept, wanted))
             told = [f"lacks {', '.join(sorted(needed - had))}"] if needed - had else []
@@ -423,7 +426,7 @@ class AttachedRupture(Attached):
             advice = "Begin the run again, or go on with the version and the settings that began it."
             raise InputError(Problem("fault", "; it ".join([what, *told]), advice=advice))
 
-    def _put(self, name: str, values: np.ndarray, origin: Origin) -> None:
+    def _put(self, name: str, values: np.ndarray, origin: RestoredFrom) -> None:
         """Restore an array, from another order by transfer to the present points."""
         fault, order = self.fault, origin.notes["order"]
         assert fault is not None
@@ -431,9 +434,9 @@ class AttachedRupture(Attached):
         if order != self.solver.plan.case.numerics.order:
             old = point_rule(self.part.setting.points, order - 1)
             if name in of_faces:
-                return fault.put_state(name, of_modes(values, of_faces[name]))
+                return fault.put_state(name, resize_modes(values, of_faces[name]))
             columns, positive = fault.column_names()[name], {s.name for s in fault.law.state if s.decades}
-            jumps, decades = (np.array([n in names for n in columns]) for names in (JUMPS, positive))
+            jumps, decades = (np.array([n in names for n in columns]) for names in (DISCONTINUOUS_VALUES, positive))
             values = transfer(values, old, fault.rule, fault.faces.group, jumps, decades)
             if name == "stress":
                 values = fault.stress_at(origin.notes["time"])
@@ -467,7 +470,7 @@ class AttachedRupture(Attached):
 
 
 @dataclass(frozen=True)
-class FrictionOnDevice:
+class FrictionReplay:
     """Friction during replays: launches are the same in every step except for the scalars that depend on time."""
 
     fault: Fault

@@ -20,7 +20,7 @@ from faultwave.dg.fault_points import PointRule
 from faultwave.dg.fault_record import RUPTURE_RATE
 from faultwave.dg.planning import Planning
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Call, Origin, Planned, State
+from faultwave.engine.part import Attached, Call, Planned, RestoredFrom, State
 from faultwave.observe.result import Result
 from faultwave.observe.rupture import INNER
 from faultwave.observe.source_parameters import FaultHistory, FinishedRupture, rupture_results, rupture_warnings
@@ -91,10 +91,10 @@ class AttachedMaps(Attached):
         def table() -> np.ndarray:
             return np.array(self.rows).reshape(-1, 1 + len(FAULT_ENERGIES))
 
-        def write(values: np.ndarray, origin: Origin) -> None:
+        def write(values: np.ndarray, origin: RestoredFrom) -> None:
             self.rows = [tuple(map(float, row)) for row in values]
 
-        def due(values: np.ndarray, origin: Origin) -> None:
+        def due(values: np.ndarray, origin: RestoredFrom) -> None:
             self.due = float(values)
 
         return {"table": State(None, table, write), "due": State(None, lambda: np.array(self.due), due)}

@@ -10,7 +10,7 @@ import numpy as np
 
 from faultwave.dg.planning import Planning
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Call, Origin, Planned, State
+from faultwave.engine.part import Attached, Call, Planned, RestoredFrom, State
 
 name = "stop"
 AFTER = ("rupture",)
@@ -80,7 +80,7 @@ class AttachedStop(Attached):
         return bool(now - self.quiet_since >= stop.time_after_rupture)
 
     def state(self) -> Mapping[str, State]:
-        def write(values: np.ndarray, origin: Origin) -> None:
+        def write(values: np.ndarray, origin: RestoredFrom) -> None:
             self.largest_energy, self.looks, self.quiet_since = float(values[0]), int(values[1]), float(values[2])
 
         now = np.array([self.largest_energy, self.looks, self.quiet_since])

@@ -13,13 +13,13 @@ import numpy as np
 
 from faultwave.dg import kernels
 from faultwave.dg.basis import face_points, inner, tet_basis, triangle_basis
-from faultwave.dg.layout import ranged
+from faultwave.dg.layout import sort_and_pad
 from faultwave.dg.planning import Cut, Planning
 from faultwave.dg.sampling import by_cluster
 from faultwave.dg.snapshots import Snapshots, written_as
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.part import Attached, Call, Demand, Files, Origin, Planned, State
+from faultwave.engine.part import Attached, Call, Demand, Files, Planned, RestoredFrom, State
 from faultwave.observe.fields import (
     LOCATIONS,
     SURFACE_FIELDS,
@@ -127,7 +127,7 @@ class AttachedSurface(Attached):
         compiled = op.backend.compile([kernels.surface(op.form, f, self.values[f]) for f in range(4)])
         for f in range(4):
             items = np.flatnonzero(self.face == f)
-            listed = ranged(
+            listed = sort_and_pad(
                 self.slots[items][:, None], cluster[items], len(self.members), op.backend.lanes, np.array([0])
             )
             motion = op.backend.batch(len(listed.rows), len(self.points), 4)
@@ -188,7 +188,7 @@ class AttachedSurface(Attached):
     def state(self) -> Mapping[str, State]:
         rows = 4 * self.solver.plan.numbers[self.cell] + self.face
 
-        def write(values: np.ndarray, origin: Origin) -> None:
+        def write(values: np.ndarray, origin: RestoredFrom) -> None:
             if len(self.cell):
                 self._set_moved(values)
 

@@ -13,7 +13,7 @@ from faultwave.dg.forms import Form
 from faultwave.dg.operator import Operator
 from faultwave.dg.planning import Cut, Planning
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Origin, Planned, State
+from faultwave.engine.part import Attached, Planned, RestoredFrom, State
 from faultwave.kernels.language import Kernel
 
 name = "time_integrals"
@@ -96,7 +96,7 @@ class AttachedIntegrals(Attached):
         def read() -> np.ndarray:
             return np.asarray(op.physical(self.total.get(op.layout.position), everything))
 
-        def write(values: np.ndarray, origin: Origin) -> None:
+        def write(values: np.ndarray, origin: RestoredFrom) -> None:
             modes = np.zeros((len(everything), op.b3, op.form.Q))
             kept = min(op.b3, values.shape[1])
             modes[:, :kept] = values[:, :kept]

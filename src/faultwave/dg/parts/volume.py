@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.pieces import mapped
+from faultwave.base.pieces import map_chunks
 from faultwave.dg.basis import tet_basis
 from faultwave.dg.operator import Sampler
 from faultwave.dg.planning import Cut, Planning
@@ -135,9 +135,9 @@ class AttachedVolume(Attached):
         part, plan, setting = self.part, self.solver.plan, self.part.setting
         fields, cells, geo = list(part.fields), part.cells, plan.geometry
         nodes, rows = self.pieces.nodes, len(self.pieces.points)
-        points = mapped(lambda piece: _points(geo, cells[piece], nodes), len(cells))
+        points = map_chunks(lambda piece: _points(geo, cells[piece], nodes), len(cells))
         # Sorted cells may be left-handed; written ones are not.
-        self.left_handed = mapped(lambda piece: np.linalg.det(geo.jacobian(cells[piece])) < 0, len(cells))
+        self.left_handed = map_chunks(lambda piece: np.linalg.det(geo.jacobian(cells[piece])) < 0, len(cells))
         points = points.reshape(len(cells), -1, 3)
         points[self.left_handed] = points[self.left_handed][:, self.pieces.mirrored()]
         static = {"group": plan.mesh.groups[cells], "cluster": plan.clustering.cluster[cells]}

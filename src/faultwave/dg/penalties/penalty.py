@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from faultwave.base.columns import Columns, Row
-from faultwave.dg.between_clusters import Beside
 from faultwave.dg.forms import Form
+from faultwave.dg.lts_exchange import ClusterWaveOutput
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.physics.waves import Law
 
@@ -122,7 +122,7 @@ class Penalised:
         rows, sides = k.index("own", 4), k.store("sides", 1, self.penalty.columns.size)
         return rows, sides, k.store("held", *size, "in" if intent == "in" else "out"), k.store("shown", *size, intent)
 
-    def publish(self, k: Kernel, total: Array, cell: Array, beside: Beside) -> None:
+    def publish(self, k: Kernel, total: Array, cell: Array, beside: ClusterWaveOutput) -> None:
         """Publish the trace of the time-integrated state, for faces in the same cluster and in clusters with other steps."""
         own, sides, held, shown = self._arrays(k, "inout" if beside.to_slower else "out")
         to, trace = k.index("shown_to", 4), k.temp("show", self.b2, self.faced)

@@ -38,7 +38,7 @@ def mesh(box: FlatBox) -> Meshed:
         triangles = {tag: elements(2, tag, 3) for _, tag in gmsh.model.getEntities(2)}
         of = outer | pieces
         ground = np.concatenate([triangles[tag] for tag, kind in outer.items() if kind == GROUND])
-        ids, wet, moved = _lay_on_relief(box, ground)
+        ids, wet, moved = _project_on_relief(box, ground)
         _background(_lifted(box), Path(folder) / "true")
         gmsh.model.mesh.generate(3)
         return _collected(box, triangles, of, ids[wet], cut, moved)
@@ -176,7 +176,7 @@ def _lifted(box: FlatBox) -> Sizes:
     return replace(empty, values=values.reshape(shape))
 
 
-def _lay_on_relief(box: FlatBox, ground: Integers) -> tuple[Integers, NDArray[np.bool_], float]:
+def _project_on_relief(box: FlatBox, ground: Integers) -> tuple[Integers, NDArray[np.bool_], float]:
     """Move all vertices to their true heights.
 
     Returns the ids (n,) of vertices of the ground, a mask of the wet ones, and the largest shift of the ground along

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from faultwave.base.cache import cache_root, read_sealed, write_sealed
 from faultwave.base.children import PYTHON, without_launcher
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.base.errors import InputError, Problem, Problems, as_places
 from faultwave.base.log import get_logger
 from faultwave.base.memory import machine_memory
@@ -264,7 +264,7 @@ def _faults(setting: Any, lower: Floats, upper: Floats, far: float, place: Place
     """Return all faults, read and checked; raises InputError."""
     problems, found = Problems(), list[Fault]()
     for number, asked in enumerate(setting.faults):
-        with collected(problems):
+        with collect_problems(problems):
             size = asked.size or min(far, setting.fault_size or far)
             if asked.surface is not None:
                 name = asked.name or asked.surface.stem

@@ -13,7 +13,7 @@ import numpy as np
 
 Half = tuple[int, int, int]
 CENTRE: Half = (0, 0, 0)
-LEAST_CELLS = {4: 8, 8: 16}
+MIN_CELLS = {4: 8, 8: 16}
 """Number of cells along an axis of the smallest grid, by order of differences."""
 
 
@@ -77,4 +77,4 @@ class RegularGrid:
         return np.asarray(self.lower[axis] + self.spacing / parts * (np.asarray(numbers) + 0.5))
 
 
-__all__ = ["CENTRE", "LEAST_CELLS", "Half", "Mapping", "RegularGrid"]
+__all__ = ["CENTRE", "MIN_CELLS", "Half", "Mapping", "RegularGrid"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.base.pieces import mapped
+from faultwave.base.pieces import map_chunks
 from faultwave.domain.tets.mesh import FILE_FACES, Floats, Integers, Mesh, make_mesh, orient
 
 
@@ -96,7 +96,7 @@ def _numbered(tetrahedra: Integers) -> tuple[Integers, Integers]:
     present = np.zeros(high - low + 1, bool)
     present[tetrahedra - low] = True
     number = np.cumsum(present) - 1
-    return np.flatnonzero(present) + low, mapped(lambda piece: number[tetrahedra[piece] - low], len(tetrahedra))
+    return np.flatnonzero(present) + low, map_chunks(lambda piece: number[tetrahedra[piece] - low], len(tetrahedra))
 
 
 def _face_tags(cells: Integers, used: Integers, parts: Parts, name: str, problems: Problems) -> Integers:
@@ -120,7 +120,7 @@ def _face_tags(cells: Integers, used: Integers, parts: Parts, name: str, problem
         return tags
     values = values[first]
     near = np.isin(used, triangles)  # other nodes are not on tagged triangles
-    beside = np.flatnonzero(mapped(lambda piece: near[cells[piece]].sum(axis=1) > 2, len(cells)))
+    beside = np.flatnonzero(map_chunks(lambda piece: near[cells[piece]].sum(axis=1) > 2, len(cells)))
     faces = np.sort(used[cells[beside][:, FILE_FACES]].reshape(-1, 3), axis=1)
     _, number = np.unique(np.concatenate([triangles, faces]), axis=0, return_inverse=True)
     number = number.ravel()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import Problems, suggest
-from faultwave.base.pieces import mapped
+from faultwave.base.pieces import map_chunks
 from faultwave.domain.tets.counts import check_count
 from faultwave.domain.tets.kuhn import five_tetrahedra, grid_vertices, kuhn_paths
 from faultwave.domain.tets.mesh import (
@@ -167,7 +167,7 @@ def _tags(
 
 def _with_faces(inside: NDArray[np.bool_], cells: Integers) -> Integers:
     """Return the indices of cells with three or more vertices ``inside`` (nv,)."""
-    return np.flatnonzero(mapped(lambda piece: inside[cells[piece]].sum(1) > 2, len(cells)))
+    return np.flatnonzero(map_chunks(lambda piece: inside[cells[piece]].sum(1) > 2, len(cells)))
 
 
 def _identify(index: Integers, cells: Integers, periodic: NDArray[np.bool_]) -> Integers:

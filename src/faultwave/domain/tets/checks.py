@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import Problems
-from faultwave.base.pieces import mapped
+from faultwave.base.pieces import map_chunks
 from faultwave.domain.tets.matching import Matching, match_faces
 from faultwave.domain.tets.mesh import (
     SORTED_FACES,
@@ -129,7 +129,7 @@ def check_volumes(mesh: Mesh, problems: Problems) -> tuple[Floats, NDArray[np.bo
         size = np.maximum.reduce([high[:, axis] - low[:, axis] for axis in range(3)])
         return np.asarray(np.abs(volumes[piece]) <= _FLAT * size**3)
 
-    flat = mapped(none, len(volumes))
+    flat = map_chunks(none, len(volumes))
     _report(
         problems,
         mesh.name,
@@ -184,7 +184,9 @@ def check_connections(
         show,
         advice="Remove duplicate or overlapping cells.",
     )
-    own = np.flatnonzero(mapped(lambda p: match.neighbours[p] == np.arange(p.start, p.stop)[:, None], len(mesh.cells)))
+    own = np.flatnonzero(
+        map_chunks(lambda p: match.neighbours[p] == np.arange(p.start, p.stop)[:, None], len(mesh.cells))
+    )
     _report(problems, mesh.name, own, "faces whose neighbour is their own cell", show)
     alone = match.neighbours < 0
     alone.flat[match.crowded] = False
@@ -279,7 +281,7 @@ def _why_bare(mesh: Mesh, match: Matching, tags: NDArray[np.int32], table: TagTa
 
 def _cells(count: int, wrong: Callable[[slice], Any]) -> Integers:
     """Return the indices of cells, among ``count``, for which ``wrong`` is True; it is evaluated in blocks."""
-    return np.flatnonzero(mapped(wrong, count))
+    return np.flatnonzero(map_chunks(wrong, count))
 
 
 def _shown(mesh: Mesh, volumes: Floats, cell: int) -> str:

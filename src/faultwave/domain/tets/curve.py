@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from faultwave.base.pieces import mapped, order_of
+from faultwave.base.pieces import map_chunks, stable_argsort
 from faultwave.domain.tets.mesh import Floats, Integers
 
 BITS = 20
@@ -18,7 +18,7 @@ def hilbert_order(points: Floats) -> Integers:
     """
     low = points.min(axis=0)
     span = float(np.ptp(points, axis=0).max()) or 1.0
-    return order_of(mapped(lambda piece: _keys(points[piece], low, span), len(points)))
+    return stable_argsort(map_chunks(lambda piece: _keys(points[piece], low, span), len(points)))
 
 
 def _keys(points: Floats, low: Floats, span: float) -> Integers:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.pieces import in_pieces, mapped
+from faultwave.base.pieces import in_pieces, map_chunks
 from faultwave.domain.tets.mesh import SORTED_FACES, WINDING, Floats, Integers, Mesh, Topology
 from faultwave.domain.tets.on_demand import OnDemand
 
@@ -70,7 +70,7 @@ class Geometry:
     @property
     def centroids(self) -> Floats:
         """Centroids (nc, 3), computed on each access."""
-        return mapped(self.centroid, len(self.cells))
+        return map_chunks(self.centroid, len(self.cells))
 
     def centroid(self, cells: Any) -> Floats:
         """Return the centroids (..., 3) of some cells."""

@@ -22,7 +22,7 @@ BLOCK = 1 << 20
 """Size of a block of text in which line ends are searched [bytes]."""
 
 _OF_KIND = re.compile(rb"\n[ \t]*\d+[ \t]+%d[ \t]" % TETRAHEDRON)
-_LEAST_LINE = 10
+_MIN_LINE = 10
 """Smallest size of a tetrahedron's number and its four nodes [bytes]."""
 
 
@@ -51,7 +51,7 @@ def _counted(data: mmap.mmap, version: str, binary: bool) -> int | None:
         )
     else:
         found = _of_lines(data, begin)
-    return found if found * _LEAST_LINE <= len(data) else None
+    return found if found * _MIN_LINE <= len(data) else None
 
 
 def _end_of_line(data: mmap.mmap, at: int) -> int:

@@ -15,7 +15,7 @@ NODES = {1: 2, 2: 3, 3: 4, 4: 4, 5: 8, 6: 6, 7: 5, 8: 3, 9: 6, 10: 9, 11: 10, 12
 
 _HEADER = 3
 """Number of integers before the elements of a block: type, number of elements, number of tags."""
-_FIRST_LOOK, _LONGEST_LOOK = 64, 1 << 16
+_FIRST_PROBE, _LONGEST_PROBE = 64, 1 << 16
 """Number of blocks of one element that are compared together, at first and at most."""
 
 
@@ -75,7 +75,7 @@ def binary_runs(data: Bytes, at: int, count: int, order: str) -> Iterator[Run]:
 
 def _alike(data: Bytes, at: int, width: int, most: int, order: str) -> int:
     """Return how many blocks of one element, of ``width`` integers each, have the same header as the one at ``at``."""
-    found, look = 0, _FIRST_LOOK
+    found, look = 0, _FIRST_PROBE
     first = _ints(data, at, _HEADER, order)
     most = min(most, max(1, (len(data) - at) // (4 * width)))
     while found < most:
@@ -84,7 +84,7 @@ def _alike(data: Bytes, at: int, width: int, most: int, order: str) -> int:
         differ = np.flatnonzero((rows[:, :_HEADER] != first).any(axis=1))
         if len(differ):
             return found + int(differ[0])
-        found, look = found + look, min(2 * look, _LONGEST_LOOK)
+        found, look = found + look, min(2 * look, _LONGEST_PROBE)
     return found
 
 

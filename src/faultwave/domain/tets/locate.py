@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.pieces import in_pieces, mapped
+from faultwave.base.pieces import in_pieces, map_chunks
 from faultwave.domain.tets.geometry import Geometry
 from faultwave.domain.tets.mesh import SORTED_FACES, BoundaryKind, Floats, Integers, Topology, bounds
 from faultwave.domain.tets.triangles import nearest_on_triangles
@@ -213,7 +213,7 @@ def cells_about(low: Floats, high: Floats, geometry: Geometry, slack: float = 0.
             found |= ((most > low[i]) & (least < high[i])).all(axis=1)
         return found
 
-    return np.flatnonzero(mapped(met, len(geometry.cells)))
+    return np.flatnonzero(map_chunks(met, len(geometry.cells)))
 
 
 def _size_classes(points: Floats, geometry: Geometry) -> list[_SizeClass]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from faultwave.base.pieces import in_pieces, mapped, order_of
+from faultwave.base.pieces import in_pieces, map_chunks, stable_argsort
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Integers, Mesh
 
 
@@ -127,8 +127,8 @@ def _arranged(topological: Integers, limit: int) -> tuple[Integers, NDArray[np.b
         a, b, c = (topological[piece][:, SORTED_FACES[:, i]] for i in range(3))
         return np.asarray((a << 2 * bits) | (b << bits) | c)
 
-    packed = mapped(pack, len(topological)).reshape(-1)
-    arrange = order_of(packed)
+    packed = map_chunks(pack, len(topological)).reshape(-1)
+    arrange = stable_argsort(packed)
 
     def differ(piece: slice) -> None:
         here = packed[arrange[max(piece.start - 1, 0) : piece.stop]]

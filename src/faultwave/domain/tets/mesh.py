@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.pieces import in_pieces, mapped
+from faultwave.base.pieces import in_pieces, map_chunks
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -165,7 +165,7 @@ def narrowed(numbers: Integers, count: int) -> Integers:
     """Return indices (n, 4) of ``count`` vertices or cells as 32-bit integers, if they fit."""
     if count > MOST_NARROW:
         return numbers
-    return cast(Integers, mapped(lambda piece: numbers[piece].astype(np.int32), len(numbers)))
+    return cast(Integers, map_chunks(lambda piece: numbers[piece].astype(np.int32), len(numbers)))
 
 
 def signed_volumes(mesh: Mesh) -> Floats:
@@ -176,7 +176,7 @@ def signed_volumes(mesh: Mesh) -> Floats:
         a, b, c = (v[:, i] - v[:, 0] for i in (1, 2, 3))
         return np.asarray(np.einsum("ij,ij->i", a, np.cross(b, c)) / 6.0)
 
-    return mapped(of, len(mesh.cells))
+    return map_chunks(of, len(mesh.cells))
 
 
 def bounds(corners: Floats) -> tuple[Floats, Floats]:
@@ -191,7 +191,7 @@ def bounds(corners: Floats) -> tuple[Floats, Floats]:
 
 def sorted_tags(mesh: Mesh, order: NDArray[np.integer]) -> NDArray[np.int32]:
     """Return the face tags (nc, 4) in the order of the faces of sorted cells; ``order`` (nc, 4) sorts them."""
-    return mapped(lambda p: np.take_along_axis(mesh.tags[p][:, FACE_OPPOSITE], order[p], axis=1), len(order))
+    return map_chunks(lambda p: np.take_along_axis(mesh.tags[p][:, FACE_OPPOSITE], order[p], axis=1), len(order))
 
 
 def permute_vertices(mesh: Mesh, order: NDArray[np.integer]) -> Mesh:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from faultwave.base.pieces import mapped
+from faultwave.base.pieces import map_chunks
 
 
 class OnDemand(NDArrayOperatorsMixin):
@@ -40,7 +40,7 @@ class OnDemand(NDArrayOperatorsMixin):
         return np.asarray(self.of(numbers.reshape(-1))[(places, *inner)])
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        made = mapped(self.of, len(self)) if len(self) else np.zeros(self.shape)
+        made = map_chunks(self.of, len(self)) if len(self) else np.zeros(self.shape)
         return made if dtype is None else made.astype(dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:

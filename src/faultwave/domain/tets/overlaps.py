@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import Problems
-from faultwave.base.pieces import mapped
+from faultwave.base.pieces import map_chunks
 from faultwave.domain.tets.matching import Matching
 from faultwave.domain.tets.mesh import SORTED_FACES, WINDING, Floats, Integers, Mesh, Topology, signed_volumes
 
 EXAMPLES = 10
-_MOST_LINES = 256
+_MAX_LINES = 256
 """Largest number of lines along each side of the bounding box."""
 _TOUCHING = 1e-7
 """Distance below which parts touch, relative to the extent of the mesh: coordinates may be in single precision."""
@@ -52,7 +52,7 @@ def sorted_signs(volumes: Floats, order: NDArray[np.integer], flat: NDArray[np.b
         signs = np.sign(volumes[piece]).astype(np.int8)
         return np.where(flat[piece], np.int8(0), np.where(odd, -signs, signs))
 
-    return mapped(of, len(volumes))
+    return map_chunks(of, len(volumes))
 
 
 def folded_faces(
@@ -73,7 +73,7 @@ def folded_faces(
         theirs = np.where(near >= 0, signs[near], np.int8(0))
         return _folded(signs[piece], theirs, neighbour_faces[piece])
 
-    return mapped(of, len(signs))
+    return map_chunks(of, len(signs))
 
 
 def _folded(
@@ -277,7 +277,7 @@ def _crossings(corners: Floats, outward: Floats, low: Floats, high: Floats, axis
 
     Their corners are anticlockwise from outside where ``outward`` is 1.
     """
-    count = int(np.clip(np.sqrt(len(corners)), 16, _MOST_LINES))
+    count = int(np.clip(np.sqrt(len(corners)), 16, _MAX_LINES))
     u, v = [i for i in range(3) if i != axis]
     random = np.random.default_rng(
         1

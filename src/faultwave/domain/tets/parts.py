@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.hdf5 import BROKEN, held, opened
+from faultwave.base.hdf5 import BROKEN, check_size_of_dataset, opened
 from faultwave.domain.tets.checks import check_numbers, check_order, check_tags, check_volumes
 from faultwave.domain.tets.matching import Matching, leading_vertices, sort_cells
 from faultwave.domain.tets.mesh import Integers, Mesh, Topology, make_mesh, narrowed, reorder_cells, sorted_tags
@@ -159,13 +159,13 @@ def read_slice(path: str | Path, parts: int, number: int) -> Slice:
         raise InputError(Problem(str(path), f"cannot be opened in {parts} parts: {have}", advice=advice))
     with opened(path, STORED, probed=False) as file:
         group, each = file[GROUP], counts[-1] // parts
-        starts = held(path, group["starts"])[::each]
+        starts = check_size_of_dataset(path, group["starts"])[::each]
         a, b = int(starts[number]), int(starts[number + 1])
         c, d = (int(group["vertex_starts"][(number + i) * each]) for i in range(2))
         if not (0 <= a <= b <= len(file["connect"]) and 0 <= c <= d <= len(group["vertices"])):
             raise ValueError(f"part {number + 1} has cells {a} to {b} and vertices {c} to {d}")
         for found in (*group.values(), *(file[n] for n in ("connect", "boundary", "group"))):
-            held(path, found)
+            check_size_of_dataset(path, found)
         ids, first = np.unique(group["vertices"][c:d], return_index=True)  # joined parts share vertices
         points = group["points"][c:d][first]
         cells = np.searchsorted(ids, file["connect"][a:b].astype(np.int64))

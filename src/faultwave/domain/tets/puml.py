@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.hdf5 import held, opened
+from faultwave.base.hdf5 import check_size_of_dataset, opened
 from faultwave.domain.tets.mesh import Floats, Integers, Mesh, make_mesh
 
 BoundaryFormat = Literal["auto", "i32", "i64", "i32x4"]
@@ -87,7 +87,7 @@ class _Reader:
             number = "integers" if kinds == "iu" else "numbers"
             self.problems.error(where, f"holds {item.dtype} of shape {item.shape}", f"{wanted} {number}")
             return None
-        return np.asarray(held(self.path, item)[()])
+        return np.asarray(check_size_of_dataset(self.path, item)[()])
 
     def choose(self, attribute: str, given: str, allowed: tuple[str, ...]) -> str:
         """Return the requested format, else the attribute of the file, else 'auto'."""

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from faultwave.base.pieces import mapped
+from faultwave.base.pieces import map_chunks
 from faultwave.domain.tets.geometry import Geometry
 from faultwave.domain.tets.mesh import BoundaryKind, Floats, Mesh, Topology
 
@@ -45,7 +45,7 @@ def flatness(geometry: Geometry) -> Floats:
         edges = [*(sides[:, i] for i in range(3)), *(sides[:, i] - sides[:, j] for i, j in combinations(range(3), 2))]
         return np.asarray(np.max([np.linalg.norm(e, axis=1) for e in edges], axis=0) / geometry.inradius[piece])
 
-    return mapped(of, len(geometry.cells))
+    return map_chunks(of, len(geometry.cells))
 
 
 def worst_cells(

@@ -16,12 +16,21 @@ import numpy as np
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.comm.gather import collect
-from faultwave.engine.part import Demand, Origin, State
+from faultwave.engine.part import Demand, RestoredFrom, State
 from faultwave.fd.box_place import block_with, check_border, check_kept, corners, total_field
 from faultwave.fd.grid import HALF, Grid
 from faultwave.fd.kept import coefficient
 from faultwave.fd.media import LIVES
-from faultwave.fd.part import Checking, FdPlan, GridAttached, GridPart, Placing, Planning, Running, Solution
+from faultwave.fd.part import (
+    FdPlan,
+    GridCapability,
+    GridCapabilityPlan,
+    MaterialContext,
+    PlacementContext,
+    Planning,
+    Running,
+    Solution,
+)
 from faultwave.fd.parts.receivers import PointSampler, Recording
 from faultwave.fd.points import RECORDED, Sampler
 from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL
@@ -40,7 +49,7 @@ QUANTITY = dict(zip(RECORDED, box_records.RECORDED, strict=True))
 """Names in files of the grid's fields."""
 
 
-def plan(planning: Planning) -> GridPart | None:
+def plan(planning: Planning) -> GridCapabilityPlan | None:
     """Return the record of a box, None if the case does not request one."""
     case, problems = planning.case, planning.problems
     setting = case.output.box
@@ -60,7 +69,7 @@ def plan(planning: Planning) -> GridPart | None:
 
 
 @dataclass(frozen=True)
-class GridRecord(GridPart):
+class GridRecord(GridCapabilityPlan):
     """Record at the points of the grid.
 
     Attributes
@@ -110,7 +119,7 @@ class GridRecord(GridPart):
             return np.zeros((0, 3))
         return np.concatenate([self.grid.place(of, HALF[name]) for name, of in self.points.items()])
 
-    def placed(self, placing: Placing) -> Self:
+    def placed(self, placing: PlacementContext) -> Self:
         setting: Any = self.case.output.box
         lower, upper = np.array(setting.lower), np.array(setting.upper)
         block = block_with(placing, lower, upper)
@@ -126,7 +135,7 @@ class GridRecord(GridPart):
         what = f"{self.count:,} points around the box of output.box in {steps:,} steps"
         return Memory(needed, "output.box", what, "Give a smaller box, or a spacing and an interval.")
 
-    def checked(self, checking: Checking) -> Self:
+    def checked(self, checking: MaterialContext) -> Self:
         if self.where is None or self.grid is None:
             return self
         check_border(checking.of_block(self.block), self.where, "output.box")
@@ -139,7 +148,7 @@ class GridRecord(GridPart):
     def sampler(self, plan: FdPlan) -> Sampler | None:
         return GridSampler(self.points, plan)
 
-    def attach(self, solver: Running) -> GridAttached:
+    def attach(self, solver: Running) -> GridCapability:
         return GridRecording(self, solver.plan.blocks[self.block], solver.samplers[self.name].mine)
 
     def report(self, plan: FdPlan) -> Mapping[str, Sequence[tuple[str, ...]]]:
@@ -179,7 +188,7 @@ class GridSampler:
         return np.concatenate(sample_buffers, 1)
 
 
-class GridRecording(GridAttached):
+class GridRecording(GridCapability):
     """Samples of every step so far at the points ``mine``."""
 
     def __init__(self, part: GridRecord, plan: FdPlan, mine: np.ndarray):
@@ -198,7 +207,7 @@ class GridRecording(GridAttached):
         return self.steps[0]
 
     def state(self) -> Mapping[str, State]:
-        def write(values: np.ndarray, origin: Origin) -> None:
+        def write(values: np.ndarray, origin: RestoredFrom) -> None:
             self.steps = [np.ascontiguousarray(values.T, self.kept)]
 
         return {"samples": State(self.mine, lambda: self._whole().T, write)}
@@ -265,7 +274,7 @@ def nodes_of(grid: Grid, name: str, points: Points, where: TotalField) -> Nodes:
 
 
 @dataclass(frozen=True)
-class LatticeRecord(GridPart):
+class LatticeRecord(GridCapabilityPlan):
     """Record at the points of a lattice.
 
     Attributes
@@ -313,7 +322,7 @@ class LatticeRecord(GridPart):
         """Number of recorded values."""
         return len(self.points) * len(RECORDED) * (int(self.case.end_time / self.setting.interval + 1e-9) + 1)
 
-    def placed(self, placing: Placing) -> Self:
+    def placed(self, placing: PlacementContext) -> Self:
         lower, upper = self.points.min(0), self.points.max(0)
         if placing.grid.relief is not None and self.shell.open_top:
             placing.problems.error(
@@ -324,7 +333,7 @@ class LatticeRecord(GridPart):
             placing.problems.error("output.box", what, f"points in {placing.box} m")
         return replace(self, demand=Demand(disk=8 * self.numbers))
 
-    def checked(self, checking: Checking) -> Self:
+    def checked(self, checking: MaterialContext) -> Self:
         found = at_points(checking.field, list(MATERIAL), self.points, np.ones(len(self.points), np.int64))
         return replace(self, material=found)
 
@@ -337,7 +346,7 @@ class LatticeRecord(GridPart):
     def sampler(self, plan: FdPlan) -> Sampler | None:
         return sampler_of(plan.shared, plan.scheme, self.points, lambda x: PointSampler(plan.scheme, x, False))
 
-    def attach(self, solver: Running) -> GridAttached:
+    def attach(self, solver: Running) -> GridCapability:
         return LatticeRecording(self, solver.plan, solver.samplers[self.name].mine)  # type: ignore[arg-type]
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from faultwave.case.model import Case
-from faultwave.engine.energies import EnergyTable
-from faultwave.fd.part import AfterSteps, GridAttached, GridPart, Planning, Running
+from faultwave.engine.energies import EnergyRecorder
+from faultwave.fd.part import GridCapability, GridCapabilityPlan, Planning, Running, StepCallback
 
 
 def plan(planning: Planning) -> Energies | None:
@@ -17,7 +17,7 @@ def plan(planning: Planning) -> Energies | None:
 
 
 @dataclass(frozen=True)
-class Energies(GridPart):
+class Energies(GridCapabilityPlan):
     """Table of energies with one row for each ``interval`` [s]."""
 
     case: Case
@@ -28,7 +28,7 @@ class Energies(GridPart):
         return Table(self, solver)
 
 
-class Table(EnergyTable, GridAttached):
+class Table(EnergyRecorder, GridCapability):
     """Running table of energies; the kinetic energy is half a step earlier than the time of a row."""
 
     def __init__(self, part: Energies, solver: Running):
@@ -39,8 +39,8 @@ class Table(EnergyTable, GridAttached):
         self.due = frozenset(max(1, round(k * part.interval / step)) for k in range(1, count + 1))
 
     @property
-    def after(self) -> Sequence[AfterSteps]:
-        return [AfterSteps(self.due, self.record)]
+    def after(self) -> Sequence[StepCallback]:
+        return [StepCallback(self.due, self.record)]
 
     def begin(self) -> None:
         if not self.rows:

@@ -8,20 +8,29 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.comm.gather import collect
-from faultwave.engine.part import Demand, Origin, State
+from faultwave.engine.part import Demand, RestoredFrom, State
 from faultwave.fd.fault_reading import FaultReader
-from faultwave.fd.part import Checking, FdPlan, GridAttached, GridPart, Placing, Planning, Running, Solution
+from faultwave.fd.part import (
+    FdPlan,
+    GridCapability,
+    GridCapabilityPlan,
+    MaterialContext,
+    PlacementContext,
+    Planning,
+    Running,
+    Solution,
+)
 from faultwave.fd.parts.rupture import Rupture
 from faultwave.fd.points import Sampler
 from faultwave.fd.resources import Memory
 from faultwave.fd.shared import sampler_of
 from faultwave.media.homogenise import at_points
 from faultwave.observe.dataset import FaultFrame, fault_receivers_from_arrays
-from faultwave.observe.fault_receivers import tell_moved
+from faultwave.observe.fault_receivers import report_distant_receivers
 from faultwave.observe.fields import fault_receiver_fields
 from faultwave.observe.model import Marks
 from faultwave.observe.points import read_points
@@ -38,7 +47,7 @@ def plan(planning: Planning) -> FaultReceivers | None:
     setting = case.output.fault_receivers
     if setting is None or case.fault is None or case.grid is None or case.grid.fault is None:
         return None
-    with collected(planning.problems):
+    with collect_problems(planning.problems):
         points, known = read_points(setting), readable(case.fault)
         fields = fault_receiver_fields(setting, known.names)
         return FaultReceivers(case, points, tuple(fields), {n: u for n, u in known.units.items() if n in fields})
@@ -46,7 +55,7 @@ def plan(planning: Planning) -> FaultReceivers | None:
 
 
 @dataclass(frozen=True)
-class FaultReceivers(GridPart):
+class FaultReceivers(GridCapabilityPlan):
     """Receivers on a fault.
 
     Attributes
@@ -76,15 +85,15 @@ class FaultReceivers(GridPart):
         """Settings ``output.fault_receivers`` of the case."""
         return self.case.output.fault_receivers
 
-    def placed(self, placing: Placing) -> Self:
+    def placed(self, placing: PlacementContext) -> Self:
         fault: Any = placing.case.grid.fault  # type: ignore[union-attr]
         located = np.clip(self.points, np.array(fault.lower, float), np.array(fault.upper, float))
         distance = np.linalg.norm(self.points - located, axis=1)
         near = np.full(len(located), placing.grid.spacing)
-        tell_moved(self.setting, self.points, located, distance, near, placing.problems)
+        report_distant_receivers(self.setting, self.points, located, distance, near, placing.problems)
         return replace(self, located=located)
 
-    def checked(self, checking: Checking) -> Self:
+    def checked(self, checking: MaterialContext) -> Self:
         samples = checking.steps // self.setting.every + 1
         return replace(self, demand=Demand(disk=8 * len(self.points) * (len(self.fields) + 1) * samples))
 
@@ -125,12 +134,12 @@ class FaultReceivers(GridPart):
     def shapes(self, plan: Any) -> tuple[Marks, ...]:
         return (Marks("fault receivers", self.located),)
 
-    def attach(self, solver: Running) -> GridAttached:
+    def attach(self, solver: Running) -> GridCapability:
         sampler = solver.samplers.get(self.name)
-        return GridAttached() if sampler is None else AttachedFaultReceivers(self, solver.plan, sampler.mine)
+        return GridCapability() if sampler is None else AttachedFaultReceivers(self, solver.plan, sampler.mine)
 
 
-class AttachedFaultReceivers(GridAttached):
+class AttachedFaultReceivers(GridCapability):
     """Samples of the fault receivers ``mine`` of this process.
 
     The first sample is the state before the first step; the fields of all others are interpolated to the middle of a
@@ -193,13 +202,13 @@ class AttachedFaultReceivers(GridAttached):
         return np.where(steps > 0, steps - 0.5, 0.0) * self.plan.scheme.step, self.blocks[0]
 
     def state(self) -> Mapping[str, State]:
-        def restore(values: np.ndarray, origin: Origin) -> None:
+        def restore(values: np.ndarray, origin: RestoredFrom) -> None:
             self.blocks = [np.asarray(values, float).swapaxes(0, 1)]
 
-        def read(values: np.ndarray, origin: Origin) -> None:
+        def read(values: np.ndarray, origin: RestoredFrom) -> None:
             self.read = np.asarray(values, float).swapaxes(0, 1)
 
-        def count(values: np.ndarray, origin: Origin) -> None:
+        def count(values: np.ndarray, origin: RestoredFrom) -> None:
             self.count, *self.steps = (int(v) for v in values)
 
         return {

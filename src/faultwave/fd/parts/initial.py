@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from faultwave.case.model import Case
-from faultwave.fd.part import Checking, FdPlan, GridPart, Planning, Solution
+from faultwave.fd.part import FdPlan, GridCapabilityPlan, MaterialContext, Planning, Solution
 from faultwave.media.field import axes_of
 from faultwave.physics.waves.plane_waves import plane_waves
 
@@ -27,13 +27,13 @@ def plan(planning: Planning) -> Initial | None:
 
 
 @dataclass(frozen=True)
-class Initial(GridPart):
+class Initial(GridCapabilityPlan):
     """Initial plane waves of a case."""
 
     case: Case
     name = "initial"
 
-    def checked(self, checking: Checking) -> Self:
+    def checked(self, checking: MaterialContext) -> Self:
         """Report an error if the medium is not uniform, a warning if sides are absorbing."""
         for name, column in checking.coarse.items() if axes_of(checking.field) else ():
             change = float(np.ptp(column) / max(np.abs(column).max(), 1e-300))

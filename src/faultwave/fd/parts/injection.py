@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.case.model import Case
 from faultwave.fd.box_place import block_with, check_border, check_kept, corners, total_field
 from faultwave.fd.grid import Grid
@@ -16,10 +16,10 @@ from faultwave.fd.incident import Incident
 from faultwave.fd.incident_fields import Source, source_of
 from faultwave.fd.kept import coefficient
 from faultwave.fd.operator import memory_tables
-from faultwave.fd.part import Checking, FdPlan, GridPart, Placing, Planning
+from faultwave.fd.part import FdPlan, GridCapabilityPlan, MaterialContext, PlacementContext, Planning
 from faultwave.fd.points import images
-from faultwave.fd.program import LEVELS, plain_numbers
-from faultwave.fd.total_field import Level, Numbers, Points, TotalField, Update, levels, needed
+from faultwave.fd.program import LEVELS, interior_coefficients
+from faultwave.fd.total_field import Level, Points, StencilCoefficients, TotalField, Update, levels, needed
 from faultwave.kernels.stencil import Injection as Push
 from faultwave.physics.sources.load import load_sources
 from faultwave.physics.sources.table import Sources
@@ -38,13 +38,13 @@ def plan(planning: Planning) -> InjectedWaves | None:
             "injection", "waves come into a box at rest, and the case has an initial state", "initial.kind: zero"
         )
     check_kept(case, "injection", problems)
-    with collected(problems):
+    with collect_problems(problems):
         return InjectedWaves(case, source_of(case.injection), planning.sides["z+"] == "free-surface")
     return None
 
 
 @dataclass(frozen=True)
-class InjectedWaves(GridPart):
+class InjectedWaves(GridCapabilityPlan):
     """Injection of an incident wave field into a box.
 
     Attributes
@@ -95,7 +95,7 @@ class InjectedWaves(GridPart):
             return np.zeros((0, 3))
         return np.stack(corners(self.grid, self.where))
 
-    def placed(self, placing: Placing) -> Self:
+    def placed(self, placing: PlacementContext) -> Self:
         setting: Any = self.case.injection
         given = setting.lower is not None
         lower, upper = (np.array(setting.lower), np.array(setting.upper)) if given else self.source.box
@@ -108,7 +108,7 @@ class InjectedWaves(GridPart):
         self.source.check_reach(placing, where, points)
         return replace(self, where=where, points=points, block=block, grid=placing.grid)
 
-    def checked(self, checking: Checking) -> Self:
+    def checked(self, checking: MaterialContext) -> Self:
         if self.where is None or checking.problems.errors:
             return self
         checking = checking.of_block(self.block)
@@ -117,9 +117,9 @@ class InjectedWaves(GridPart):
         told = tuple(self.source.check(checking, self.where, self.points))
         return replace(self, told=told, acts_until=self.case.end_time)
 
-    def drive(self, plan: FdPlan) -> InjectionDrive:
+    def drive(self, plan: FdPlan) -> InjectedWaveInjector:
         assert self.where is not None
-        return InjectionDrive(plan, self.where, self.points, self.source)
+        return InjectedWaveInjector(plan, self.where, self.points, self.source)
 
     def report(self, plan: FdPlan) -> Mapping[str, Sequence[tuple[str, ...]]]:
         assert self.where is not None and self.grid is not None
@@ -132,7 +132,7 @@ class InjectedWaves(GridPart):
         }
 
 
-def _check_sources(case: Case, where: TotalField, checking: Checking) -> None:
+def _check_sources(case: Case, where: TotalField, checking: MaterialContext) -> None:
     """Report an error for sources near a face of the box, a warning for sources outside."""
     placing, problems = checking.placing, checking.problems
     reach = 2 * Update.of(case, placing.order).reach
@@ -158,7 +158,7 @@ def _check_sources(case: Case, where: TotalField, checking: Checking) -> None:
         problems.warn("sources", what, advice="Leave out sources whose waves are in the record.")
 
 
-class InjectionDrive:
+class InjectedWaveInjector:
     """Source injector of the corrections near the faces of the box (``fd.total_field``)."""
 
     def __init__(self, plan: FdPlan, where: TotalField, listed: Mapping[str, Points], source: Source):
@@ -166,7 +166,9 @@ class InjectionDrive:
         strip = where.strip(update.reach)
         number, places = images(plan.scheme, plan.box, strip)
         tables = {} if plan.relaxation is None else memory_tables(plan.relaxation, plan.scheme.step)
-        numbers = Numbers(lambda name: coefficient(plan, name, places), plain_numbers(plan.scheme), tables)
+        numbers = StencilCoefficients(
+            lambda name: coefficient(plan, name, places), interior_coefficients(plan.scheme), tables
+        )
         found = levels(where, update, numbers, listed, strip[number]) if len(places) else []
         self.levels: list[Level] = [level for level in found if level.count]
         self.count = max((level.count for level in self.levels), default=0)
@@ -201,4 +203,4 @@ class InjectionDrive:
         return self._kept[number]
 
 
-__all__ = ["InjectedWaves", "InjectionDrive", "plan"]
+__all__ = ["InjectedWaves", "InjectedWaveInjector", "plan"]

@@ -13,17 +13,26 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.base.errors import Problems
 from faultwave.base.magnitude import magnitude
 from faultwave.base.projection import Projection
 from faultwave.case.model import Case
 from faultwave.comm import World
-from faultwave.engine.part import Demand, Origin, State
-from faultwave.fd.part import AfterSteps, Checking, FdPlan, GridAttached, GridPart, Placing, Planning, Running
+from faultwave.engine.part import Demand, RestoredFrom, State
+from faultwave.fd.part import (
+    FdPlan,
+    GridCapability,
+    GridCapabilityPlan,
+    MaterialContext,
+    PlacementContext,
+    Planning,
+    Running,
+    StepCallback,
+)
 from faultwave.fd.program import VELOCITY_LEVEL, Observer, above
 from faultwave.fd.resources import Memory, number_bytes
-from faultwave.fd.surface import BEHIND, COMPONENTS, SurfaceView
+from faultwave.fd.surface import COMPONENTS, SURFACE_LAG, SurfaceView
 from faultwave.kernels import math
 from faultwave.kernels.stencil import Box, Launch, Layout, Point, Stencil
 from faultwave.observe.dataset import Dataset, Variable
@@ -66,7 +75,7 @@ def plan(planning: Planning) -> Intensity | None:
         what = f"{', '.join(wanted)} need longitude and latitude"
         problems.error("output.intensity.formats", what, "a case with a projection")
     if wanted and case.projection is not None:
-        with collected(Problems()):  # errors of the projection itself are reported elsewhere
+        with collect_problems(Problems()):  # errors of the projection itself are reported elsewhere
             projection = Projection(case.projection.crs, case.projection.origin, case.projection.azimuth)
             for what, allowed in (known[f].refused(projection) for f in wanted):
                 if what:
@@ -75,7 +84,7 @@ def plan(planning: Planning) -> Intensity | None:
 
 
 @dataclass(frozen=True)
-class Intensity(GridPart):
+class Intensity(GridCapabilityPlan):
     """Intensity maps of a case.
 
     Attributes
@@ -98,12 +107,12 @@ class Intensity(GridPart):
     name = "intensity"
     on_surface = True
 
-    def placed(self, placing: Placing) -> Self:
+    def placed(self, placing: PlacementContext) -> Self:
         points = int(np.prod(placing.surface))
         maps = len(self.periods) + 6 + 3 * len({"netcdf", *self.case.output.intensity.formats})  # type: ignore[union-attr]
         return replace(self, points=points, demand=Demand(disk=8 * points * maps))
 
-    def checked(self, checking: Checking) -> Self:
+    def checked(self, checking: MaterialContext) -> Self:
         """Warn of periods that are shorter than the shortest period resolved everywhere."""
         short = [p for p in self.periods if p * checking.resolved < 1.0 - 1e-9]
         if short:
@@ -157,7 +166,7 @@ def _peaks(box: Box, name: str, of: str) -> Observer:
         }
 
     layout = Layout(box, group=f"peaks {name}", halo=0)
-    launch = Launch(Stencil(f"peaks_{name}", function), box, lag=BEHIND)
+    launch = Launch(Stencil(f"peaks_{name}", function), box, lag=SURFACE_LAG)
     return Observer({peak(name, n): layout for n in range(ANGLES)}, [(VELOCITY_LEVEL, launch)])
 
 
@@ -168,7 +177,7 @@ def _arias(box: Box, step: float) -> Observer:
         a, b = p.at("surface_a1"), p.at("surface_a2")
         return {"arias": p.at("arias") + p.scalar("arias_factor") * (a * a + b * b)}
 
-    launch = Launch(Stencil("arias", function), box, lag=BEHIND)
+    launch = Launch(Stencil("arias", function), box, lag=SURFACE_LAG)
     return Observer(
         {"arias": Layout(box, halo=0)}, [(VELOCITY_LEVEL, launch)], {"arias_factor": np.pi / (2 * GRAVITY) * step}
     )
@@ -195,14 +204,14 @@ def _oscillator(box: Box, n: int, period: float, damping: float, step: float) ->
 
     layout = Layout(box, group=f"oscillator {n}", halo=0)
     names = [f"oscillator{n}_{q}{c}" for q in "xva" for c in COMPONENTS[:2]]
-    launch = Launch(Stencil(f"oscillator{n}", function), box, lag=BEHIND)
+    launch = Launch(Stencil(f"oscillator{n}", function), box, lag=SURFACE_LAG)
     return Observer(dict.fromkeys(names, layout), [(VELOCITY_LEVEL, launch)], numbers)
 
 
 # ---- maps of a run -------------------------------------------------------------------------------------------------------
 
 
-class Maps(GridAttached):
+class Maps(GridCapability):
     """Intensity maps of a run so far.
 
     Attributes
@@ -220,12 +229,12 @@ class Maps(GridAttached):
         self.arias: list[np.ndarray] = [np.zeros((len(self.view.y), len(self.view.x)), np.float32)]
 
     @property
-    def after(self) -> Sequence[AfterSteps]:
+    def after(self) -> Sequence[StepCallback]:
         """Callbacks that sample Arias intensity after whole passes and at the end."""
         steps = self.plan.steps
         every = -(-steps // SAMPLES)
         every = every if every == 1 else -(-every // TOGETHER) * TOGETHER
-        return [AfterSteps(frozenset({*range(every, steps, every), steps}), self.take)]
+        return [StepCallback(frozenset({*range(every, steps, every), steps}), self.take)]
 
     def take(self) -> None:
         """Store the present Arias intensity."""
@@ -234,10 +243,10 @@ class Maps(GridAttached):
             self.arias.append(self.view("arias").astype(np.float32))
 
     def state(self) -> Mapping[str, State]:
-        def times(values: np.ndarray, origin: Origin) -> None:
+        def times(values: np.ndarray, origin: RestoredFrom) -> None:
             self.times = values.tolist()
 
-        def arias(values: np.ndarray, origin: Origin) -> None:
+        def arias(values: np.ndarray, origin: RestoredFrom) -> None:
             self.arias = list(values)
 
         return {
@@ -273,12 +282,12 @@ class Maps(GridAttached):
         for array, name, unit, text, factor in named:
             turned = np.stack([self.view(peak(array, angle)) for angle in range(ANGLES)])
             if array.startswith("SA"):
-                turned = np.maximum(turned, self._after_the_end(int(array[2:])))
+                turned = np.maximum(turned, self._free_oscillation_peak(int(array[2:])))
             found[name] = Variable(factor * np.median(turned, 0), ("y", "x"), unit, f"{text}, RotD50")
         found["PGV_max"] = Variable(self.view("surface_peak"), ("y", "x"), "m/s", "largest horizontal ground speed")
         return found
 
-    def _after_the_end(self, number: int) -> np.ndarray:
+    def _free_oscillation_peak(self, number: int) -> np.ndarray:
         """Return the peak displacement (ANGLES, ny, nx) [m] of oscillators after the run, on ground at rest."""
         x, v = ([self.view(f"oscillator{number}_{q}{c}").astype(float) for c in COMPONENTS[:2]] for q in "xv")
         turns, period = np.pi * np.arange(ANGLES) / ANGLES, self.part.periods[number]

@@ -8,19 +8,19 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.case.model import Case
 from faultwave.case.plasticity import Plasticity as Setting
 from faultwave.comm import World
 from faultwave.fd import rock_at_rest, yield_rows, yielding
 from faultwave.fd.operator import Operator
-from faultwave.fd.part import Checking, GridAttached, GridPart, Placing, Planning, Running
-from faultwave.fd.points import held
+from faultwave.fd.part import GridCapability, GridCapabilityPlan, MaterialContext, PlacementContext, Planning, Running
+from faultwave.fd.points import norm_weights
 from faultwave.fd.program import Observer, Scheme
 from faultwave.fd.resources import Memory, number_bytes
 from faultwave.fd.time_dispersion import removes
-from faultwave.fd.topography import Hanging
+from faultwave.fd.topography import FieldBelowGround
 from faultwave.fd.yielding_rock import Rock
 from faultwave.kernels.stencil import Box
 from faultwave.media import Field, load_field
@@ -36,7 +36,7 @@ def plan(planning: Planning) -> Plasticity | None:
     if case.plasticity is None:
         return None
     _check_combined(case, planning, problems)
-    with collected(problems):
+    with collect_problems(problems):
         return _read(case, problems)
     return None
 
@@ -99,7 +99,7 @@ def _given(case: Case, setting: Setting, law: Rheology, problems: Problems) -> t
 
 
 @dataclass(frozen=True)
-class Plasticity(GridPart):
+class Plasticity(GridCapabilityPlan):
     """Yielding rock of a case.
 
     Attributes
@@ -122,15 +122,17 @@ class Plasticity(GridPart):
     told: str = ""
     name = name
 
-    def placed(self, placing: Placing) -> Self:
+    def placed(self, placing: PlacementContext) -> Self:
         relief, rock = placing.grid.relief, self.rock
         setting = self.case.grid.topography if self.case.grid else None
         if relief is not None and setting is not None and setting.material == "depth":
-            rock = replace(rock, strength=Hanging(rock.strength, relief), at_rest=Hanging(rock.at_rest, relief))
+            rock = replace(
+                rock, strength=FieldBelowGround(rock.strength, relief), at_rest=FieldBelowGround(rock.at_rest, relief)
+            )
         rock = replace(rock, lower=placing.lower, upper=placing.upper, relief=relief)
         return replace(self, rock=rock, points=placing.grid.box.points)
 
-    def checked(self, checking: Checking) -> Self:
+    def checked(self, checking: MaterialContext) -> Self:
         """Evaluate strength and initial stress; report invalid values and rock that yields at rest."""
         problems, grids = checking.problems, [grid for grid, _ in checking.blocks]
         if (checking.coarse["mu"] <= 0).any():
@@ -138,22 +140,22 @@ class Plasticity(GridPart):
             problems.error(name, what, "rock")
         if len(problems.errors):
             return self
-        with collected(problems):
-            rock = self._weighed(checking)
+        with collect_problems(problems):
+            rock = self._with_overburden(checking)
             rock = replace(rock, factors=rock.check_rest(grids))
             told = rock.look(grids, problems)
             values = [rock.values(checking, grid, box) for grid, box in checking.blocks]
             return replace(self, rock=rock, points=sum(g.box.points for g in grids), values=values, told=told)
         return self
 
-    def _weighed(self, checking: Checking) -> Rock:
+    def _with_overburden(self, checking: MaterialContext) -> Rock:
         """Return the rock with strength and stress derived from overburden and rock quality."""
         setting, rock = self.case.plasticity, self.rock
         assert setting is not None
         if setting.overburden is None and setting.rock_quality is None:
             return rock
         spacing = checking.placing.grid.spacing
-        load = rock_at_rest.load_of(checking.field, rock.lower, rock.upper, spacing, rock.relief)
+        load = rock_at_rest.overburden_load(checking.field, rock.lower, rock.upper, spacing, rock.relief)
         if setting.overburden is not None:
             rock = replace(rock, at_rest=rock_at_rest.Weight(load, setting.overburden))
         if setting.rock_quality is not None:
@@ -188,7 +190,7 @@ class Plasticity(GridPart):
         return AttachedPlasticity(self, solver)
 
 
-class AttachedPlasticity(GridAttached):
+class AttachedPlasticity(GridCapability):
     """Yielding rock of a run; sums cover what this process owns."""
 
     def __init__(self, part: Plasticity, solver: Running):
@@ -204,10 +206,10 @@ class AttachedPlasticity(GridAttached):
         found: dict[str, float] = {}
         for op in self.blocks:
             scheme, owned = op.scheme, op.scheme.filled(op.subdomain.owned.box)
-            kept = {n: op.filled_values(n) for n in (*yielding.YIELDED, yielding.GIVEN)}
-            stretch = np.broadcast_to(scheme.grid.stretch("sxx", owned), kept[yielding.GIVEN].shape)
+            kept = {n: op.filled_values(n) for n in (*yielding.YIELDED, yielding.INITIAL_STRESS_WORK)}
+            stretch = np.broadcast_to(scheme.grid.stretch("sxx", owned), kept[yielding.INITIAL_STRESS_WORK].shape)
             for k, share in enumerate(stretch):
-                weight = float(held(scheme, "szz", owned.lo[0] + k)) * scheme.grid.spacing**3
+                weight = float(norm_weights(scheme, "szz", owned.lo[0] + k)) * scheme.grid.spacing**3
                 for n, density in of(op, owned.lo[0] + k, {m: v[k].astype(float) for m, v in kept.items()}).items():
                     found[n] = found.get(n, 0.0) + weight * float((density * share).sum())
         return found
@@ -219,7 +221,7 @@ class AttachedPlasticity(GridAttached):
             return {
                 "plastic_moment": _shear_modulus(op, plane) * s["eta"],
                 "plastic_work": s["plastic_work"],
-                "initial_stress_work": s[yielding.GIVEN],
+                "initial_stress_work": s[yielding.INITIAL_STRESS_WORK],
             }
 
         return self._sums(densities)
@@ -254,10 +256,10 @@ def _fill(op: Operator, rock: Rock, values: Mapping[str, np.ndarray]) -> None:
     if yielding.LOAD in values:
         load, low = values[yielding.LOAD], op.scheme.filled(op.box).lo[0] - op.box.lo[0]
         op.runner.view(yielding.LOAD, 1)[1 + low : 1 + low + len(load)] = load
-    _fill_rooms(op, rock)
+    _fill_yield_distances(op, rock)
 
 
-def _fill_rooms(op: Operator, rock: Rock) -> None:
+def _fill_yield_distances(op: Operator, rock: Rock) -> None:
     """Write the squared distance from yield of every row, the limit of stress changes by waves."""
     names, filled, runner = yielding.own_parameters(rock.law), op.scheme.filled(op.box), op.runner
 
@@ -265,8 +267,8 @@ def _fill_rooms(op: Operator, rock: Rock) -> None:
         first = runner.program.arrays[name].box.lo[axis]
         return np.asarray(runner.values(name)[filled.lo[axis] - first : filled.hi[axis] - first], float)
 
-    may = [line(yielding.active(a), axis) > 0 for axis, a in enumerate(("z", "y", "x"))]  # type: ignore[arg-type]
-    for k, room in enumerate(runner.view(yield_rows.ROOM)[:, :, 0]):
+    may = [line(yielding.may_yield_profile(a), axis) > 0 for axis, a in enumerate(("z", "y", "x"))]  # type: ignore[arg-type]
+    for k, room in enumerate(runner.view(yield_rows.YIELD_DISTANCE)[:, :, 0]):
         if rock.relief is None:
             rest: dict[str, Any] = {n: line(yielding.rest(n), 0)[k] for n in STRESS}
         else:

@@ -8,29 +8,29 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.fd.half_precision import Units, rounded_at
 from faultwave.fd.operator import kept_units
-from faultwave.fd.part import Checking, FdPlan, GridPart, Placing, Planning
-from faultwave.fd.points import MOMENT, held, images, near, reading, stretches
+from faultwave.fd.part import FdPlan, GridCapabilityPlan, MaterialContext, PlacementContext, Planning
+from faultwave.fd.points import MOMENT, images, interpolation_stencils, near, norm_weights, vertical_stretch
 from faultwave.fd.program import LEVELS, STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.resources import Memory
 from faultwave.fd.stencils import VELOCITY
-from faultwave.fd.time_dispersion import kept_steps, removes
+from faultwave.fd.time_dispersion import removes, stored_source_steps
 from faultwave.kernels.stencil import Box, Injection
 from faultwave.media.homogenise import at_points
 from faultwave.observe.model import Marks
 from faultwave.physics.sources.load import load_sources
-from faultwave.physics.sources.lowpass import DELAY, doubt_corner, lowpassed
-from faultwave.physics.sources.outside import tell_no_pores, tell_outside
+from faultwave.physics.sources.lowpass import DELAY, lowpassed, warn_corner_frequency
+from faultwave.physics.sources.outside import report_no_pores, report_outside
 from faultwave.physics.sources.point import shears
 from faultwave.physics.sources.released import acting_row, moments_of
 from faultwave.physics.sources.sampled import pieces
 from faultwave.physics.sources.table import Sources
 
-BLOCK, KEPT = 512, 1 << 23
+BLOCK, MAX_STORED_AMPLITUDES = 512, 1 << 23
 """Number of steps whose amplitudes are computed together, and limit of the stored values."""
 REACH = 2.0
 """Distance in spacings within which a source acts on grid points."""
@@ -40,19 +40,19 @@ def plan(planning: Planning) -> PointSources | None:
     """Return the point sources of the case, None if there are none."""
     case = planning.case
     found = Sources.of(())
-    with collected(planning.problems):
+    with collect_problems(planning.problems):
         found = load_sources(case.sources, projection=case.projection, warned=planning.problems)
-    tell_no_pores(found, "rock on a grid", planning.problems)
+    report_no_pores(found, "rock on a grid", planning.problems)
     if case.source_lowpass is not None and not case.sources:
         planning.problems.warn("numerics.source_lowpass", "does nothing: the case has no sources")
-    doubt_corner(case.source_lowpass, case.end_time, planning.problems)
-    with collected(planning.problems):
+    warn_corner_frequency(case.source_lowpass, case.end_time, planning.problems)
+    with collect_problems(planning.problems):
         found = lowpassed(found, case.source_lowpass, case.end_time)
     return PointSources(case, found) if len(found) else None
 
 
 @dataclass(frozen=True)
-class PointSources(GridPart):
+class PointSources(GridCapabilityPlan):
     """Point sources of a case.
 
     Attributes
@@ -83,19 +83,19 @@ class PointSources(GridPart):
     def some(self, numbers: np.ndarray) -> Self:
         return replace(self, sources=self.sources.chosen(numbers), source_material=self.source_material[numbers])
 
-    def placed(self, placing: Placing) -> Self:
+    def placed(self, placing: PlacementContext) -> Self:
         places = placing.located(self.sources.location, "sources")
         sources = replace(self.sources, location=places)
         allowed = f"a point in {placing.box} m"
-        tell_outside(
+        report_outside(
             sources, placing.outside(places), "box", placing.problems, allowed,
             lambda place: placing.above(place, "sources"), placing.exchanged,
         )  # fmt: skip
         return replace(self, sources=sources)
 
-    def checked(self, checking: Checking) -> Self:
+    def checked(self, checking: MaterialContext) -> Self:
         points, material = self.sources.location, np.zeros((0, 3))
-        with collected(checking.problems):
+        with collect_problems(checking.problems):
             _check_moments(self.sources, checking)
             values = at_points(checking.field, ["lambda", "mu", "rho"], points, np.ones(len(points), np.int64))
             material = np.stack([values["lambda"], values["mu"], values["rho"]], 1)
@@ -112,13 +112,13 @@ class PointSources(GridPart):
         numbers = int(moments.sum() + self.sources.force.any(1).sum())
         what = f"{len(self.sources):,} sources in {steps:,} steps, freed of time dispersion,"
         advice = "Say grid.time_dispersion: keep, or give fewer sources."
-        return Memory(8.0 * numbers * kept_steps(steps), "grid.time_dispersion", what, advice)
+        return Memory(8.0 * numbers * stored_source_steps(steps), "grid.time_dispersion", what, advice)
 
-    def drive(self, plan: FdPlan) -> PointDrive:
+    def drive(self, plan: FdPlan) -> PointSourceInjector:
         units = kept_units(plan.medium, plan.case.numerics.precision, plan.shared)
         box = plan.shared.subdomain.box if plan.shared else None
         made, moduli = plan.medium.coefficients, self.source_material[:, :2]
-        return PointDrive(plan.scheme, self.sources, moduli, made, box, units)
+        return PointSourceInjector(plan.scheme, self.sources, moduli, made, box, units)
 
     def report(self, plan: FdPlan) -> Mapping[str, Sequence[tuple[str, ...]]]:
         """Return number, moment and active time of the sources."""
@@ -136,7 +136,7 @@ class PointSources(GridPart):
         return (Marks(self.name, np.asarray(self.sources.location, float).reshape(-1, 3)),)
 
 
-def _check_moments(sources: Sources, checking: Checking) -> None:
+def _check_moments(sources: Sources, checking: MaterialContext) -> None:
     """Report an error for moments with shear in or near a fluid.
 
     They would leave shear stress where nothing relaxes it, which would drive the grid for ever.
@@ -161,7 +161,7 @@ def _check_moments(sources: Sources, checking: Checking) -> None:
         )  # fmt: skip
 
 
-class PointDrive:
+class PointSourceInjector:
     """Point sources as injections, with amplitudes that are means of the time functions over each step.
 
     A stress receives -(moment) S / h^3 and a velocity force S / (rho h^3), with rho of its grid point, each times the
@@ -194,7 +194,7 @@ class PointDrive:
             sources, moduli = sources.chosen(here), moduli[here]
         self.sources = sources
         self.injections: list[Injection] = []
-        self._block = max(1, min(BLOCK, KEPT // (LEVELS * max(1, len(sources)))))
+        self._block = max(1, min(BLOCK, MAX_STORED_AMPLITUDES // (LEVELS * max(1, len(sources)))))
         self._kept: dict[int, np.ndarray] = {}
         if not len(sources):
             return
@@ -230,10 +230,10 @@ class PointDrive:
         self, name: str, points: np.ndarray, strength: np.ndarray, coefficients: Mapping[str, np.ndarray] | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the points (m, 3) of the box on which sources act, the weights (m,) and the source indices (m,)."""
-        s = reading(self.scheme, name, points)
-        size = held(self.scheme, name, s.points[..., 0])
+        s = interpolation_stencils(self.scheme, name, points)
+        size = norm_weights(self.scheme, name, s.points[..., 0])
         if coefficients is None and self.scheme.grid.relief is not None:
-            size = size * stretches(self.scheme.grid, name, s.points)
+            size = size * vertical_stretch(self.scheme.grid, name, s.points)
         weights = (s.value * strength[:, None] / size).reshape(-1)
         which, places = images(self.scheme, self.box, s.points.reshape(-1, 3))
         weights, numbers = weights[which], which // s.value.shape[1]
@@ -278,4 +278,4 @@ class PointDrive:
         return found
 
 
-__all__ = ["PointDrive", "PointSources", "plan"]
+__all__ = ["PointSourceInjector", "PointSources", "plan"]

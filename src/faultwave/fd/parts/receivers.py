@@ -8,19 +8,28 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.base.errors import Problem
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.engine.part import Demand, State
-from faultwave.fd.part import Checking, FdPlan, GridAttached, GridPart, Placing, Planning, Running, Solution
-from faultwave.fd.points import RECORDED, Sampler, reading
+from faultwave.fd.part import (
+    FdPlan,
+    GridCapability,
+    GridCapabilityPlan,
+    MaterialContext,
+    PlacementContext,
+    Planning,
+    Running,
+    Solution,
+)
+from faultwave.fd.points import RECORDED, Sampler, interpolation_stencils
 from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
-from faultwave.fd.recorded_points import of_all, state_of
+from faultwave.fd.recorded_points import checkpoint_state, gather_series
 from faultwave.fd.resources import Memory, number_bytes
 from faultwave.fd.shared import sampler_of
 from faultwave.fd.stencils import VELOCITY
-from faultwave.fd.time_dispersion import removed, removes, unquiet
+from faultwave.fd.time_dispersion import removed, removes, residual_motion_warning
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.observe.dataset import receivers_from_arrays
 from faultwave.observe.model import Marks
@@ -32,7 +41,7 @@ from faultwave.observe.stations import Station, with_stations
 
 COPIES = 4
 """Number of copies of the samples in memory at the end of a run."""
-MUCH_SHORTER = 0.2
+USELESS_INTERVAL_FRACTION = 0.2
 """Fraction of the time step below which a sampling interval is reported as useless."""
 
 
@@ -41,7 +50,7 @@ def plan(planning: Planning) -> Receivers | None:
     case = planning.case
     if case.output.receivers is None:
         return None
-    with collected(planning.problems):
+    with collect_problems(planning.problems):
         setting = case.output.receivers
         points = read_points(setting, case.projection)
         return Receivers(case, points, z_references(setting), stations=read_stations(setting, planning.problems))
@@ -49,7 +58,7 @@ def plan(planning: Planning) -> Receivers | None:
 
 
 @dataclass(frozen=True)
-class Receivers(GridPart):
+class Receivers(GridCapabilityPlan):
     """Receivers of a case.
 
     Attributes
@@ -97,15 +106,15 @@ class Receivers(GridPart):
     def some(self, numbers: np.ndarray) -> Self:
         return replace(self, points=self.points[numbers], references=self.references[numbers])
 
-    def placed(self, placing: Placing) -> Self:
+    def placed(self, placing: PlacementContext) -> Self:
         points = placing.located(self.points, "receivers", self.references)
         placing.check_inside([(f"receiver {i + 1}", p) for i, p in enumerate(points)], "receivers")
         columns = len(RECORDED) + 3 * self.setting.rotation + 6 * self.setting.strain_rate
         return replace(self, points=points, demand=Demand(disk=8 * columns * len(points) * self.samples))
 
-    def checked(self, checking: Checking) -> Self:
+    def checked(self, checking: MaterialContext) -> Self:
         own, step = self.setting.interval, checking.step
-        if "interval" in self.setting.model_fields_set and own < MUCH_SHORTER * step:
+        if "interval" in self.setting.model_fields_set and own < USELESS_INTERVAL_FRACTION * step:
             what = f"{own:g} s is {step / own:.3g} times shorter than the time step, {step:.4g} s: samples between steps are interpolated"
             advice = "They tell nothing new and fill memory and disk."
             checking.placing.problems.warn("output.receivers.interval", what, f"about {step:.3g} s or more", advice)
@@ -125,9 +134,9 @@ class Receivers(GridPart):
         scheme = plan.scheme
         return sampler_of(plan.shared, scheme, self.points, lambda x: PointSampler(scheme, x, self.gradients))
 
-    def attach(self, solver: Running) -> GridAttached:
+    def attach(self, solver: Running) -> GridCapability:
         sampler = solver.samplers.get(self.name)
-        return GridAttached() if sampler is None else Recording(self, solver.plan, sampler.mine)
+        return GridCapability() if sampler is None else Recording(self, solver.plan, sampler.mine)
 
     def shapes(self, plan: Any) -> tuple[Marks, ...]:
         return (Marks(self.name, self.points, tuple(s.code for s in self.stations)),)
@@ -140,7 +149,7 @@ class PointSampler:
         self.points, self.gradients = points, gradients
         self.mine = np.arange(len(points))
         self.shape = (4 if gradients else 1, len(RECORDED))
-        self.around = [reading(scheme, name, points) for name in RECORDED]
+        self.around = [interpolation_stencils(scheme, name, points) for name in RECORDED]
         self.sample_buffers = [
             SampleBuffer(VELOCITY_LEVEL if name in VELOCITY else STRESS_LEVEL, name, s.points.reshape(-1, 3))
             for name, s in zip(RECORDED, self.around, strict=True)
@@ -156,7 +165,7 @@ class PointSampler:
         return result
 
 
-class Recording(GridAttached):
+class Recording(GridCapability):
     """Samples of the receivers ``mine`` of this process."""
 
     def __init__(self, part: Receivers, plan: FdPlan, mine: np.ndarray):
@@ -181,7 +190,7 @@ class Recording(GridAttached):
         self.recorder.append(values)
 
     def state(self) -> Mapping[str, State]:
-        return state_of(self.recorder, self.mine)
+        return checkpoint_state(self.recorder, self.mine)
 
     def remarks(self) -> Iterable[Problem]:
         if self.remark:
@@ -191,13 +200,13 @@ class Recording(GridAttached):
     def results(self) -> Iterable[Result]:
         """Return the seismograms of all processes, on the first."""
         setting = self.part.setting
-        found = of_all(self.recorder, self.mine, len(self.part.points), self.plan.world)
+        found = gather_series(self.recorder, self.mine, len(self.part.points), self.plan.world)
         if found is None:
             return
         time, values = found
         if self.every_step:
             velocity = [RECORDED.index(name) for name in VELOCITY]
-            self.remark = unquiet(values[:, :, 0][..., velocity], self.plan.scheme.step)
+            self.remark = residual_motion_warning(values[:, :, 0][..., velocity], self.plan.scheme.step)
             time, values = removed(values, self.late, self.plan.scheme.step, setting.interval)
         columns, names = with_gradients(values, self.plan.law.quantities, setting.rotation, setting.strain_rate)
         made = receivers_from_arrays(time, columns, names, self.part.points, self.part.points)

@@ -12,10 +12,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.case.model import Case
 from faultwave.fd.grid import HALF
-from faultwave.fd.part import Checking, FdPlan, GridPart, Planning
+from faultwave.fd.part import FdPlan, GridCapabilityPlan, MaterialContext, Planning
 from faultwave.fd.points import images
 from faultwave.fd.program import LEVELS, VELOCITY_LEVEL
 from faultwave.fd.stencils import VELOCITY
@@ -52,7 +52,7 @@ def plan(planning: Planning) -> RisingWaves | None:
     case, found = planning.case, list[Wave]()
     for number, setting in enumerate(case.sources):
         if setting.kind == "plane-wave":
-            with collected(planning.problems):
+            with collect_problems(planning.problems):
                 found.append(Wave(number, setting, _function(case, setting, number)))
     return RisingWaves(tuple(found)) if found else None
 
@@ -64,7 +64,7 @@ def _function(case: Case, setting: Any, number: int) -> Any:
 
 
 @dataclass(frozen=True)
-class RisingWaves(GridPart):
+class RisingWaves(GridCapabilityPlan):
     """Plane waves of a case."""
 
     waves: tuple[Wave, ...]
@@ -81,7 +81,7 @@ class RisingWaves(GridPart):
     def some(self, numbers: np.ndarray) -> Self:
         return replace(self, waves=tuple(self.waves[n] for n in numbers))
 
-    def checked(self, checking: Checking) -> Self:
+    def checked(self, checking: MaterialContext) -> Self:
         """Report plane waves that cannot start or would not leave the box, and warn if they do not remain plane."""
         sides, where = checking.sides, f"sources[{self.waves[0].number}]"
         if sides["z-"] != "absorbing":
@@ -96,16 +96,16 @@ class RisingWaves(GridPart):
                 "Sides that are periodic keep it plane: grid.boundaries: {x: periodic, y: periodic, z+: free-surface}."
             )
             checking.problems.warn(where, "a plane wave is diffracted where it meets absorbing sides", advice=advice)
-        with collected(checking.problems):
+        with collect_problems(checking.problems):
             for wave in self.waves:
                 _check_plane(wave, checking)
         return self
 
-    def drive(self, plan: FdPlan) -> PlaneDrive:
-        return PlaneDrive(plan, self.waves)
+    def drive(self, plan: FdPlan) -> PlaneWaveInjector:
+        return PlaneWaveInjector(plan, self.waves)
 
 
-def _check_plane(wave: Wave, checking: Checking) -> None:
+def _check_plane(wave: Wave, checking: MaterialContext) -> None:
     """Check the plane from which a wave starts."""
     (lower, upper), setting = (checking.placing.lower, checking.placing.upper), wave.setting
     where = f"sources[{wave.number}]"
@@ -138,7 +138,7 @@ def speeds(field: Field, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.sqrt(values["mu"] / values["rho"]), np.sqrt((values["lambda"] + 2 * values["mu"]) / values["rho"])
 
 
-class PlaneDrive:
+class PlaneWaveInjector:
     """Source injector of plane waves, with one source for each nonzero component of each wave."""
 
     def __init__(self, plan: FdPlan, waves: tuple[Wave, ...]):
@@ -185,4 +185,4 @@ class PlaneDrive:
         return found
 
 
-__all__ = ["PlaneDrive", "RisingWaves", "plan", "speeds"]
+__all__ = ["PlaneWaveInjector", "RisingWaves", "plan", "speeds"]

@@ -9,21 +9,21 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.base.errors import Problem, Problems
-from faultwave.case.doubts import loads_of
+from faultwave.case.doubts import fault_loads
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.fd.fault_forecast import Forecast, forecast_of
 from faultwave.fd.fault_plane import EVEN, FaultPlane, across, plane_of
 from faultwave.fd.fault_points import TAG, Directions, Given, Reader, constants_of, directions_of, law_of
 from faultwave.fd.friction import HUGE, Nucleation, Sliding, at, observer
-from faultwave.fd.part import Checking, GridAttached, GridPart, Placing, Planning, Running
-from faultwave.fd.points import held
+from faultwave.fd.part import GridCapability, GridCapabilityPlan, MaterialContext, PlacementContext, Planning, Running
+from faultwave.fd.points import norm_weights
 from faultwave.fd.program import VECTOR, Observer, Scheme
 from faultwave.fd.resources import Memory, number_bytes
 from faultwave.fd.time_dispersion import removes
-from faultwave.kernels.overlap import meet
+from faultwave.kernels.overlap import intersect
 from faultwave.kernels.stencil import Axis, Box
 from faultwave.media.homogenise import at_points
 from faultwave.observe.model import Sheet
@@ -60,7 +60,7 @@ def plan(planning: Planning) -> Rupture | None:
         problems.error(
             "numerics.precision", f"friction {law.name} loses its balance of forces in single", "double, auto"
         )
-    with collected(problems):
+    with collect_problems(problems):
         across(grid.fault)
         return Rupture(case, law, constants_of(case.fault, law), planning.sides["z+"] == "free-surface")
     return None
@@ -87,7 +87,7 @@ def _check_combined(case: Case, planning: Planning, problems: Problems) -> None:
 
 
 @dataclass(frozen=True)
-class Rupture(GridPart):
+class Rupture(GridCapabilityPlan):
     """Rupture of a fault in a plane of the grid.
 
     Attributes
@@ -139,7 +139,7 @@ class Rupture(GridPart):
         assert self.plane is not None and self.directions is not None
         return Sliding(self.plane, self.law, self.constants, self.directions.sign, self.episodes)
 
-    def placed(self, placing: Placing) -> Self:
+    def placed(self, placing: PlacementContext) -> Self:
         setting: Any = placing.case.grid.fault  # type: ignore[union-attr]
         plane = plane_of(setting, placing.grid)
         before = len(placing.problems.errors)
@@ -147,11 +147,11 @@ class Rupture(GridPart):
         if len(placing.problems.errors) > before:
             return self  # a plane that leaves the box may have any number of points
         found: Directions | None = None
-        with collected(placing.problems):
+        with collect_problems(placing.problems):
             found = directions_of(placing.case.fault, plane, self.extent[0])
         return replace(self, plane=plane, directions=found)
 
-    def _check_place(self, plane: FaultPlane, placing: Placing) -> None:
+    def _check_place(self, plane: FaultPlane, placing: PlacementContext) -> None:
         """Report a fault that is not on cell centres, or is too near to the sides of the box."""
         (lower, upper), h, problems = self.extent, placing.grid.spacing, placing.problems
         k = "xyz".index(plane.axis)
@@ -175,12 +175,12 @@ class Rupture(GridPart):
                 allowed = f"{least:g} m or more" + ", or 0 m: at the free surface" * top
                 problems.error("grid.fault", text, allowed, "" if top else "Make the box larger.")
 
-    def checked(self, checking: Checking) -> Self:
+    def checked(self, checking: MaterialContext) -> Self:
         problems, plane = checking.problems, self.plane
         if plane is None or self.directions is None:
             return self
         check_starts(self.case.fault.nucleation, self.case.end_time, problems)  # type: ignore[union-attr]
-        with collected(problems):
+        with collect_problems(problems):
             reader = Reader(self.case.fault, self.law, self.constants, self.directions, problems)
             grid = checking.placing.grid
             if (checking.coarse["mu"] <= 0).any():
@@ -204,8 +204,12 @@ class Rupture(GridPart):
         return self
 
     def _forecast(
-        self, checking: Checking, given: Mapping[Axis, Given], rock: Mapping[Axis, Mapping[str, np.ndarray]], episodes: list[Nucleation]
-    ) -> Forecast | None:  # fmt: skip
+        self,
+        checking: MaterialContext,
+        given: Mapping[Axis, Given],
+        rock: Mapping[Axis, Mapping[str, np.ndarray]],
+        episodes: list[Nucleation],
+    ) -> Forecast | None:
         """Return the expected start of a rupture under a law that depends on stress; warns of doubtful input."""
         assert self.plane is not None
         axis = self.plane.along
@@ -214,10 +218,10 @@ class Rupture(GridPart):
         grid, end = checking.placing.grid, self.case.end_time
         found = forecast_of(self.law, self.constants, given[axis], episodes, rock[axis], self.plane, grid, end)
         if found is not None:
-            found.doubt(checking.problems, loads_of(self.case))
+            found.doubt(checking.problems, fault_loads(self.case))
         return found
 
-    def _rock(self, checking: Checking, given: Given) -> dict[str, np.ndarray]:
+    def _rock(self, checking: MaterialContext, given: Given) -> dict[str, np.ndarray]:
         """Return rho and the Lame parameters at points of the fault."""
         points = np.clip(given.places.reshape(-1, 3), *self.extent)
         found = at_points(checking.field, ["rho", "lambda", "mu"], points, np.ones(len(points), np.int64))
@@ -257,7 +261,7 @@ class Rupture(GridPart):
         return AttachedRupture(self, solver)
 
 
-def _layers(placing: Placing, axis: int) -> tuple[int, int]:
+def _layers(placing: PlacementContext, axis: int) -> tuple[int, int]:
     """Return the numbers of points inside the box that belong to the absorbing layers of an axis (0: x).
 
     Along x layers end at whole vectors.
@@ -276,7 +280,7 @@ def _slices(box: Box, within: Box) -> tuple[slice, slice, slice]:
     return z, y, x
 
 
-class AttachedRupture(GridAttached):
+class AttachedRupture(GridCapability):
     """Fault of a run on one process.
 
     Attributes
@@ -296,7 +300,7 @@ class AttachedRupture(GridAttached):
         self.part, self.operator, self.plane, self.world = part, solver.operator, part.plane, solver.plan.world
         op, scheme, runner = solver.operator, solver.operator.scheme, solver.operator.runner
         whole = self.plane.box
-        room, self.box = (meet(whole, scheme.filled(box)) for box in (op.box, op.subdomain.owned.box))
+        room, self.box = (intersect(whole, scheme.filled(box)) for box in (op.box, op.subdomain.owned.box))
         self.at, self._in_room = _slices(self.box, whole), _slices(self.box, room)
         for axis, given in part.given.items() if room.points else ():
             for n, values in {**given.values, **given.state, "least": np.full(whole.shape, HUGE)}.items():
@@ -305,7 +309,7 @@ class AttachedRupture(GridAttached):
         h2, top = scheme.grid.spacing**2, scheme.grid.shape[0]
         self.area: dict[Axis, np.ndarray] = {}
         for axis, velocity in self.plane.sliding.items():
-            weight = held(scheme, velocity, planes) * ~((axis == "z") & (planes == top))
+            weight = norm_weights(scheme, velocity, planes) * ~((axis == "z") & (planes == top))
             self.area[axis] = h2 * weight[:, None, None] * part.given[axis].slips[self.at]
 
     def values(self, name: str, axis: Axis) -> np.ndarray:

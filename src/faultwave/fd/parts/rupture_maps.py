@@ -14,9 +14,9 @@ import numpy as np
 
 from faultwave.base.errors import Problem
 from faultwave.case.model import Case
-from faultwave.engine.part import Origin, State
+from faultwave.engine.part import RestoredFrom, State
 from faultwave.fd.fault_points import TAG
-from faultwave.fd.part import AfterSteps, GridAttached, GridPart, Planning, Running
+from faultwave.fd.part import GridCapability, GridCapabilityPlan, Planning, Running, StepCallback
 from faultwave.fd.parts.rupture import AttachedRupture
 from faultwave.kernels.stencil import Axis
 from faultwave.observe.result import Result
@@ -43,7 +43,7 @@ def plan(planning: Planning) -> RuptureMaps | None:
 
 
 @dataclass(frozen=True)
-class RuptureMaps(GridPart):
+class RuptureMaps(GridCapabilityPlan):
     """Rupture maps of a case, with the moment rate at multiples of an ``interval`` [s]."""
 
     case: Case
@@ -54,7 +54,7 @@ class RuptureMaps(GridPart):
         return AttachedMaps(self, solver)
 
 
-class AttachedMaps(GridAttached):
+class AttachedMaps(GridCapability):
     """Rupture maps of a run; ``rows`` hold the time [s] and sums over the fault."""
 
     def __init__(self, part: RuptureMaps, solver: Running):
@@ -72,8 +72,8 @@ class AttachedMaps(GridAttached):
         return found
 
     @property
-    def after(self) -> Sequence[AfterSteps]:
-        return [AfterSteps(self.due, self._record)]
+    def after(self) -> Sequence[StepCallback]:
+        return [StepCallback(self.due, self._record)]
 
     def _record(self) -> None:
         self.rows.append(self._rupture.rupture_totals())
@@ -87,7 +87,7 @@ class AttachedMaps(GridAttached):
             self._record()
 
     def state(self) -> Mapping[str, State]:
-        def write(values: np.ndarray, origin: Origin) -> None:
+        def write(values: np.ndarray, origin: RestoredFrom) -> None:
             self.rows = [tuple(map(float, row)) for row in values]
 
         return {"table": State(None, lambda: np.array(self.rows).reshape(-1, COLUMNS), write)}

@@ -9,15 +9,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.quantities import given_at_points
+from faultwave.base.quantities import parameters_at_points
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.fd import soil
 from faultwave.fd.cell_means import mean_lines
-from faultwave.fd.part import Checking, GridAttached, GridPart, Placing, Planning, Running
-from faultwave.fd.points import held
+from faultwave.fd.part import GridCapability, GridCapabilityPlan, MaterialContext, PlacementContext, Planning, Running
+from faultwave.fd.points import norm_weights
 from faultwave.fd.program import Observer, Scheme
 from faultwave.fd.resources import Memory, number_bytes
 from faultwave.fd.time_dispersion import removes
@@ -40,7 +40,7 @@ def plan(planning: Planning) -> Soil | None:
     if case.soil is None:
         return None
     _check_combined(case, problems)
-    with collected(problems):
+    with collect_problems(problems):
         return _read(case, problems)
     return None
 
@@ -71,7 +71,7 @@ def _read(case: Case, problems: Problems) -> Soil:
         given = load_field(setting.parameters, "soil.parameters", projection=case.projection)
         check_used(given, {q.name for q in backbone.parameters}, f"backbone {backbone.name}", problems)
     names = frozenset[str]() if given is None else given.parameters
-    given_at_points(backbone.parameters, dict.fromkeys(names, 0.0), 1, backbone.name, "soil.parameters", problems)
+    parameters_at_points(backbone.parameters, dict.fromkeys(names, 0.0), 1, backbone.name, "soil.parameters", problems)
     try:
         if setting.table:
             strains, left = zip(*setting.table, strict=True)
@@ -84,7 +84,7 @@ def _read(case: Case, problems: Problems) -> Soil:
 
 
 @dataclass(frozen=True)
-class Soil(GridPart):
+class Soil(GridCapabilityPlan):
     """Soft soil of a case.
 
     Attributes
@@ -125,10 +125,10 @@ class Soil(GridPart):
     told: str = ""
     name = name
 
-    def placed(self, placing: Placing) -> Self:
+    def placed(self, placing: PlacementContext) -> Self:
         return replace(self, lower=placing.lower, upper=placing.upper)
 
-    def checked(self, checking: Checking) -> Self:
+    def checked(self, checking: MaterialContext) -> Self:
         """Report soil below water and invalid parameters; warn if there is no soil."""
         problems = checking.problems
         if (checking.coarse["mu"] <= 0).any():
@@ -136,16 +136,16 @@ class Soil(GridPart):
         if len(problems.errors):
             return self
         found = self
-        with collected(problems):
+        with collect_problems(problems):
             found = self._placed_soil(checking)
         return found
 
-    def _placed_soil(self, checking: Checking) -> Self:
+    def _placed_soil(self, checking: MaterialContext) -> Self:
         """Return the capability with the location and strength of the soil."""
         reference = checking.world.agree(lambda: self._references(checking))
         return self._tiled(checking, reference, checking.placing.grid.shape)
 
-    def _references(self, checking: Checking) -> np.ndarray:
+    def _references(self, checking: MaterialContext) -> np.ndarray:
         """Return the reference strain (nz, ny, nx) in the box of this process, 0 in rock.
 
         Raises
@@ -170,7 +170,7 @@ class Soil(GridPart):
                 reference[plane - box.lo[0]] = row.reshape(box.shape[1:])
         return reference
 
-    def _tiled(self, checking: Checking, reference: np.ndarray, shape: tuple[int, int, int]) -> Self:
+    def _tiled(self, checking: MaterialContext, reference: np.ndarray, shape: tuple[int, int, int]) -> Self:
         """Return the capability with the tiles of all processes."""
         box, (nz, ny, nx), world = checking.box, shape, checking.world
         sides = checking.sides
@@ -205,7 +205,7 @@ class Soil(GridPart):
             first=box.lo[0] + cut, told=text,
         )  # fmt: skip
 
-    def _places(self, checking: Checking, plane: int) -> np.ndarray:
+    def _places(self, checking: MaterialContext, plane: int) -> np.ndarray:
         """Return the cell centres (n, 3) [m] of a plane of this process; in layers, the nearest points of the box."""
         grid, box = checking.placing.grid, checking.box
         places = grid.places("sxx", Box((plane, *box.lo[1:]), (plane + 1, *box.hi[1:]))).reshape(-1, 3)
@@ -215,7 +215,7 @@ class Soil(GridPart):
                 places[:, k] = grid.lower[k] + (places[:, k] - grid.lower[k]) % length
         return np.asarray(np.clip(places, self.lower, self.upper))
 
-    def _planes(self, checking: Checking) -> Iterator[tuple[int, dict[str, np.ndarray], np.ndarray]]:
+    def _planes(self, checking: MaterialContext) -> Iterator[tuple[int, dict[str, np.ndarray], np.ndarray]]:
         """Yield each plane from the surface down: number, rho and mu, and mean effective stress (n,) [Pa]."""
         setting, grid, box = self.case.soil, checking.placing.grid, checking.box
         assert setting is not None
@@ -243,7 +243,7 @@ class Soil(GridPart):
         names = [q.name for q in self.backbone.parameters if self.given and q.name in self.given.parameters]
         values = self.given.evaluate(places, np.ones(len(places), np.int64), names) if self.given else {}
         problems = Problems()
-        found = given_at_points(
+        found = parameters_at_points(
             self.backbone.parameters, values, len(places), self.backbone.name, "soil.parameters", problems
         )
         problems.raise_errors()
@@ -256,7 +256,7 @@ class Soil(GridPart):
         return strain
 
     def memory(self, steps: int, world: World) -> Memory:
-        arrays = len(soil.kept(self.surfaces))
+        arrays = len(soil.stored_arrays(self.surfaces))
         needed = float(self.kept_points) * arrays * number_bytes(self.case) / world.size
         what = f"yield surfaces of {self.kept_points:,} points"
         return Memory(needed, name, what, "Give fewer surfaces, or lower soil.slower_than.")
@@ -292,7 +292,7 @@ def _check(places: np.ndarray, sound: np.ndarray, values: np.ndarray, what: str,
         raise InputError(Problem("soil.parameters", f"{what} is {values[bad][0]:g} at {at}", allowed))
 
 
-class AttachedSoil(GridAttached):
+class AttachedSoil(GridCapability):
     """Soil of a run; sums cover what this process owns."""
 
     def __init__(self, part: Soil, solver: Running):
@@ -325,7 +325,7 @@ class AttachedSoil(GridAttached):
             at = tuple(slice(a - b, max(a, c) - b) for a, b, c in zip(low, box.lo, high, strict=True))
             work = self.operator.runner.values(tile.named(soil.WORK))[at]
             for k, plane in enumerate(work):
-                found += float(held(self.scheme, "szz", low[0] + k)) * volume * float(plane.astype(float).sum())
+                found += float(norm_weights(self.scheme, "szz", low[0] + k)) * volume * float(plane.astype(float).sum())
         return {"soil_work": found}
 
 

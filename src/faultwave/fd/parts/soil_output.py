@@ -17,14 +17,23 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.case.model import Case
 from faultwave.comm import World
-from faultwave.engine.part import Demand, Origin, State
+from faultwave.engine.part import Demand, RestoredFrom, State
 from faultwave.fd import soil
-from faultwave.fd.part import Checking, FdPlan, GridAttached, GridPart, Placing, Planning, Running, Solution
+from faultwave.fd.part import (
+    FdPlan,
+    GridCapability,
+    GridCapabilityPlan,
+    MaterialContext,
+    PlacementContext,
+    Planning,
+    Running,
+    Solution,
+)
 from faultwave.fd.program import VELOCITY_LEVEL
-from faultwave.fd.recorded_points import of_all, state_of
+from faultwave.fd.recorded_points import checkpoint_state, gather_series
 from faultwave.fd.resources import Memory, number_bytes
 from faultwave.fd.shared import ANY
 from faultwave.kernels.stencil import SampleBuffer
@@ -43,7 +52,7 @@ STRAINS = tuple(f"gamma_{part}" if part in SHEAR else f"dev_strain_{part}" for p
 STRESSES = tuple(f"s_{part}" if part in SHEAR else f"dev_s_{part}" for part in PARTS)
 TENSOR = np.array([1.0 if part in SHEAR else 0.5 for part in PARTS])
 """Factors from the doubled strains of the elements to the output: shear strain gamma, and the tensor's deviator."""
-LATE = 0.0
+SAMPLE_TIME_IN_STEP = 0.0
 """Time of the sampled state after the start of its step, in steps."""
 COPIES = 4
 """Number of copies of the samples in memory at the end of a run."""
@@ -57,13 +66,13 @@ def plan(planning: Planning) -> SoilOutput | None:
     if case.soil is None:
         planning.problems.error(WHERE, "the case has no soft soil", "a case with `soil`")
         return None
-    with collected(planning.problems):
+    with collect_problems(planning.problems):
         return SoilOutput(case, read_points(case.output.soil))
     return None
 
 
 @dataclass(frozen=True)
-class SoilOutput(GridPart):
+class SoilOutput(GridCapabilityPlan):
     """Output of soil at points and as maps.
 
     Attributes
@@ -104,7 +113,7 @@ class SoilOutput(GridPart):
     def must_match(self) -> Any:
         return self.points.tolist()
 
-    def placed(self, placing: Placing) -> Self:
+    def placed(self, placing: PlacementContext) -> Self:
         placing.check_inside([(f"{WHERE}.points[{i}]", p) for i, p in enumerate(self.points)])
         grid = placing.grid
         low, high = (np.round((side - np.array(grid.lower)) / grid.spacing) for side in (placing.lower, placing.upper))
@@ -114,7 +123,7 @@ class SoilOutput(GridPart):
         disk += 8 * len(MAPS) * columns
         return replace(self, demand=Demand(disk=disk), cells=cells, centres=grid.middle(cells), columns=columns)
 
-    def checked(self, checking: Checking) -> Self:
+    def checked(self, checking: MaterialContext) -> Self:
         """Report an error for points in rock."""
         setting = self.case.soil
         assert setting is not None
@@ -177,7 +186,7 @@ class CellSampler:
         return result
 
 
-class AttachedSoilOutput(GridAttached):
+class AttachedSoilOutput(GridCapability):
     """Samples at the points ``mine`` of this process, and maps."""
 
     def __init__(self, part: SoilOutput, solver: Running, mine: np.ndarray):
@@ -191,7 +200,7 @@ class AttachedSoilOutput(GridAttached):
         """Start the series; soil begins without strain."""
         kept = np.float32 if self.part.case.numerics.precision == "single" else np.float64
         first = np.zeros((len(self.mine), *CellSampler.shape), kept)
-        late = [LATE] * first.shape[-1]
+        late = [SAMPLE_TIME_IN_STEP] * first.shape[-1]
         self.recorder = SeriesRecorder(self.plan.scheme.step, late, first, self.part.interval)
         self.lost = np.zeros((len(self.mine), len(PARTS)))
 
@@ -207,10 +216,10 @@ class AttachedSoilOutput(GridAttached):
         if not len(self.part.points):
             return {}
 
-        def restore(values: np.ndarray, origin: Origin) -> None:
+        def restore(values: np.ndarray, origin: RestoredFrom) -> None:
             self.lost = np.asarray(values, float)
 
-        return {**state_of(self.recorder, self.mine), "lost": State(self.mine, lambda: self.lost, restore)}
+        return {**checkpoint_state(self.recorder, self.mine), "lost": State(self.mine, lambda: self.lost, restore)}
 
     def results(self) -> Iterable[Result]:
         """Return the samples and maps of all processes, on the first."""
@@ -219,7 +228,7 @@ class AttachedSoilOutput(GridAttached):
         yield from self._maps()
 
     def _records(self) -> Iterable[Result]:
-        found = of_all(self.recorder, self.mine, len(self.part.points), self.plan.world)
+        found = gather_series(self.recorder, self.mine, len(self.part.points), self.plan.world)
         if found is None:
             return
         time, values = found

@@ -13,9 +13,9 @@ import numpy as np
 
 from faultwave.comm.gather import collect
 from faultwave.fd.cap import MEAN, rise_at, slope_at
-from faultwave.fd.differences import bent_along_z
-from faultwave.fd.part import FdPlan, GridAttached, GridPart, Running
-from faultwave.fd.points import MOMENT, Sampler, reading, stretches
+from faultwave.fd.differences import curvilinear_along_z
+from faultwave.fd.part import FdPlan, GridCapability, GridCapabilityPlan, Running
+from faultwave.fd.points import MOMENT, Sampler, interpolation_stencils, vertical_stretch
 from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.shared import sampler_of
 from faultwave.fd.stencils import NORMAL, STRAINS, VELOCITY, beyond
@@ -31,7 +31,7 @@ BLOCK = 64
 
 
 @dataclass(frozen=True)
-class Strain(GridPart):
+class Strain(GridCapabilityPlan):
     """Recording of strain at points.
 
     Attributes
@@ -63,7 +63,7 @@ class Strain(GridPart):
         return StrainRecording(self, solver)
 
 
-class StrainRecording(GridAttached):
+class StrainRecording(GridCapability):
     """Strain so far, integrated from strain rates."""
 
     def __init__(self, part: Strain, solver: Running):
@@ -122,14 +122,14 @@ class StrainSampler:
         self.shape = (len(MOMENT),)
         self.sample_buffers: list[SampleBuffer] = []
         for column, name in enumerate(MOMENT):
-            s = reading(scheme, name, points)
+            s = interpolation_stencils(scheme, name, points)
             normal = name in NORMAL
             pairs = [(of, axis) for of, axis in VELOCITY.items() if name[1] == axis] if normal else STRAINS[name]
             for of, axis in pairs:
                 share = s.value * (1.0 if normal else 0.5)
                 if scheme.grid.relief is not None:
-                    self._add_bent(scheme, name, of, axis, s.points, share, column)
-                    share = share / (stretches(scheme.grid, name, s.points) if axis == "z" else 1.0)
+                    self._add_curvilinear(scheme, name, of, axis, s.points, share, column)
+                    share = share / (vertical_stretch(scheme.grid, name, s.points) if axis == "z" else 1.0)
                 self._add(scheme, of, axis, s.points, share, not normal, column)
 
     def _add(
@@ -161,7 +161,7 @@ class StrainSampler:
             self.sample_buffers.append(SampleBuffer(STRESS_LEVEL, beyond(of, above), told.reshape(-1, 3)))
             self.parts.append((column, (shares / scheme.grid.spacing * value).reshape(self.count, -1)))
 
-    def _add_bent(
+    def _add_curvilinear(
         self, scheme: Scheme, name: str, of: str, axis: str, points: np.ndarray, value: np.ndarray, column: int
     ) -> None:
         """Add the contribution of curvilinear grid lines below a topography to a derivative along x or y (``fd.cap``)."""
@@ -169,13 +169,13 @@ class StrainSampler:
             return
         grid, k = scheme.grid, "zyx".index(axis)
         offsets = np.array([-2, -1, 0, 1]) + (name not in NORMAL)
-        planes, shares = bent_along_z(of, points[..., 0], grid.shape[0])
+        planes, shares = curvilinear_along_z(of, points[..., 0], grid.shape[0])
         beside = np.repeat(points[..., None, :], len(offsets), -2)
         beside[..., k] += offsets
         slope = slope_at(grid, of, axis, beside)  # type: ignore[arg-type]
         places = np.repeat(beside[..., None, :], planes.shape[-1], -2)
         places[..., 0] = np.maximum(planes, 0)[..., None, :]  # below the curvilinear layer weights are zero
-        factor = -value * rise_at(grid, name, points[..., 0]) / stretches(grid, name, points)
+        factor = -value * rise_at(grid, name, points[..., 0]) / vertical_stretch(grid, name, points)
         weights = factor[..., None, None] * (np.array(MEAN) * slope)[..., None] * shares[..., None, :]
         if axis in scheme.periodic:
             places[..., k] %= scheme.grid.shape[k]

@@ -12,10 +12,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.case.model import Case
 from faultwave.engine.part import Demand
-from faultwave.fd.part import GridPart, Placing, Planning, Running
+from faultwave.fd.part import GridCapabilityPlan, PlacementContext, Planning, Running
 from faultwave.fd.snapshots import Snapshots, check_setting, disk_bytes, number_bytes
 from faultwave.fd.surface import SurfaceView
 from faultwave.fd.yielding import YIELDED
@@ -41,14 +41,14 @@ def plan(planning: Planning) -> Surface | None:
         problems.error("output.xdmf", "holds the whole surface only", "output.surface: {every: 1}")
     if planning.sides["z+"] != "free-surface":
         problems.error("output.surface", "the grid has no free surface", "grid.boundaries: {z+: free-surface}")
-    with collected(problems):
+    with collect_problems(problems):
         more = YIELDED if case.plasticity is not None else ()
         return Surface(case, tuple(surface_fields(setting, more)))
     return None
 
 
 @dataclass(frozen=True)
-class Surface(GridPart):
+class Surface(GridCapabilityPlan):
     """Surface snapshots of a case with their ``fields``."""
 
     case: Case
@@ -62,7 +62,7 @@ class Surface(GridPart):
         """Settings ``output.surface`` of the case."""
         return self.case.output.surface
 
-    def placed(self, placing: Placing) -> Self:
+    def placed(self, placing: PlacementContext) -> Self:
         points = int(np.prod([-(-n // self.setting.every) for n in placing.surface]))
         disk = disk_bytes(self.case, self.setting, points, len(self.fields))
         if self.case.output.xdmf:

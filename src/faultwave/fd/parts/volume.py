@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collected
+from faultwave.base.collect import collect_problems
 from faultwave.base.projection import Projection
 from faultwave.case.model import Case
 from faultwave.domain.grids.mapping import CENTRE, RegularGrid
@@ -16,7 +16,7 @@ from faultwave.engine.part import Demand
 from faultwave.fd.decomposition import AXES as DOWN
 from faultwave.fd.grid import HALF
 from faultwave.fd.operator import Operator
-from faultwave.fd.part import FdPlan, GridPart, Placing, Planning, Running
+from faultwave.fd.part import FdPlan, GridCapabilityPlan, PlacementContext, Planning, Running
 from faultwave.fd.points import RECORDED, along, lagrange
 from faultwave.fd.program import Scheme
 from faultwave.fd.snapshots import Snapshots, assembled, check_setting, disk_bytes
@@ -34,7 +34,7 @@ def plan(planning: Planning) -> Volume | None:
     if setting.groups is not None:
         problems.error("output.volume.groups", "a grid has no groups", "output.volume.region")
     check_setting("volume", setting, problems)
-    with collected(problems):
+    with collect_problems(problems):
         more = YIELDED if case.plasticity is not None else ()
         return Volume(case, tuple(volume_fields(setting, planning.law, more)))
     return None
@@ -64,7 +64,7 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Volume(GridPart):
+class Volume(GridCapabilityPlan):
     """Volume snapshots of a case, with ``fields`` in the cells of a ``window`` once there is a grid."""
 
     case: Case
@@ -78,7 +78,7 @@ class Volume(GridPart):
         """Settings ``output.volume`` of the case."""
         return self.case.output.volume
 
-    def placed(self, placing: Placing) -> Self:
+    def placed(self, placing: PlacementContext) -> Self:
         low, high = placing.lower, placing.upper
         if self.setting.region is not None:
             low, high = np.maximum(low, self.setting.region[0::2]), np.minimum(high, self.setting.region[1::2])
@@ -114,7 +114,9 @@ class VolumeSnapshots(Snapshots):
         floors = [block.scheme.grid.lower[2] for block in plan.blocks[:-1]]
         block_of = np.sum([heights < floor for floor in floors], axis=0, dtype=int) * np.ones(len(heights), int)
         self.pieces = [
-            (InBlock if plan.below else Piece)(op, block, window.rows(np.flatnonzero(block_of == n)), plan.scheme.grid)
+            (BlockPiece if plan.below else Piece)(
+                op, block, window.rows(np.flatnonzero(block_of == n)), plan.scheme.grid
+            )
             for n, (op, block) in enumerate(zip(self.operator.blocks, plan.blocks, strict=True))
         ]
 
@@ -154,7 +156,7 @@ class Piece:
         return at_centres(values, array, self.at, low, self.plan.scheme, around)
 
 
-class InBlock(Piece):
+class BlockPiece(Piece):
     """Part of a lattice in one block, interpolated because a block of larger spacing has other points."""
 
     def home(self, cells: Sequence[np.ndarray], grid: RegularGrid) -> Sequence[np.ndarray]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.base.log import get_logger, warn_once
-from faultwave.base.paths import is_file, looked_for, note_file, places_of, shown
+from faultwave.base.paths import candidate_paths, is_file, record_file, search_advice, shown
 from faultwave.base.registry import modules
 from faultwave.media.easi import components
 from faultwave.media.easi.component import REGISTRY, Batch, Component, Roots, enter, gather
@@ -116,13 +116,13 @@ class TreeBuilder:
 
     def include(self, block: Block) -> Component:
         name = Path(block.text("the file to include").strip())
-        candidates = places_of(name, block.source.path.parent)
+        candidates = candidate_paths(name, block.source.path.parent)
         for candidate in candidates:
             if is_file(candidate):
                 if candidate.resolve() in self.open_files:
                     raise block.error(f"'{name}' includes itself")
-                return self.file(note_file(candidate))
-        raise block.error(f"'{shown(name)}' does not exist", advice=looked_for(candidates))
+                return self.file(record_file(candidate))
+        raise block.error(f"'{shown(name)}' does not exist", advice=search_advice(candidates))
 
     def warn(self, where: str, what: str, advice: str = "") -> None:
         self.warnings[where, what] = Problem(where, what, advice=advice, severity="warning")

@@ -60,7 +60,7 @@ class ScriptError(Exception):
         self.message, self.point, self.code, self.costly = message, point, code, costly
 
 
-class _Ended(Exception):
+class _ProcessEnded(Exception):
     """Process that ended without an answer, with the reason if known."""
 
 
@@ -135,9 +135,9 @@ class LuaProcess:
         for last in (False, True):
             try:
                 return self._answer(script, names, columns, wanted)
-            except (_Ended, OSError) as error:
+            except (_ProcessEnded, OSError) as error:
                 status = self.end()
-                if isinstance(error, _Ended) and (status == -signal.SIGPROF or error.args):
+                if isinstance(error, _ProcessEnded) and (status == -signal.SIGPROF or error.args):
                     raise ScriptError(f"does not come to an end within {SECONDS:g} s at a point", 0) from None
                 if last:  # the process may have ended at the moment of the request
                     what = "could not be run" if isinstance(error, OSError) else "made Lua crash"
@@ -185,10 +185,10 @@ class LuaProcess:
         assert self.process is not None and self.process.stdout is not None
         pipe = self.process.stdout.fileno()
         if not select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))[0]:
-            raise _Ended("no answer")
+            raise _ProcessEnded("no answer")
         piece = os.read(pipe, 1 << 20)
         if not piece:
-            raise _Ended
+            raise _ProcessEnded
         self.buffer += piece
 
     def _running(self) -> subprocess.Popen[bytes]:

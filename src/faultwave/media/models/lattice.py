@@ -53,7 +53,7 @@ def within(index: Floats, count: int) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True)
-class Between:
+class CellWeights:
     """Corners (8, n) of the cells that contain points, as indices into the lattice's memory, and their weights (8, n)."""
 
     corners: Integers
@@ -69,7 +69,7 @@ class Lattice:
         self.columns: Columns = {}
         self.kinds: NDArray[np.uint8] = np.zeros((0, 0, 0), np.uint8)
 
-    def between(self, index: Sequence[Floats]) -> Between:
+    def between(self, index: Sequence[Floats]) -> CellWeights:
         """Return cells and linear weights at fractional indices along x, y, z.
 
         Positions beyond the ends get the outermost values.
@@ -80,7 +80,7 @@ class Lattice:
             start = np.minimum(np.floor(inside).astype(np.int64), max(count - 2, 0))
             low.append(start)
             share.append(inside - start)
-        self._hold(low)
+        self._load_columns(low)
         strides = (self.kinds.shape[1] * self.shape[2], self.shape[2], 1)
         base = sum((i - f) * s for i, f, s in zip(low, (*self._first, 0), strides, strict=True))
         corners, weights = [], []
@@ -92,9 +92,9 @@ class Lattice:
             steps = [c if n > 1 else 0 for c, n in zip(corner, self.shape, strict=True)]
             corners.append(base + int(np.dot(steps, strides)))
             weights.append(weight)
-        return Between(np.stack(corners), np.stack(weights))
+        return CellWeights(np.stack(corners), np.stack(weights))
 
-    def _hold(self, low: Sequence[Integers]) -> None:
+    def _load_columns(self, low: Sequence[Integers]) -> None:
         """Load the columns around these points into memory."""
         if not len(low[0]):
             need = tuple((0, min(2, n)) for n in self.shape[:2])

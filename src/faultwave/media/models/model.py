@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, suggest
-from faultwave.media.models.lattice import AIR, HOLE, POISON, ROCK, WATER, Between, Lattice, position, within
+from faultwave.media.models.lattice import AIR, HOLE, POISON, ROCK, WATER, CellWeights, Lattice, position, within
 from faultwave.media.points import Floats, Integers, PointError
 
 Map = Callable[[Floats], Floats]
@@ -135,9 +135,9 @@ class Model:
             )
         (x, y, z), chosen = self.places(points)
         more = "'outside: nearest' would go on with its outermost values"
-        self._complain(chosen == -1, f"outside of the model, {self._extent()}; {more},", points, groups)
-        self._complain(chosen == -3, f"outside of the model, below its bottom; {more},", points, groups)
-        self._complain(chosen == -2, f"in the air, above the top of the model{self._hanging()}", points, groups)
+        self._raise_at(chosen == -1, f"outside of the model, {self._extent()}; {more},", points, groups)
+        self._raise_at(chosen == -3, f"outside of the model, below its bottom; {more},", points, groups)
+        self._raise_at(chosen == -2, f"in the air, above the top of the model{self._ground_hint()}", points, groups)
         result = {name: np.empty(len(points)) for name in names}
         for number, block in enumerate(self.blocks):
             rows = np.flatnonzero(chosen == number)
@@ -155,19 +155,19 @@ class Model:
         place, kinds, poisoned, holes, shares, fluid = _around(block, x, y, z)
         total = _sum(shares)
         # rows of errors refer to the caller's arrays, of which this block has some
-        self._complain(
+        self._raise_at(
             poisoned, "no sound value of the model (missing, not finite, zero or negative)", points, groups, rows
         )
-        self._complain(holes, _told_hole(lattice, place, kinds, holes), points, groups, rows)
-        self._complain(
+        self._raise_at(holes, _hole_message(lattice, place, kinds, holes), points, groups, rows)
+        self._raise_at(
             ~poisoned & (total <= 0),
-            f"in the air, above the ground of the model{self._hanging()}",
+            f"in the air, above the ground of the model{self._ground_hint()}",
             points,
             groups,
             rows,
         )
         if self.water == "error":
-            self._complain(fluid, "no S speed (water); 'water: fluid' would take it as fluid", points, groups, rows)
+            self._raise_at(fluid, "no S speed (water); 'water: fluid' would take it as fluid", points, groups, rows)
         shares = shares / np.where(total > 0, total, 1.0)
         result = {}
         for name in names:
@@ -178,7 +178,7 @@ class Model:
             result[name] = mean
         return result
 
-    def _complain(
+    def _raise_at(
         self, bad: np.ndarray, fault: str, points: Floats, groups: Integers, rows: Integers | None = None
     ) -> None:
         if bad.any():
@@ -187,7 +187,7 @@ class Model:
                 self.source, fault, points[found], groups[found], found if rows is None else np.asarray(rows)[found]
             )
 
-    def _hanging(self) -> str:
+    def _ground_hint(self) -> str:
         return "" if self.ground is None or self.hang else ": 'vertical: ground' would hang it from its ground,"
 
     def _extent(self) -> str:
@@ -197,12 +197,12 @@ class Model:
 
 def _around(
     block: Block, x: Floats, y: Floats, z: Floats
-) -> tuple[Between, np.ndarray, np.ndarray, np.ndarray, Floats, np.ndarray]:
+) -> tuple[CellWeights, np.ndarray, np.ndarray, np.ndarray, Floats, np.ndarray]:
     """Return the surroundings of points (n,) in a block.
 
     Returns
     -------
-    place : Between
+    place : CellWeights
         Cells that contain the points.
     kinds : ndarray (8, n)
         Kind of each corner.
@@ -222,7 +222,7 @@ def _around(
     return place, kinds, poisoned, holes, np.where((kinds == WATER) == fluid, shares, 0.0), fluid
 
 
-def _told_hole(lattice: Lattice, place: Between, kinds: np.ndarray, holes: np.ndarray) -> str:
+def _hole_message(lattice: Lattice, place: CellWeights, kinds: np.ndarray, holes: np.ndarray) -> str:
     """Return a message on the first of the points marked in ``holes`` (n,) and on the rock around it."""
     if not holes.any():
         return ""

@@ -26,7 +26,7 @@ MISSING = "Is it what stands for missing values, and not declared as such? gdal_
 """Question added to messages on strange heights."""
 FILLERS = (-9999.0, -99999.0, -32768.0, -32767.0, 32767.0, 9999.0, 99999.0)
 """Numbers that often stand for missing values."""
-ALONE = 500.0
+FILLER_DISTANCE = 500.0
 """Distance [m] to all other heights of a raster from which such a number counts as a missing value."""
 Own = Callable[[np.ndarray], np.ndarray]
 
@@ -87,7 +87,7 @@ class RasterGround:
         values = values[np.isfinite(values)]
         for filler in FILLERS:
             here = values == values.dtype.type(filler)
-            if here.any() and (here.all() or np.abs(values[~here] - filler).min() > ALONE):
+            if here.any() and (here.all() or np.abs(values[~here] - filler).min() > FILLER_DISTANCE):
                 what = f"has {here.sum():,} heights of {filler:g} m in the box, far from all others"
                 advice = f"It seems to stand for missing values: gdal_edit -a_nodata {filler:g} tells so, then fill them (gdal_fillnodata)."
                 raise InputError(Problem(self.raster.source, what, advice=advice))

@@ -17,15 +17,23 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.base.log import get_logger
 from faultwave.observe.grid_formats import SeriesFormat
 from faultwave.observe.lattice import Lattice
-from faultwave.output.atomic import WholeOrNothing, atomic_text, explaining, remove, replace
+from faultwave.output.atomic import AtomicWriter, atomic_text, remove, replace, translate_os_errors
 from faultwave.output.fields import lost_snapshots
-from faultwave.output.snapshot_sums import MODULUS, NOTHING, Earlier, field_sum, first_difference, put_aside, stored_sum
+from faultwave.output.snapshot_sums import (
+    MODULUS,
+    NOTHING,
+    Earlier,
+    first_mismatch,
+    put_aside,
+    snapshot_checksum,
+    stored_checksum,
+)
 
 COMPONENTS = {"v1": "X", "v2": "Y", "v3": "Z"}
 DTYPE = np.dtype("<f4")
 
 
-class AwpWriter(WholeOrNothing):
+class AwpWriter(AtomicWriter):
     """Writer of the files STEM followed by X, Y, Z, and of STEM.json; velocities [m/s], vertical positive up.
 
     ``append``, ``sync_for_checkpoint``, ``close`` and ``abort`` correspond to ``FieldWriter``.
@@ -41,7 +49,7 @@ class AwpWriter(WholeOrNothing):
         self.sums: list[int] = []  # checksums of the snapshots
         self._promised, self._open = False, dict[str, int]()
         try:
-            with explaining(self.path):
+            with translate_os_errors(self.path):
                 if earlier.times:
                     self._go_on(earlier)
                 for name, part in self.parts.items():
@@ -83,10 +91,10 @@ class AwpWriter(WholeOrNothing):
             opened = {n: stack.enter_context(p.open("rb")).fileno() for n, p in there.items()}
 
             def stored(step: int) -> int | None:
-                found = [stored_sum(n, d, step * self.size, self.size // 4, DTYPE) for n, d in opened.items()]
+                found = [stored_checksum(n, d, step * self.size, self.size // 4, DTYPE) for n, d in opened.items()]
                 return None if None in found else sum(n or 0 for n in found) % MODULUS
 
-            other = first_difference(earlier.sums.get(self.path.name, ()), stored)
+            other = first_mismatch(earlier.sums.get(self.path.name, ()), stored)
         if other is None:
             return {}
         return {next(iter(there.values())): f"the snapshot at {earlier.times[other]:g} s is not what was written"}
@@ -97,12 +105,12 @@ class AwpWriter(WholeOrNothing):
             raise ValueError(f"{self.stem.name}: time {time} does not follow {self.times[-1]}")
         sums = 0
         try:
-            with explaining(self.path):
+            with translate_os_errors(self.path):
                 for name, descriptor in self._open.items():
                     array = np.asarray(values[name]).reshape(self.lattice.shape)
                     downwards = array[::-1] if array.ndim == 3 else array
                     stored = np.ascontiguousarray(downwards, "<f4")
-                    sums += field_sum(name, stored)
+                    sums += snapshot_checksum(name, stored)
                     view = memoryview(stored.tobytes())
                     while len(view):
                         view = view[os.write(descriptor, view) :]
@@ -113,7 +121,7 @@ class AwpWriter(WholeOrNothing):
         self.sums.append(sums % MODULUS)
 
     def sync_for_checkpoint(self) -> list[float]:
-        with explaining(self.path):
+        with translate_os_errors(self.path):
             for descriptor in self._open.values():
                 os.fsync(descriptor)
         self._promised = True

@@ -10,7 +10,7 @@ import numpy as np
 from faultwave.observe.box_records import KIND
 from faultwave.observe.dataset import Dataset
 from faultwave.observe.result import Result
-from faultwave.output.hdf5 import whole_hdf5
+from faultwave.output.hdf5 import atomic_hdf5
 from faultwave.output.writers import Writer
 
 STEPS = 32
@@ -19,7 +19,7 @@ STEPS = 32
 
 def write_box(path: Path, data: Dataset) -> Path:
     """Write a record atomically; raise InputError if the path cannot be written, RunError if the disk fills."""
-    with whole_hdf5(path) as file:
+    with atomic_hdf5(path) as file:
         for key, value in data.attrs.items():
             file.attrs[key] = value
         for name, variable in data.variables.items():

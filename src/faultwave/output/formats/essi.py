@@ -18,16 +18,24 @@ from faultwave.base.errors import InputError, Problem, RunError
 from faultwave.base.log import get_logger
 from faultwave.observe.grid_formats import SeriesFormat
 from faultwave.observe.lattice import Lattice
-from faultwave.output.atomic import WholeOrNothing, explaining, remove, replace
+from faultwave.output.atomic import AtomicWriter, remove, replace, translate_os_errors
 from faultwave.output.fields import lost_snapshots
-from faultwave.output.snapshot_sums import MODULUS, NOTHING, Earlier, field_sum, first_difference, put_aside, stored_sum
+from faultwave.output.snapshot_sums import (
+    MODULUS,
+    NOTHING,
+    Earlier,
+    first_mismatch,
+    put_aside,
+    snapshot_checksum,
+    stored_checksum,
+)
 
 FIELDS = ("v1", "v2", "v3")
 LAYOUTS = {"vel_0 ijk layout": ("v2", 1.0), "vel_1 ijk layout": ("v1", 1.0), "vel_2 ijk layout": ("v3", -1.0)}
 """Velocity component and its sign, by dataset."""
 
 
-class EssiWriter(WholeOrNothing):
+class EssiWriter(AtomicWriter):
     """Writer of STEM.essi.
 
     ``append``, ``sync_for_checkpoint``, ``close`` and ``abort`` correspond to ``FieldWriter``. The file is created once with space for
@@ -44,7 +52,7 @@ class EssiWriter(WholeOrNothing):
         self.sums: list[int] = []  # checksums of the snapshots
         self._temporary = self.path.with_name(f".{self.path.name}.partial")
         try:
-            with explaining(self.path):
+            with translate_os_errors(self.path):
                 if not (earlier.times and self._go_on(earlier)):
                     self._begin()
                 with h5py.File(self._temporary, "r") as file:
@@ -89,10 +97,10 @@ class EssiWriter(WholeOrNothing):
 
             def stored(step: int) -> int | None:
                 at = {n: int(p) + 4 * count * step for n, p in places.items()}
-                found = [stored_sum(n, opened.fileno(), p, count, np.dtype("<f4")) for n, p in at.items()]
+                found = [stored_checksum(n, opened.fileno(), p, count, np.dtype("<f4")) for n, p in at.items()]
                 return None if None in found else sum(n or 0 for n in found) % MODULUS
 
-            other = first_difference(earlier.sums.get(self.path.name, ()), stored)
+            other = first_mismatch(earlier.sums.get(self.path.name, ()), stored)
         return "" if other is None else f"its snapshot at {earlier.times[other]:g} s is not what was written"
 
     def _begin(self) -> None:
@@ -124,11 +132,11 @@ class EssiWriter(WholeOrNothing):
             )
         sums = 0
         try:
-            with explaining(self.path):
+            with translate_os_errors(self.path):
                 for name, (field, sign) in LAYOUTS.items():
                     block = np.asarray(values[field]).reshape(self.lattice.shape)[::-1].transpose(1, 2, 0)
                     stored = np.ascontiguousarray(sign * block, "<f4")
-                    sums += field_sum(name, stored)
+                    sums += snapshot_checksum(name, stored)
                     view = memoryview(stored.tobytes())
                     at = self._places[name] + number * len(view)
                     while len(view):
@@ -141,7 +149,7 @@ class EssiWriter(WholeOrNothing):
         self.sums.append(sums % MODULUS)
 
     def sync_for_checkpoint(self) -> list[float]:
-        with explaining(self.path):
+        with translate_os_errors(self.path):
             os.fsync(self._descriptor)
         self._promised = True
         return list(self.times)
@@ -151,7 +159,7 @@ class EssiWriter(WholeOrNothing):
             return
         self._shut()
         step = (self.times[-1] - self.times[0]) / (len(self.times) - 1) if len(self.times) > 1 else 0.0
-        with explaining(self.path), h5py.File(self._temporary, "r+") as file:
+        with translate_os_errors(self.path), h5py.File(self._temporary, "r+") as file:
             file["time start"][...], file["timestep"][...] = self.times[0] if self.times else 0.0, step
             file["cycle start, end"][...] = [0, max(len(self.times) - 1, 0)]
         replace(self._temporary, self.path)

@@ -16,7 +16,7 @@ import numpy as np
 from faultwave.observe.box_records import KIND, VELOCITIES
 from faultwave.observe.dataset import Dataset
 from faultwave.observe.result import Result
-from faultwave.output.hdf5 import whole_hdf5
+from faultwave.output.hdf5 import atomic_hdf5
 from faultwave.output.writers import Writer
 
 
@@ -33,7 +33,7 @@ def write_h5drm(path: Path, data: Dataset, layers: int = 1) -> Path:
     internal = ((index >= 0) & (index <= cells)).all(1)
     velocity = np.stack([data[name][:, kept].T for name in VELOCITIES], 1).reshape(3 * len(kept), -1)
     dt = float(data.attrs["interval"])
-    with whole_hdf5(path) as file:
+    with atomic_hdf5(path) as file:
         group = file.create_group("DRM_Data")
         group["xyz"], group["internal"] = places, internal
         group["data_location"] = 3 * np.arange(len(kept), dtype=np.int32)

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.hdf5 import dataset, opened, telling
+from faultwave.base.hdf5 import dataset, naming_file_errors, opened
 from faultwave.observe.dataset import QUANTITIES
 from faultwave.observe.grid_formats import SeriesFormat
 from faultwave.observe.lattice import Lattice
-from faultwave.output.fields import TIME, FieldWriter, Mesh, WrittenElsewhere, contiguous, place
-from faultwave.output.hdf5 import OpenedHdf5
+from faultwave.output.fields import TIME, FieldWriter, ForeignContents, Mesh, contiguous, place
+from faultwave.output.hdf5 import Hdf5Reader
 from faultwave.output.snapshot_sums import NOTHING, Earlier
 
 AXES = ("z", "y", "x")
@@ -36,7 +36,7 @@ class ImageWriter(FieldWriter):
     ) -> None:  # fmt: skip
         self.lattice, self.title = lattice, title
         nothing = np.empty((int(np.prod(lattice.shape)), 0))
-        super().__init__(path, (nothing, nothing, {}), lattice.shape, fields, dtype, steps, WrittenElsewhere(earlier))
+        super().__init__(path, (nothing, nothing, {}), lattice.shape, fields, dtype, steps, ForeignContents(earlier))
 
     def _write_mesh(self, file: h5py.File, mesh: Mesh, steps: int) -> None:
         lattice, dims = self.lattice, AXES[-len(self.lattice.shape) :]
@@ -105,7 +105,7 @@ class ImageWriter(FieldWriter):
         return count, found | {TIME: contiguous(root["Steps/Values"], 8, count)}
 
 
-class ImageReader(OpenedHdf5):
+class ImageReader(Hdf5Reader):
     """Reader of the files of ``ImageWriter``, one field of one snapshot at a time.
 
     Attributes
@@ -138,7 +138,7 @@ class ImageReader(OpenedHdf5):
         """Return the values (nz, ny, nx) or (ny, nx) of a snapshot, by default the last; raise InputError if absent."""
         if name not in self.fields:
             raise InputError(Problem(str(self.path), f"has no field '{name}'", ", ".join(self.fields)))
-        with telling(self.path, WHAT):
+        with naming_file_errors(self.path, WHAT):
             return np.asarray(self._file["VTKHDF/PointData"][name][step])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from faultwave.base.hdf5 import telling
+from faultwave.base.hdf5 import naming_file_errors
 from faultwave.base.netcdf import NetcdfVariable, open_netcdf
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.grid_formats import MapFormat
@@ -56,7 +56,7 @@ def _write_intensity(results: Sequence[Result], folder: Path, prefix: str) -> li
 def read_maps(path: str | Path) -> Dataset:
     """Read a file written by ``write_maps``, or raise InputError if it is not such a file."""
     file = open_netcdf(path, WHAT)
-    with telling(path, WHAT):
+    with naming_file_errors(path, WHAT):
         variables = {name: _variable(v) for name, v in file.variables.items()}
         attrs = {k: v for k, v in file.attributes.items() if k not in ("Conventions", "title")}
         return Dataset(str(file.attributes["title"]), variables, attrs)

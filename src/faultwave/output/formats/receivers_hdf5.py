@@ -20,7 +20,7 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.base.hdf5 import dataset, opened, text_attribute, text_list
 from faultwave.observe.dataset import CODES, Dataset, Variable, receivers_from_arrays
 from faultwave.observe.result import Result
-from faultwave.output.hdf5 import whole_hdf5
+from faultwave.output.hdf5 import atomic_hdf5
 from faultwave.output.writers import Writer
 
 LEGACY = {
@@ -57,7 +57,7 @@ def write_receivers(path: str | Path, datasets: Iterable[Dataset]) -> Path:
     Raises InputError if the path cannot be written, RunError if the disk fills.
     """
     path = Path(path)
-    with whole_hdf5(path) as file:
+    with atomic_hdf5(path) as file:
         for dataset in datasets:
             group = file.create_group(dataset.name, track_order=True)
             for key, value in dataset.attrs.items():

@@ -13,7 +13,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.output.converters import Conversion, Converter
-from faultwave.output.faultplane import FaultPlane, fit_plane, hanging_wall_left, mean_plane, plane_through
+from faultwave.output.faultplane import FaultPlane, fit_plane, mean_plane, orient_hanging_wall_left, plane_through
 from faultwave.output.folder import MANIFEST
 from faultwave.output.formats.scec import (
     ScecHeader,
@@ -85,7 +85,7 @@ def _faults(file: VtkHdfReader) -> list[_Fault]:
         chosen = np.flatnonzero(tags == tag)
         corners = file.points[file.cells[chosen]]
         sides = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-        plane = hanging_wall_left(fit_plane(file.points, file.cells[chosen]))
+        plane = orient_hanging_wall_left(fit_plane(file.points, file.cells[chosen]))
         found.append(_Fault(int(tag), chosen, plane, float(np.linalg.norm(sides, axis=1).sum()) / 2))
     return sorted(found, key=lambda fault: -fault.area)
 
@@ -98,13 +98,13 @@ def _plane_of_receivers(results: Results, on: Sequence[Trace]) -> FaultPlane:
     places = np.array([trace.location for trace in on if np.isfinite(trace.location).all()]).reshape(-1, 3)
     normals = [trace.vectors["normal"] for trace in on if "normal" in trace.vectors]
     if len(normals) == len(places) > 0:
-        return hanging_wall_left(mean_plane(np.array(normals), places))
+        return orient_hanging_wall_left(mean_plane(np.array(normals), places))
     plane = plane_through(places) if len(places) else None
     if plane is None:
         what = "neither snapshots nor receivers of the fault say how it strikes"
         advice = "Let the run write output.rupture or output.fault, or at least two fault receivers, not one above the other."
         raise InputError(Problem(str(results.folder), what, advice=advice))
-    return hanging_wall_left(plane)
+    return orient_hanging_wall_left(plane)
 
 
 def _header(results: Results, file: VtkHdfReader | None) -> ScecHeader:

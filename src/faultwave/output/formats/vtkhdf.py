@@ -9,10 +9,10 @@ import h5py
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.hdf5 import dataset, telling
+from faultwave.base.hdf5 import dataset, naming_file_errors
 from faultwave.observe.lagrange import MOST_DEGREE, degree_of, mean_weights, node_count
-from faultwave.output.fields import TIME, CellFieldWriter, Mesh, blank, contiguous, place
-from faultwave.output.hdf5 import OpenedHdf5
+from faultwave.output.fields import TIME, CellFieldWriter, Mesh, contiguous, place, typed_placeholder
+from faultwave.output.hdf5 import Hdf5Reader
 
 _LINEAR = {3: 5, 4: 10}  # VTK_TRIANGLE, VTK_TETRA
 _LAGRANGE = {69: 3, 71: 4}  # VTK_LAGRANGE_TRIANGLE, VTK_LAGRANGE_TETRAHEDRON, and their corners
@@ -86,8 +86,12 @@ class VtkHdfWriter(CellFieldWriter):
         root = file["VTKHDF"]
         count = len(root["Types"])
         corners = len(root["Connectivity"]) // count if count else 3
-        static = {name: blank(data.shape, data.dtype) for name, data in self._static(file).items()}
-        return blank(root["Points"].shape, np.float64), blank((count, corners), np.int64), static
+        static = {name: typed_placeholder(data.shape, data.dtype) for name, data in self._static(file).items()}
+        return (
+            typed_placeholder(root["Points"].shape, np.float64),
+            typed_placeholder((count, corners), np.int64),
+            static,
+        )
 
     def _find(self, file: h5py.File) -> tuple[int, dict[str, np.ndarray]]:
         root, size = file["VTKHDF"], self.cell_count * self.dtype.itemsize
@@ -131,7 +135,7 @@ class LagrangeTetrahedra(_LagrangeWriter):
         return 71
 
 
-class VtkHdfReader(OpenedHdf5):
+class VtkHdfReader(Hdf5Reader):
     """Reader of the files of ``VtkHdfWriter``, one field of one snapshot at a time.
 
     Attributes
@@ -228,6 +232,6 @@ class VtkHdfReader(OpenedHdf5):
         offsets, group = self._offsets[name], self._groups[name]
         start = int(offsets[step]) if len(offsets) else 0
         size = self._count if group == "CellData" else len(self.points)
-        with telling(self.path, WHAT):
+        with naming_file_errors(self.path, WHAT):
             found = np.asarray(self._file["VTKHDF"][group][name][start : start + size])
         return found[self._chosen] if group == "CellData" else found[self.nodes]

@@ -72,7 +72,7 @@ def write_sac(folder: str | Path, traces: Sequence[Trace]) -> list[Path]:
 
     Raises InputError if ObsPy is missing, and for receivers without velocity or even sampling.
     """
-    needs_obspy()
+    import_obspy()
     from obspy.io.sac import SACTrace
 
     paths = []
@@ -128,7 +128,7 @@ def _numbers(event: Mapping[str, Any]) -> dict[str, float]:
 def _refer(sac: Any, trace: Trace) -> None:
     """Set the times of a SAC header, relative to the origin time or to an undefined reference time."""
     if trace.origin is not None:
-        sac.reftime = needs_obspy().UTCDateTime(trace.origin)
+        sac.reftime = import_obspy().UTCDateTime(trace.origin)
     sac.b, sac.o = (
         float(trace.time[0]),
         _numbers(trace.event).get("event_onset", 0.0),
@@ -145,7 +145,7 @@ def write_mseed(path: str | Path, traces: Sequence[Trace]) -> Path:
     Without an origin time samples count from 1970-01-01, as the format requires a date, and a warning is logged. Raises InputError if
     ObsPy is missing, for receivers without velocity or even sampling, and for codes that are too long for the format.
     """
-    obspy = needs_obspy()
+    obspy = import_obspy()
     stream = obspy.Stream()
     _check_codes(traces)
     if any(trace.origin is None for trace in traces):
@@ -186,7 +186,7 @@ def write_stationxml(path: str | Path, traces: Sequence[Trace]) -> Path:
     Channels correspond to the SAC and miniSEED files: m/s, without a response, and without dates if the run has no origin time. Raises
     InputError if ObsPy is missing, and for receivers without longitude and latitude.
     """
-    obspy = needs_obspy()
+    obspy = import_obspy()
     from obspy.core.inventory import Channel, Inventory, Network, Site, Station
 
     networks: dict[str, list[Any]] = {}
@@ -216,7 +216,7 @@ def write_stationxml(path: str | Path, traces: Sequence[Trace]) -> Path:
     return path
 
 
-def needs_obspy() -> Any:
+def import_obspy() -> Any:
     """Return the module obspy, or raise InputError with installation advice if it is not installed."""
     try:
         import obspy

@@ -12,7 +12,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from faultwave.output.fields import CellFieldWriter, Mesh, blank, place
+from faultwave.output.fields import CellFieldWriter, Mesh, place, typed_placeholder
 
 _TOPOLOGY = {3: "Triangle", 4: "Tetrahedron"}
 
@@ -48,8 +48,12 @@ class XdmfWriter(CellFieldWriter):
         return found | {f"static/{name}": (cell, values) for name, values in static.items()}
 
     def _read_mesh(self, file: h5py.File) -> Mesh:
-        static = {name: blank(data.shape, data.dtype) for name, data in self._static(file).items()}
-        return blank(file["mesh/points"].shape, np.float64), blank(file["mesh/cells"].shape, np.int64), static
+        static = {name: typed_placeholder(data.shape, data.dtype) for name, data in self._static(file).items()}
+        return (
+            typed_placeholder(file["mesh/points"].shape, np.float64),
+            typed_placeholder(file["mesh/cells"].shape, np.int64),
+            static,
+        )
 
     def _find(self, file: h5py.File) -> tuple[int, dict[str, np.ndarray]]:
         count = sum(name.startswith("step_") for name in file)

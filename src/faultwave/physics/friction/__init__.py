@@ -7,7 +7,7 @@ law. ``law(name)`` finds one.
 from __future__ import annotations
 
 from faultwave.base.quantities import Output, Parameter, State
-from faultwave.base.registry import pick, scan
+from faultwave.base.registry import get_entry, scan
 from faultwave.physics.friction.law import COMMON_STATE, Directions, FrictionLaw, Load, Solved
 
 __all__ = [
@@ -28,7 +28,7 @@ def law(name: str) -> FrictionLaw:
     InputError
         If there is none; the message lists the names that exist.
     """
-    return pick(laws(), name, "friction law", "fault.friction")
+    return get_entry(laws(), name, "friction law", "fault.friction")
 
 
 def law_of_deck(number: int) -> FrictionLaw | None:

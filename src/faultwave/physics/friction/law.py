@@ -18,7 +18,7 @@ import numpy as np
 
 from faultwave.base.columns import Columns
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.quantities import Output, Parameter, State, given_at_points, given_constants, state_columns
+from faultwave.base.quantities import Output, Parameter, State, parameters_at_points, resolve_constants, state_columns
 from faultwave.kernels import math as m
 from faultwave.physics.friction.directions import in_any_direction
 from faultwave.physics.friction.load import Load, Solved, Values
@@ -172,7 +172,7 @@ class FrictionLaw:
             Lists every parameter that is missing and has no default.
         """
         problems = Problems()
-        found = given_at_points(self.parameters, values, count, self.name, "fault.parameters", problems)
+        found = parameters_at_points(self.parameters, values, count, self.name, "fault.parameters", problems)
         problems.raise_errors()
         return found
 
@@ -203,7 +203,7 @@ class FrictionLaw:
             If constants are unknown, missing or out of bounds.
         """
         problems = Problems()
-        found = given_constants(self.constants, values, self.name, "fault.constants", problems, elsewhere)
+        found = resolve_constants(self.constants, values, self.name, "fault.constants", problems, elsewhere)
         problems.raise_errors()
         return found
 

@@ -188,12 +188,12 @@ def doubts(fault: LoadedFault, patch: np.ndarray, loads: Sequence[str] = ()) -> 
         Descriptions of other causes that may change stress or pore pressure on the fault during the run.
     """
     problems = Problems()
-    _doubt_normal_stress(fault, problems)
+    _warn_normal_stress(fault, problems)
     w, after = fault.weakening, fault.nucleated_strength
     if w is None or after is None:
         return problems
     if w.threshold:
-        _doubt_start(fault, patch, loads, problems)
+        _warn_start(fault, patch, loads, problems)
     slips = fault.may_slip
     low = slips & (fault.tau <= w.dynamic) & (fault.nucleated <= after.dynamic)
     if slips.any() and fault.share(low) > 0.95 * fault.share(slips):
@@ -206,7 +206,7 @@ def doubts(fault: LoadedFault, patch: np.ndarray, loads: Sequence[str] = ()) -> 
     return problems
 
 
-def doubt_resolution(
+def warn_resolution(
     fault: LoadedFault, problems: Problems, finer: str = "take smaller elements on the fault, or a higher order"
 ) -> None:
     """Warn if the cohesive zone is not resolved; ``finer`` is the advice of the warning."""
@@ -223,7 +223,7 @@ def cohesive_points(fault: LoadedFault) -> np.ndarray:
     return np.asarray(points[np.isfinite(points)])
 
 
-def _doubt_normal_stress(fault: LoadedFault, problems: Problems) -> None:
+def _warn_normal_stress(fault: LoadedFault, problems: Problems) -> None:
     pulled = fault.sigma >= 0
     if pulled.any():
         advice = "Friction needs compression, which is negative: only cohesion holds there."
@@ -238,7 +238,7 @@ def _doubt_normal_stress(fault: LoadedFault, problems: Problems) -> None:
         problems.warn("fault.nucleation", what, advice=advice)
 
 
-def _doubt_start(fault: LoadedFault, patch: np.ndarray, loads: Sequence[str], problems: Problems) -> None:
+def _warn_start(fault: LoadedFault, patch: np.ndarray, loads: Sequence[str], problems: Problems) -> None:
     w = fault.weakening
     assert w is not None
     above = fault.share(fault.tau > w.peak)
@@ -285,4 +285,4 @@ def _span(values: np.ndarray) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-__all__ = ["LoadedFault", "cohesive_points", "doubt_resolution", "doubts", "rows"]
+__all__ = ["LoadedFault", "cohesive_points", "warn_resolution", "doubts", "rows"]

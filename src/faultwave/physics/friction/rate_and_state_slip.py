@@ -9,7 +9,7 @@ from faultwave.kernels import math as m
 from faultwave.physics.friction.load import Values
 from faultwave.physics.friction.rate_and_state import UNIFORM, Classical
 
-LEAST_UPDATES = 2
+MIN_UPDATES = 2
 """Smallest number of Newton steps.
 
 After one step, slip of a test with nucleation had an error of 12 % of the largest slip; after two, of 0.1 % at most.
@@ -25,7 +25,7 @@ class Slip(Classical):
     deck_number = 4
     work = 2.4
     constants = tuple(
-        replace(q, lower=LEAST_UPDATES, reason=WHY) if q.name == "rs_slip_rate_updates" else q for q in UNIFORM
+        replace(q, lower=MIN_UPDATES, reason=WHY) if q.name == "rs_slip_rate_updates" else q for q in UNIFORM
     )
 
     def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:

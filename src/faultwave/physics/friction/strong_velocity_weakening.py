@@ -20,7 +20,7 @@ from faultwave.physics.friction.rate_and_state import F0, MUW_NAMES, POINT, UNIF
 from faultwave.physics.friction.uniform import point_or_uniform
 
 MUW = point_or_uniform("rs_muw", "", "fully weakened friction mu_w", lower=0.0, aliases=MUW_NAMES)
-LEAST_STEADY_FRICTION = 1e-3
+MIN_STEADY_FRICTION = 1e-3
 """Lower bound of steady friction.
 
 mu_LV is negative at very small slip rates where a > b, and friction has a steady state only if it is positive.
@@ -61,8 +61,8 @@ class StrongVelocityWeakening(Regularised):
         w4 = (weakening * weakening) * (weakening * weakening)  # its eighth power is 1/(1 + w8)
         mu = p["rs_muw"] + above * weakening
         change = -(m.where(low_rate > 0.0, slope, 0.0 * slope) + above * (1.0 - w4 * w4)) * weakening
-        change = m.where(mu > LEAST_STEADY_FRICTION, change, 0.0 * change)
-        mu = m.maximum(mu, LEAST_STEADY_FRICTION)
+        change = m.where(mu > MIN_STEADY_FRICTION, change, 0.0 * change)
+        mu = m.maximum(mu, MIN_STEADY_FRICTION)
         decay = m.expm1(mu * (-2.0 * (1.0 / a)))
         return mu + a * (m.log(-decay) - log_v), -change * (2.0 + decay) / decay - a
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.registry import pick, scan
+from faultwave.base.registry import get_entry, scan
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import role
 from faultwave.physics.waves.medium import Medium, Solution
@@ -187,7 +187,7 @@ class InitialCondition:
 
 def condition(name: str) -> InitialCondition:
     """Return the initial condition of a name; raises InputError that lists the names that exist."""
-    return pick(scan(__name__, InitialCondition), name, "initial state", "initial.kind")
+    return get_entry(scan(__name__, InitialCondition), name, "initial state", "initial.kind")
 
 
 __all__ = [

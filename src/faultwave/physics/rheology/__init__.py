@@ -15,7 +15,7 @@ checkpoints by the names of its columns.
 
 from __future__ import annotations
 
-from faultwave.base.registry import pick, scan
+from faultwave.base.registry import get_entry, scan
 from faultwave.physics.rheology.rheology import STRESS, Returned, Rheology, in_tension, statement
 
 
@@ -26,7 +26,7 @@ def rheologies() -> dict[str, Rheology]:
 
 def rheology(name: str) -> Rheology:
     """Return the rheology called ``name``; raises InputError that lists the names that exist."""
-    return pick(rheologies(), name, "rheology", "rheology")
+    return get_entry(rheologies(), name, "rheology", "rheology")
 
 
 __all__ = ["STRESS", "Returned", "Rheology", "in_tension", "rheologies", "rheology", "statement"]

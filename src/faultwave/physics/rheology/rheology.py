@@ -10,7 +10,7 @@ import numpy as np
 
 from faultwave.base.columns import Columns
 from faultwave.base.errors import Problems
-from faultwave.base.quantities import Output, Parameter, State, given_at_points, given_constants, state_columns
+from faultwave.base.quantities import Output, Parameter, State, parameters_at_points, resolve_constants, state_columns
 from faultwave.kernels import math as m
 
 Values = Mapping[str, Any]
@@ -82,11 +82,11 @@ class Rheology:
 
         ``where`` is the setting that messages state.
         """
-        return given_at_points(self.parameters, values, count, self.name, where, problems)
+        return parameters_at_points(self.parameters, values, count, self.name, where, problems)
 
     def settings(self, values: Mapping[str, float], where: str, problems: Problems) -> dict[str, float]:
         """Return the constants by name from user values by name or alias; ``where`` is the setting that messages state."""
-        return given_constants(self.constants, values, self.name, where, problems)
+        return resolve_constants(self.constants, values, self.name, where, problems)
 
     def initial(self, p: Values, c: Values, stress: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return state variables at t = 0, (n,) or (n, size) each; missing ones start at zero."""

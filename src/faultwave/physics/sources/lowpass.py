@@ -101,7 +101,7 @@ def check_samples(needed: np.ndarray, corner: float) -> None:
     raise InputError(Problem(SETTING, what, f"at most about {most:.2g} Hz for these sources", advice))
 
 
-def doubt_corner(corner: float | None, end_time: float, problems: Problems) -> None:
+def warn_corner_frequency(corner: float | None, end_time: float, problems: Problems) -> None:
     """Warn of a corner [Hz] whose delay shifts all sources beyond the end of the run ``end_time`` [s]."""
     if corner is not None and DELAY / corner > end_time:
         what = f"{corner:g} Hz delays all sources by {DELAY / corner:.3g} s, and the run ends at {end_time:g} s"

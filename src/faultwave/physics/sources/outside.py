@@ -14,7 +14,7 @@ from faultwave.physics.sources.table import Sources
 _OF_FILE = re.compile(r"(.+?) (subfault|source) \d+.*")
 
 
-def tell_outside(
+def report_outside(
     sources: Iterable[PointSource], distance: np.ndarray, domain: str, problems: Problems, allowed: str = "",
     above: Callable[[np.ndarray], str] = lambda place: "", advice: Callable[[np.ndarray, float], str] = lambda place, far: "",
 ) -> None:  # fmt: skip
@@ -53,7 +53,7 @@ def tell_outside(
         problems.error(f"source {table.names[farthest]} at ({x})", what, allowed, told, places=places)
 
 
-def tell_no_pores(sources: Sources, medium: str, problems: Problems) -> None:
+def report_no_pores(sources: Sources, medium: str, problems: Problems) -> None:
     """Add an error if sources act on a pore fluid that ``medium`` does not have."""
     found = sources.names[sources.porous[:, 3:].any(1)]
     if len(found):
@@ -62,4 +62,4 @@ def tell_no_pores(sources: Sources, medium: str, problems: Problems) -> None:
         problems.error("sources", what, "pressure and fluid components of 0, or law: poroelastic")
 
 
-__all__ = ["tell_no_pores", "tell_outside"]
+__all__ = ["report_no_pores", "report_outside"]

@@ -20,7 +20,7 @@ LOST = 0.01
 NAMED = 3  # sources in a warning
 TIMES = 201
 """Number of times at which moments are compared."""
-MOST_PARTS = 6
+MAX_PARTS = 6
 """Largest number of rows per source."""
 ALIKE = 1e-3
 """Relative difference below which the two moments are reported as one."""
@@ -151,7 +151,7 @@ def moments_of(sources: Iterable[PointSource], tensors: np.ndarray, end_time: fl
     total, scalar = np.zeros((TIMES, 6)), np.zeros(TIMES)
     starts = _starts(table.names)
     ends = np.append(starts[1:], len(table))
-    for piece in pieces(len(starts), TIMES * 6 * MOST_PARTS):
+    for piece in pieces(len(starts), TIMES * 6 * MAX_PARTS):
         first, last = starts[piece][0], ends[piece][-1]
         until = table.released(times, np.arange(first, last))
         reached = (until - until[:, :1])[:, :, None] * tensors[first:last, None]

@@ -11,7 +11,7 @@ from typing import Any
 from faultwave.base.errors import Problems
 from faultwave.base.registry import modules
 from faultwave.observe.model import Model
-from faultwave.output.atomic import explaining
+from faultwave.output.atomic import translate_os_errors
 from faultwave.plot import style
 from faultwave.plot.look import Look, Pictures, changed, checked
 
@@ -33,7 +33,7 @@ def plot_model(model: Model, out: str | Path, look: Look | None = None, **asked:
     options = checked(look, model.axes, problems)
     problems.raise_errors()
     target = Path(out)
-    with explaining(target):
+    with translate_os_errors(target):
         target.mkdir(parents=True, exist_ok=True)
     with style.drawn_with(options), style.house():
         found = [module.draw for module in modules("faultwave.plot.plans", "faultwave.plot.plans")]

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.fd.operator import Operator
-from faultwave.fd.points import held
+from faultwave.fd.points import norm_weights
 from faultwave.fd.stencils import NORMAL, SHEAR, VELOCITY
 from faultwave.green_tensors import green_tensors, seismograms
 from faultwave.run import simulate
@@ -47,7 +47,7 @@ class LeapfrogEnergy:
         """Return the weights of planes in the norm, lambda / (3 lambda + 2 mu), and the inverse of each coefficient."""
         filled = op.scheme.filled(op.subdomain.owned.box)
         planes = np.arange(filled.lo[0], filled.hi[0])
-        weight = {n: held(op.scheme, n, planes)[:, None, None] for n in (*VELOCITY, *NORMAL, *SHEAR)}
+        weight = {n: norm_weights(op.scheme, n, planes)[:, None, None] for n in (*VELOCITY, *NORMAL, *SHEAR)}
         names = ("lam", "mu2", "mu_xy", "mu_xz", "mu_yz", "b_x", "b_y", "b_z")
         made = {n: op.filled_values(n).astype(float) * op.units.of(n) for n in names}
         inverse = {n: np.divide(1.0, v, out=np.zeros_like(v), where=v > 0) for n, v in made.items()}

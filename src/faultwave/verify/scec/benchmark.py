@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.registry import pick, scan
+from faultwave.base.registry import get_entry, scan
 
 Array = np.ndarray
 Place = tuple[float, float]
@@ -255,4 +255,4 @@ def find(name: str) -> Benchmark:
     InputError
         If there is no such benchmark; the message lists the names and suggests the nearest one.
     """
-    return pick(benchmarks(), name, "benchmark", "verify scec")
+    return get_entry(benchmarks(), name, "benchmark", "verify scec")

@@ -13,8 +13,8 @@ from faultwave.plot import style
 from faultwave.verify.scec.measure import Measured, Rupture, lattice
 
 STEPS = (0.5, 1.0, 2.0)
-MOST_CONTOURS = 20
-MOST_STATIONS = 3
+MAX_CONTOURS = 20
+MAX_STATIONS = 3
 TALLEST = 4.2
 """Largest height of a fault's panel [inch]."""
 
@@ -44,7 +44,7 @@ def _map(ax: Axes, fine: Rupture, coarse: Rupture, measured: Measured, top: floa
     slip = style.draw_cells(ax, corners.reshape(-1, 2), cells, fine.slip, style.light(), Normalize(0.0, top))
     style.colour_bar(ax, slip, "slip [m]", style.beyond(fine.slip, top))
     latest = float(np.nanmax(fine.time)) if np.isfinite(fine.time).any() else 0.0
-    step = style.nice_step(latest, MOST_CONTOURS, STEPS)
+    step = style.nice_step(latest, MAX_CONTOURS, STEPS)
     levels = np.arange(step, latest, step)
     looks = (
         (fine, measured.fine.resolution.size, "solid", 0.9),
@@ -63,7 +63,7 @@ def _map(ax: Axes, fine: Rupture, coarse: Rupture, measured: Measured, top: floa
     if start.fault == fine.fault.name:
         ax.plot(*(style.KM * x for x in start.place), marker="*", ms=11, mfc="white", mec=style.INK, mew=0.8, zorder=5)
     drawn, places = next(iter(measured.benchmark.stations.items()))
-    stations = places[:MOST_STATIONS] if drawn == fine.fault.name else ()
+    stations = places[:MAX_STATIONS] if drawn == fine.fault.name else ()
     for (along, down), colour in zip(stations, style.COLOURS, strict=False):
         look: dict[str, Any] = {
             "marker": "o",
@@ -84,7 +84,7 @@ def _map(ax: Axes, fine: Rupture, coarse: Rupture, measured: Measured, top: floa
 def _histories(ax: Axes, measured: Measured, made_of: str) -> None:
     """Plot slip rates of both runs at the first stations of the first fault with stations."""
     name = next(iter(measured.benchmark.stations))
-    for (s, d), colour in zip(measured.benchmark.stations[name][:MOST_STATIONS], style.COLOURS, strict=False):
+    for (s, d), colour in zip(measured.benchmark.stations[name][:MAX_STATIONS], style.COLOURS, strict=False):
         for run, lines in ((measured.fine, "solid"), (measured.coarse, "dashed")):
             trace = run.stations[name, s, d]
             rate = np.hypot(trace.columns["SRs"], trace.columns["SRd"])

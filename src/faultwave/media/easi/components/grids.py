@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from faultwave.base.errors import InputError, NotBuiltError, Problem, suggest
 from faultwave.base.hdf5 import BROKEN
 from faultwave.base.netcdf import NetcdfFile, open_netcdf
-from faultwave.base.paths import is_file, looked_for, note_file, places_of, shown
+from faultwave.base.paths import candidate_paths, is_file, record_file, search_advice, shown
 from faultwave.media.easi.component import Batch, Builder, Component, Mask, Values, tag
 from faultwave.media.easi.source import Block
 from faultwave.media.points import Floats
@@ -80,14 +80,14 @@ def _interpolation(block: Block) -> bool:
     return kind == "linear"
 
 
-def _beside(block: Block) -> Path:
+def _data_file(block: Block) -> Path:
     """Return the path of a data file named in a model: next to the model, next to the case, or in the working directory."""
     name = Path(block.text("'file'"))
-    candidates = places_of(name, block.source.path.parent)
+    candidates = candidate_paths(name, block.source.path.parent)
     for candidate in candidates:
         if is_file(candidate):
-            return note_file(candidate)
-    raise block.error(f"'{shown(name)}' does not exist", advice=looked_for(candidates))
+            return record_file(candidate)
+    raise block.error(f"'{shown(name)}' does not exist", advice=search_advice(candidates))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +121,7 @@ class Asagi(Gridded):
         file, given, variable = block.require("file"), block.require("parameters"), block.get("var")
         names = given.names("'parameters'")
         named = "data" if variable is None else variable.text("'var'")
-        grid = read_netcdf(_beside(file), named, file.where, builder.warn)
+        grid = read_netcdf(_data_file(file), named, file.where, builder.warn)
         if len(grid.shape) != len(inputs):
             what = f"the grid has {len(grid.shape)} dimension(s), this component sees {', '.join(inputs)}"
             raise file.error(what, "equal numbers")
@@ -167,7 +167,7 @@ def read_netcdf(path: Path, variable: str, where: str, warn: Callable[[str, str,
     InputError
         At ``where``, for anything else, such as descending coordinates.
     """
-    with _told(path, where):
+    with _relocate_errors(path, where):
         dataset = open_netcdf(path, "NetCDF grid")
         if variable not in dataset.variables:
             names = ", ".join(dataset.variables)
@@ -186,7 +186,7 @@ def read_netcdf(path: Path, variable: str, where: str, warn: Callable[[str, str,
 
 
 @contextmanager
-def _told(path: Path, where: str) -> Iterator[None]:
+def _relocate_errors(path: Path, where: str) -> Iterator[None]:
     """Re-raise errors of a damaged file with the place that names it."""
     try:
         yield
@@ -252,7 +252,7 @@ class ScecFile(Gridded):
             where=block.where,
             outputs=outputs,
             children=builder.children(block, outputs),
-            grid=read_scec(_beside(file), file.where),
+            grid=read_scec(_data_file(file), file.where),
             inputs=inputs,
             names=names,
             linear=_interpolation(block),

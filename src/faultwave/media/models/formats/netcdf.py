@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.hdf5 import telling
+from faultwave.base.hdf5 import naming_file_errors
 from faultwave.base.netcdf import NetcdfFile, NetcdfVariable, open_netcdf
 from faultwave.base.projection import Projection
 from faultwave.base.units import to_si
@@ -32,7 +32,7 @@ UNITS = {"rho": "kg/m^3", "vp": "m/s", "vs": "m/s", "Qp": "", "Qs": ""}
 def read(path: Path, setting: Any, projection: Projection | None) -> Model:
     """Read a NetCDF model; raises InputError with the file and its problem."""
     file = open_netcdf(path, WHAT)
-    with telling(path, WHAT):
+    with naming_file_errors(path, WHAT):
         names = _variables(path, file, setting.names)
         dims = {file.variables[v].dimensions for v in names.values()}
         if len(dims) > 1:

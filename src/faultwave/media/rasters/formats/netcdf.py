@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.hdf5 import telling
+from faultwave.base.hdf5 import naming_file_errors
 from faultwave.base.netcdf import NetcdfFile, NetcdfVariable, open_netcdf
 from faultwave.base.units import to_si
 from faultwave.media.rasters.raster import Raster, ascending
@@ -23,7 +23,7 @@ GEOGRAPHIC = "EPSG:4326"
 def read(path: Path, variable: str | None) -> Raster:
     """Read a NetCDF raster; raises InputError with the file and its problem."""
     file = open_netcdf(path, WHAT)
-    with telling(path, WHAT):
+    with naming_file_errors(path, WHAT):
         if {"x_range", "y_range", "z", "dimension"} <= file.variables.keys():
             return _old(path, file)
         found = _variable(path, file, variable)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from faultwave.base.registry import pick, scan
+from faultwave.base.registry import get_entry, scan
 from faultwave.physics import friction
 from faultwave.physics.friction.law import FrictionLaw
 from faultwave.physics.friction.modifier import Modifier, with_modifiers
@@ -23,7 +23,7 @@ def modifier(name: str) -> Modifier:
     InputError
         If there is none; the message lists the names that exist.
     """
-    return pick(modifiers(), name, "modifier", "fault.modifiers")
+    return get_entry(modifiers(), name, "modifier", "fault.modifiers")
 
 
 def composed(name: str, modified_by: Sequence[str]) -> FrictionLaw:

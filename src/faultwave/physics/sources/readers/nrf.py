@@ -53,7 +53,7 @@ def _table(
     """Return a dataset of numbers, or of records with numbers ``scalars`` and vectors ``vectors`` of x, y, z; else raise InputError."""
     import h5py
 
-    from faultwave.base.hdf5 import held
+    from faultwave.base.hdf5 import check_size_of_dataset
 
     found = file[name]
     if not isinstance(found, h5py.Dataset) or found.shape is None or found.ndim != dimensions:
@@ -65,7 +65,7 @@ def _table(
     wrong = [n for n, kind in (kinds or {name: found.dtype}).items() if kind is None or kind.kind not in "fiu"]
     if wrong:
         raise InputError(Problem(str(path), f"'{name}' has no numbers {', '.join(wrong)}, its type is {found.dtype}"))
-    return np.asarray(held(path, found)[()])
+    return np.asarray(check_size_of_dataset(path, found)[()])
 
 
 def _part(kind: np.dtype | None, name: str) -> np.dtype | None:

@@ -22,11 +22,11 @@ LARGEST = {"permeability": (1e-6, "m^2"), "bulk_solid": (1e13, "Pa"), "bulk_flui
 LIGHT = 299792458.0
 """Speed of light in vacuum [m/s]."""
 
-LEAST_POINTS = 5.0
+MIN_POINTS = 5.0
 """Points per wavelength below which a wave is not resolved at all."""
 
 
-def doubt_material(case: Case, values: Mapping[str, np.ndarray], problems: Problems) -> None:
+def warn_material(case: Case, values: Mapping[str, np.ndarray], problems: Problems) -> None:
     """Warn about units off by powers of ten, and about cell averages that the parameters ``values`` (nc,) do not have."""
     numerics = case.numerics
     if numerics.homogenise and "homogenise" in numerics.model_fields_set and not AVERAGED.issuperset(values):
@@ -47,7 +47,7 @@ def doubt_material(case: Case, values: Mapping[str, np.ndarray], problems: Probl
                 _units(f"{name} is up to {values[name].max():.3g} {unit}", unit, problems)
 
 
-def doubt_light(values: Mapping[str, np.ndarray], problems: Problems) -> None:
+def warn_superluminal(values: Mapping[str, np.ndarray], problems: Problems) -> None:
     """Warn about a permittivity times permeability below the value of vacuum, which no lossless medium has at all frequencies."""
     if not {"permittivity", "permeability"} <= values.keys():
         return
@@ -66,7 +66,7 @@ def _units(what: str, unit: str, problems: Problems) -> None:
     problems.warn("material", what, advice=f"This speaks of other units: numbers are in {unit}; texts may carry units.")
 
 
-def doubt_band(
+def warn_attenuation_band(
     case: Case, law: Law, material: dict[str, np.ndarray], shape: tets.Geometry, whole: WholeMesh, problems: Problems
 ) -> None:
     """Warn about a band of constant Q that contains no frequency of the run, so that rock hardly attenuates."""
@@ -78,10 +78,10 @@ def doubt_band(
         what = f"Q is constant up to {band.high:.4g} Hz, and a period of that is longer than the run of {case.end_time:.4g} s"
         problems.warn("attenuation", what, f"high above {1.0 / case.end_time:.4g} Hz", advice)
     frequency = resolved_frequency(law, material, edge_length(shape.volume), case.numerics.order)
-    resolved = whole.most(float(frequency.max(initial=0.0))) * 10.0 / LEAST_POINTS
+    resolved = whole.most(float(frequency.max(initial=0.0))) * 10.0 / MIN_POINTS
     if band.low > resolved:
         what = f"Q is constant from {band.low:.4g} Hz, and no cell resolves waves above {resolved:.4g} Hz"
         problems.warn("attenuation", what, f"low below {resolved:.4g} Hz", advice)
 
 
-__all__ = ["doubt_band", "doubt_light", "doubt_material"]
+__all__ = ["warn_attenuation_band", "warn_superluminal", "warn_material"]

@@ -21,7 +21,7 @@ TAG = 20000
 WHAT = "readings of the other side of a fault"
 
 
-class FarSides:
+class RemoteFaultSides:
     """Messages of readings between processes; ``tag`` distinguishes the probes of one pair of processes."""
 
     def __init__(self, world: World):

@@ -85,9 +85,9 @@ class Sizes:
         return degree_of(self.rows[0])
 
 
-def recorded_by(options: Options) -> Columns:
+def record_columns_of(options: Options) -> Columns:
     """Return the columns of the record of fault points under ``options``."""
     return recorded(options.moved, options.breakdown, options.smooth_sliding)
 
 
-__all__ = ["Options", "Sizes", "recorded_by"]
+__all__ = ["Options", "Sizes", "record_columns_of"]

@@ -47,7 +47,7 @@ def part_weights(
     Returns
     -------
     dict
-        ``shares`` of the whole step, and for each integral in ``Beside.parts`` its weights ``part0``, ``part1``, ...
+        ``shares`` of the whole step, and for each integral in ``ClusterWaveOutput.parts`` its weights ``part0``, ``part1``, ...
     """
     weights, whole = [[0.0] * len(predictor.rows) for _ in range(parts)], predictor.integral(0.0, step, step)
     for n, (begin, end) in enumerate(pairwise((0.0, *ends))):
@@ -60,7 +60,7 @@ def part_weights(
 
 
 @dataclass(frozen=True)
-class Beside:
+class ClusterWaveOutput:
     """Additional use of the waves that a cell publishes, for neighbours of other clusters.
 
     Waves go to a store whose slot 0 is a dummy. The wave of a part of the step is a share of the known wave of the whole step plus the
@@ -155,4 +155,4 @@ def _index(k: Kernel, name: str, columns: int) -> Array:
     return k.arrays.get(name) or k.index(name, columns)
 
 
-__all__ = ["Beside", "part_weights", "places"]
+__all__ = ["ClusterWaveOutput", "part_weights", "places"]
