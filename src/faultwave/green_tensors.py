@@ -24,13 +24,13 @@ from faultwave.case.sources import TimeFunction
 from faultwave.comm import world
 from faultwave.engine.disk import check_disk
 from faultwave.engine.solver import BlowUp, Unattended
+from faultwave.fd.capabilities.point_sources import PointSources
+from faultwave.fd.capabilities.receivers import Receivers
+from faultwave.fd.capabilities.strain_green_tensors import BLOCK, COMPONENTS, Strain
+from faultwave.fd.capability import FdPlan
 from faultwave.fd.engine import ENGINE
-from faultwave.fd.part import FdPlan
-from faultwave.fd.parts.point_sources import PointSources
-from faultwave.fd.parts.receivers import Receivers
-from faultwave.fd.parts.strain_green_tensors import BLOCK, COMPONENTS, Strain
-from faultwave.fd.points import outside
-from faultwave.fd.time_dispersion import removes
+from faultwave.fd.operators.points import outside
+from faultwave.fd.operators.time_dispersion import removes
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.points import point_lines
 from faultwave.output.atomic import atomic_path

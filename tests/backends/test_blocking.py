@@ -7,7 +7,7 @@ import pytest
 
 from faultwave.backends.cpu.blocking import busy, candidates, default_blocking
 from faultwave.backends.grid import GridArrays
-from faultwave.fd.program import build_program
+from faultwave.fd.method.program import build_program
 from faultwave.kernels.stencil import REACH, Box, Launch, Layout, Stencil
 from tests.fd.setups import scheme
 

@@ -20,8 +20,8 @@ from faultwave.backends.device.target import TARGETS
 from faultwave.base.errors import BackendError, InputError
 from faultwave.bench.grid_kernel_report import built, stencil_report, step_cost
 from faultwave.bench.kernel_report import all_kernels, kernel_report
-from faultwave.dg import kernels
-from faultwave.dg.forms import form
+from faultwave.dg.method.forms import form
+from faultwave.dg.operators import kernels
 from faultwave.kernels import math as m
 from faultwave.kernels.language import Kernel
 from faultwave.physics import waves as laws

@@ -9,8 +9,8 @@ import pytest
 from faultwave.backends.device.model import LATENCY, PHASE, modelled, streamed
 from faultwave.backends.device.schedule import plan
 from faultwave.backends.device.target import TARGETS
-from faultwave.dg import kernels
-from faultwave.dg.forms import form
+from faultwave.dg.method.forms import form
+from faultwave.dg.operators import kernels
 from faultwave.kernels.count import cost
 from faultwave.kernels.language import Kernel
 from faultwave.physics import waves as laws

@@ -14,8 +14,8 @@ from faultwave.backends.device.schedule import Plan, plan
 from faultwave.backends.device.target import TARGETS, Target
 from faultwave.backends.device.tasks import every, split_temporaries, tasks_of
 from faultwave.base.errors import BackendError
-from faultwave.dg import kernels
-from faultwave.dg.forms import form
+from faultwave.dg.method.forms import form
+from faultwave.dg.operators import kernels
 from faultwave.kernels.language import Kernel
 from faultwave.physics import waves as laws
 

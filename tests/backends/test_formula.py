@@ -18,10 +18,10 @@ from faultwave.backends.device.lower import lower as lower_device
 from faultwave.backends.device.stencil import lower_launch
 from faultwave.backends.device.target import TARGETS
 from faultwave.backends.grid import GridArrays
-from faultwave.dg.fault_options import Options, Sizes
-from faultwave.dg.fault_points import point_rule
-from faultwave.dg.predictors.taylor import face_rows
-from faultwave.dg.rupture import rupture
+from faultwave.dg.fault.options import Options, Sizes
+from faultwave.dg.fault.points import point_rule
+from faultwave.dg.fault.rupture import rupture
+from faultwave.dg.method.predictors.taylor import face_rows
 from faultwave.kernels import math as m
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.stencil import Box, Launch, Layout, Program, Stencil

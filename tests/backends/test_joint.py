@@ -8,8 +8,8 @@ import pytest
 
 from faultwave.backends.cpu.joint_order import Event, Schedule, Sweep, reach
 from faultwave.backends.cpu.skew import skew
-from faultwave.fd.interface import EXCHANGED_FIELDS, _face
-from faultwave.fd.stencils import beyond
+from faultwave.fd.blocks.interface import EXCHANGED_FIELDS, _face
+from faultwave.fd.method.stencils import beyond
 from faultwave.kernels.stencil import record
 from faultwave.run import simulate
 from tests.fd.test_block_steps import deep

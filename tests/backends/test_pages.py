@@ -15,7 +15,7 @@ import faultwave as fw
 from faultwave.backends.cpu import pages
 from faultwave.backends.cpu.runtime import CpuBackend, _aligned
 from faultwave.base.errors import RunError
-from faultwave.dg.partial import Partial
+from faultwave.dg.planning.partial_backend import Partial
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which pages are there")
 

@@ -12,8 +12,8 @@ from faultwave.backends.cpu.layers import layer_terms, same_formulas
 from faultwave.backends.cpu.rows import RowFunction, rows_of
 from faultwave.backends.grid import GridArrays
 from faultwave.backends.numpy.stencil import written
-from faultwave.fd import stencils
-from faultwave.fd.program import build_program
+from faultwave.fd.method import stencils
+from faultwave.fd.method.program import build_program
 from faultwave.kernels.stencil import Box, Launch, Layout, Program, Stencil
 from tests.fd.setups import everything, runner, scheme
 

@@ -14,11 +14,11 @@ from faultwave import backends
 from faultwave.backends.cpu import compile as compilation
 from faultwave.backends.cpu.lower import lower
 from faultwave.backends.cpu.runtime import CpuBackend
-from faultwave.dg import kernels
-from faultwave.dg.fault_options import Options, Sizes
-from faultwave.dg.forms import form
-from faultwave.dg.predictors.taylor import face_rows
-from faultwave.dg.rupture import rupture
+from faultwave.dg.fault.options import Options, Sizes
+from faultwave.dg.fault.rupture import rupture
+from faultwave.dg.method.forms import form
+from faultwave.dg.method.predictors.taylor import face_rows
+from faultwave.dg.operators import kernels
 from faultwave.kernels.language import Kernel
 from faultwave.physics import friction as faults
 from faultwave.physics import waves as laws

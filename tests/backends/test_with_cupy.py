@@ -22,8 +22,8 @@ from faultwave.backends.device.backend import DeviceBackend
 from faultwave.backends.device.compilers import CUDA_FLAGS
 from faultwave.backends.device.recording import concurrent_groups
 from faultwave.base.errors import BackendError
-from faultwave.dg import kernels
-from faultwave.dg.forms import form
+from faultwave.dg.method.forms import form
+from faultwave.dg.operators import kernels
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.stencil import Box, Launch, Layout, Program, Stencil
 from faultwave.physics.waves import law

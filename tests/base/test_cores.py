@@ -11,8 +11,8 @@ import os, threading
 import numpy as np
 from faultwave import backends
 from faultwave.base import cores
-from faultwave.dg import kernels
-from faultwave.dg.forms import form
+from faultwave.dg.operators import kernels
+from faultwave.dg.method.forms import form
 from faultwave.physics.waves import law
 from faultwave.output.manifest import machine
 

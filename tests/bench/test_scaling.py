@@ -43,7 +43,7 @@ def test_traffic_counts_messages_and_bytes_each_way(tmp_path):
     """One cluster: a message a step to the neighbour, of 18 numbers (order 3) for each face between the two."""
     import faultwave as fw
     from faultwave.cli.launch import mpiexec
-    from faultwave.dg.share import cut
+    from faultwave.dg.planning.process_partition import cut
 
     found = scaling.run(mpiexec(), CASE, 2, 1, {}, 0.05, 2)
     plan = fw.simulate(CASE).plan

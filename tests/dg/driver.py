@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from faultwave import backends
-from faultwave.dg import basis
-from faultwave.dg.forms import PenalisedFaces, form
-from faultwave.dg.layout import Connections, build_layout
-from faultwave.dg.lts_exchange import places
-from faultwave.dg.operator import Cells, Operator
-from faultwave.dg.rounding import shapely, worst_shape
+from faultwave.dg.method import basis
+from faultwave.dg.method.forms import PenalisedFaces, form
+from faultwave.dg.method.lts_exchange import places
+from faultwave.dg.operators.layout import Connections, build_layout
+from faultwave.dg.operators.operator import Cells, Operator
+from faultwave.dg.operators.rounding import shapely, worst_shape
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.clusters import assign_clusters
 from faultwave.domain.tets.geometry import geometry

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from faultwave.case.initial import PlaneWave
-from faultwave.dg.forms import form
-from faultwave.dg.method_of_lines import RungeKutta
+from faultwave.dg.method.forms import form
+from faultwave.dg.operators.method_of_lines import RungeKutta
 from faultwave.domain.tets.mesh import make_mesh
 from faultwave.physics.waves import law as find_law
 from faultwave.physics.waves.anisotropic import isotropic

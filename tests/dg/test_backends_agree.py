@@ -13,18 +13,18 @@ import numpy as np
 import pytest
 
 from faultwave import backends
-from faultwave.dg import kernels
-from faultwave.dg.basis import triangle_basis
-from faultwave.dg.fault_coupling import MatrixCoupling, PoreCoupling
-from faultwave.dg.fault_options import Options, Sizes
-from faultwave.dg.fault_points import point_rule
-from faultwave.dg.fault_record import HUGE, recorded
-from faultwave.dg.fault_transforms import tables as fault_tables
-from faultwave.dg.forms import FORMS, Cells, Form
-from faultwave.dg.forms import form as find_form
-from faultwave.dg.predictors.taylor import Taylor, face_rows, powers
-from faultwave.dg.rupture import rupture
-from faultwave.dg.waves_in_time import weights_left
+from faultwave.dg.fault.coupling import MatrixCoupling, PoreCoupling
+from faultwave.dg.fault.options import Options, Sizes
+from faultwave.dg.fault.points import point_rule
+from faultwave.dg.fault.record import HUGE, recorded
+from faultwave.dg.fault.rupture import rupture
+from faultwave.dg.fault.transforms import tables as fault_tables
+from faultwave.dg.method.basis import triangle_basis
+from faultwave.dg.method.face_time_expansion import weights_left
+from faultwave.dg.method.forms import FORMS, Cells, Form
+from faultwave.dg.method.forms import form as find_form
+from faultwave.dg.method.predictors.taylor import Taylor, face_rows, powers
+from faultwave.dg.operators import kernels
 from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.kernels.language import Array, Kernel
 from faultwave.physics import friction as faults

@@ -7,8 +7,8 @@ from math import factorial
 import numpy as np
 import pytest
 
-from faultwave.dg import basis as B
-from faultwave.dg.fault_points import PERMUTATIONS, permuted, point_rule, transfer, vertex_permutation
+from faultwave.dg.fault.points import PERMUTATIONS, permuted, point_rule, transfer, vertex_permutation
+from faultwave.dg.method import basis as B
 
 ORDERS = range(2, 9)
 EVERY_ORDER = pytest.mark.parametrize("order", ORDERS)

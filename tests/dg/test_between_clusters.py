@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faultwave.dg.lts_exchange import places
+from faultwave.dg.method.lts_exchange import places
 from faultwave.physics.waves.law import LAYER
 from faultwave.physics.waves.viscoelastic import element_names
 from tests.backends.here import DEVICE, needs_device

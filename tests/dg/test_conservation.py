@@ -10,7 +10,7 @@ import pytest
 
 from faultwave import backends
 from faultwave.comm.exchange import Channel
-from faultwave.dg.conservation import Conservation
+from faultwave.dg.operators.conservation import Conservation
 from tests.backends.here import present
 from tests.physics.waves.tensors import skewed
 

@@ -10,9 +10,9 @@ from numpy.polynomial import legendre
 from scipy.linalg import expm
 
 from faultwave import backends
-from faultwave.dg.forms import Form
-from faultwave.dg.predictors import Decaying, Sum, Taylor
-from faultwave.dg.predictors.decaying import differences, legendre_mode
+from faultwave.dg.method.forms import Form
+from faultwave.dg.method.predictors import Decaying, Sum, Taylor
+from faultwave.dg.method.predictors.decaying import differences, legendre_mode
 from faultwave.kernels.language import Kernel
 from faultwave.physics import waves as laws
 

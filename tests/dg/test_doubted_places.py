@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import faultwave as fw
-from faultwave.dg.points import _on_the_ground
+from faultwave.dg.mesh.points import _on_the_ground
 from faultwave.domain.tets import build_topology
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.observe.points import AS_CASE, GROUND, SEA_LEVEL

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from faultwave.dg.basis import triangle_size
-from faultwave.dg.fault_points import point_rule
-from faultwave.dg.fault_transforms import degree_of, tables, transforms
+from faultwave.dg.fault.points import point_rule
+from faultwave.dg.fault.transforms import degree_of, tables, transforms
+from faultwave.dg.method.basis import triangle_size
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.reference import execute
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from faultwave.base.quantities import State
-from faultwave.dg.fault_options import Options, Sizes
-from faultwave.dg.fault_record import CLOCK
-from faultwave.dg.rupture import rupture
+from faultwave.dg.fault.options import Options, Sizes
+from faultwave.dg.fault.record import CLOCK
+from faultwave.dg.fault.rupture import rupture
 from faultwave.kernels.reference import execute
 from faultwave.physics import friction
 from faultwave.physics.friction.modifier import Modified, Modifier

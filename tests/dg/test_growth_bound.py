@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from faultwave.dg.parts.growth import EnergyMonitor, InstabilityPlan
+from faultwave.dg.capabilities.growth import EnergyMonitor, InstabilityPlan
 from faultwave.engine.solver import BlowUp
 
 

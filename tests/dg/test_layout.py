@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faultwave.dg.layout import SHARE, Connections, Layout, build_layout, sort_and_pad
+from faultwave.dg.operators.layout import SHARE, Connections, Layout, build_layout, sort_and_pad
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.clusters import assign_clusters
 from faultwave.domain.tets.mesh import BoundaryKind
@@ -213,7 +213,7 @@ def test_fault_between_clusters_is_refused() -> None:
 
 def test_channels_of_two_processes_fit_together():
     """What one sends, the other expects: in number, kind and order, whatever the clusters (by hand, without MPI)."""
-    from faultwave.dg.layout import ProcessInterface
+    from faultwave.dg.operators.layout import ProcessInterface
 
     rng = np.random.default_rng(5)
     mesh = box_mesh(Box((3, 3, 3), (0, 0, 0), (1, 1, 1), perturb=0.2, seed=2))

@@ -9,8 +9,8 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError
-from faultwave.dg.forms import form
-from faultwave.dg.method_of_lines import Leapfrog, RungeKutta, halves, has_coupled_reaction
+from faultwave.dg.method.forms import form
+from faultwave.dg.operators.method_of_lines import Leapfrog, RungeKutta, halves, has_coupled_reaction
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.mesh import Mesh
 from faultwave.physics import waves as laws

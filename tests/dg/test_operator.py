@@ -10,8 +10,8 @@ import pytest
 
 from faultwave.backends.awaited import Here
 from faultwave.base.errors import NotBuiltError
-from faultwave.dg import basis
-from faultwave.dg.samples import Samples
+from faultwave.dg.method import basis
+from faultwave.dg.sampling.samples import Samples
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.mesh import Mesh, make_mesh
 from faultwave.observe.receivers import ReceiverRecorder
@@ -122,7 +122,7 @@ def test_few_cells_step_with_those_that_leave_more(monkeypatch: pytest.MonkeyPat
         joined.append(list(waves.operator.joined))
 
     for few in (4096, -1):
-        monkeypatch.setattr("faultwave.dg.operator.FEW", few)
+        monkeypatch.setattr("faultwave.dg.operators.operator.FEW", few)
         found.append(stepped(seen, DEVICE))
     np.testing.assert_array_equal(*found)
     assert any(joined[0]) and not any(joined[1])

@@ -11,10 +11,10 @@ import pytest
 from faultwave import backends
 from faultwave.base.errors import Problems
 from faultwave.case.model import Fault, Numerics
+from faultwave.dg.method.predictors import Taylor
 from faultwave.dg.penalties import Sides, penalty_fluxes
 from faultwave.dg.penalties.choice import chosen_fluxes
 from faultwave.dg.penalties.rusanov import Rusanov
-from faultwave.dg.predictors import Taylor
 from faultwave.physics import waves as laws
 from faultwave.physics.waves.law import jacobians
 from tests.backends.here import present

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faultwave.dg.fault_coupling import PoreCoupling
+from faultwave.dg.fault.coupling import PoreCoupling
 from faultwave.physics import waves as laws
 from tests.physics.waves.pores import NORMALISED, SANDSTONE, porous, waves
 

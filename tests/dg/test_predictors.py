@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.polynomial import legendre, polynomial
 
-from faultwave.dg.kernels import coefficient, series_sum
-from faultwave.dg.predictors import CellTerms, Sum, Taylor
-from faultwave.dg.predictors.taylor import powers
-from faultwave.dg.samples import Samples
+from faultwave.dg.method.predictors import CellTerms, Sum, Taylor
+from faultwave.dg.method.predictors.taylor import powers
+from faultwave.dg.operators.kernels import coefficient, series_sum
+from faultwave.dg.sampling.samples import Samples
 from faultwave.kernels.language import Array, Kernel
 
 from .driver import Waves, cube, plane_waves

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from faultwave.dg.forms.viscoelastic import ContravariantViscoelastic
-from faultwave.dg.predictors import Taylor
-from faultwave.dg.predictors.relaxing import decayed_power
+from faultwave.dg.method.forms.viscoelastic import ContravariantViscoelastic
+from faultwave.dg.method.predictors import Taylor
+from faultwave.dg.method.predictors.relaxing import decayed_power
 from faultwave.media.attenuation import Spectrum
 from faultwave.media.maxwell_elements import Mechanisms, maxwell_elements
 from faultwave.physics.waves.viscoelastic import LARGEST_STEP, element_names

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from faultwave import backends
-from faultwave.dg.face_series import Series
-from faultwave.dg.fault_coupling import MatrixCoupling, PoreCoupling
-from faultwave.dg.fault_options import Options, Sizes
-from faultwave.dg.fault_points import point_rule
-from faultwave.dg.fault_record import recorded
-from faultwave.dg.fault_transforms import mode_bounds
-from faultwave.dg.predictors.taylor import face_rows, powers
-from faultwave.dg.rupture import rupture
+from faultwave.dg.fault.coupling import MatrixCoupling, PoreCoupling
+from faultwave.dg.fault.face_series import Series
+from faultwave.dg.fault.options import Options, Sizes
+from faultwave.dg.fault.points import point_rule
+from faultwave.dg.fault.record import recorded
+from faultwave.dg.fault.rupture import rupture
+from faultwave.dg.fault.transforms import mode_bounds
+from faultwave.dg.method.predictors.taylor import face_rows, powers
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.reference import execute
 from faultwave.physics import friction as faults

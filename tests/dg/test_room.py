@@ -18,11 +18,11 @@ from faultwave.base.memory import machine_memory
 from faultwave.case.load import load_case
 from faultwave.case.model import Case
 from faultwave.comm import World
-from faultwave.dg import room
-from faultwave.dg.mesh_part import WholeMesh
-from faultwave.dg.plan import make_plan
-from faultwave.dg.room import check_fits_memory, minimum_memory
-from faultwave.dg.share import plan_for
+from faultwave.dg.checks import memory
+from faultwave.dg.checks.memory import check_fits_memory, minimum_memory
+from faultwave.dg.mesh.distributed_mesh import WholeMesh
+from faultwave.dg.planning.plan import make_plan
+from faultwave.dg.planning.process_partition import plan_for
 from faultwave.domain import tets
 from faultwave.run.engines import engine_of
 from tests.domain.test_gmsh_reader import CONTENTS
@@ -66,10 +66,10 @@ def test_a_mesh_that_fits_nowhere_is_refused_before_it_is_made(monkeypatch: pyte
     text = str(caught.value)
     assert "48,000,000,000,000 cells at order 4" in text and "this machine has" in text
     check_fits_memory(case(box(4, 4, 4)))
-    monkeypatch.setattr(room, "machine_memory", lambda: 384 * 3359)  # a cell has 20 x 9 and twice 4 x 10 x 3 numbers
+    monkeypatch.setattr(memory, "machine_memory", lambda: 384 * 3359)  # a cell has 20 x 9 and twice 4 x 10 x 3 numbers
     with pytest.raises(InputError):
         check_fits_memory(case(box(4, 4, 4)))
-    monkeypatch.setattr(room, "machine_memory", lambda: 384 * 3360)
+    monkeypatch.setattr(memory, "machine_memory", lambda: 384 * 3360)
     check_fits_memory(case(box(4, 4, 4)))
     check_fits_memory(case(box(4, 4, 4), precision="single"))
 
@@ -81,12 +81,12 @@ def test_a_plan_is_refused_as_a_run_is_and_a_mesh_that_cannot_be_looked_at(monke
         raise AssertionError("the mesh was made")
 
     large = case(box(300, 300, 300))
-    monkeypatch.setattr(room, "machine_memory", lambda: 8 * 2**30)
-    monkeypatch.setattr("faultwave.dg.plan.load_or_build", unmade)
+    monkeypatch.setattr(memory, "machine_memory", lambda: 8 * 2**30)
+    monkeypatch.setattr("faultwave.dg.planning.plan.load_or_build", unmade)
     for ask in (lambda: fw.plan(large), lambda: engine_of(large).plan(large)):
         with pytest.raises(InputError, match=r"162,000,000 cells.* more than [0-9.]+ GiB, and this machine has 8"):
             ask()
-    monkeypatch.setattr(room, "machine_memory", lambda: 64 * 2**30)
+    monkeypatch.setattr(memory, "machine_memory", lambda: 64 * 2**30)
     assert any("need more than" in p.what for p in told(lambda: fw.plan(large)))
     with pytest.raises(AssertionError, match="was made"):
         engine_of(large).plan(large)
@@ -101,9 +101,9 @@ def test_a_gmsh_file_too_large_is_refused_before_it_is_read(
     asked = case({"file": str(path)})
     monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail("the mesh was read"))
     needed = minimum_memory(asked, 2)
-    monkeypatch.setattr(room, "machine_memory", lambda: int(needed) - 1)
+    monkeypatch.setattr(memory, "machine_memory", lambda: int(needed) - 1)
     assert any("2 cells at order 4 need more than" in p.what for p in told(lambda: plan_for(asked, World())))
-    monkeypatch.setattr(room, "machine_memory", lambda: int(needed))
+    monkeypatch.setattr(memory, "machine_memory", lambda: int(needed))
     check_fits_memory(asked)
 
 

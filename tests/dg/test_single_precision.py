@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from faultwave import backends
-from faultwave.dg.forms import precise_elastic
-from faultwave.dg.rounding import spread
+from faultwave.dg.method.forms import precise_elastic
+from faultwave.dg.operators.rounding import spread
 from tests.dg.driver import Waves, cube, plane_waves
 
 ROCK = {"rho": 2.67, "lambda": 32.04, "mu": 32.038}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultwave.dg.rupture import _drawn_together, _reach_over_excess
+from faultwave.dg.fault.rupture import _drawn_together, _reach_over_excess
 
 POINTS = 6
 

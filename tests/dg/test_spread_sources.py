@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import faultwave as fw
-from faultwave.dg import spread_sources
-from faultwave.dg.basis import tet_basis, tet_quadrature
-from faultwave.dg.parts import point_sources
-from faultwave.dg.spread_sources import degree
+from faultwave.dg.capabilities import point_sources
+from faultwave.dg.method.basis import tet_basis, tet_quadrature
+from faultwave.dg.sources import spread_sources
+from faultwave.dg.sources.spread_sources import degree
 from faultwave.verify.exact.full_space import FullSpace, tensor
 from faultwave.verify.exact.medium import Medium
 from faultwave.verify.exact.time_functions import ricker

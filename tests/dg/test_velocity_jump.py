@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from faultwave.dg.fault_energies import jump_energies
-from faultwave.dg.fault_options import Options, Sizes
-from faultwave.dg.fault_points import point_rule, resize_modes
-from faultwave.dg.fault_record import recorded
-from faultwave.dg.predictors.taylor import face_rows
-from faultwave.dg.rupture import rupture
+from faultwave.dg.fault.energies import jump_energies
+from faultwave.dg.fault.options import Options, Sizes
+from faultwave.dg.fault.points import point_rule, resize_modes
+from faultwave.dg.fault.record import recorded
+from faultwave.dg.fault.rupture import rupture
+from faultwave.dg.method.predictors.taylor import face_rows
 from faultwave.physics import friction as faults
 from tests.dg.test_backends_agree import ITEMS, friction_arguments, friction_scalars, launch
 

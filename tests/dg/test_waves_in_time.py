@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faultwave.dg import kernels
-from faultwave.dg.forms import FORMS, Form
-from faultwave.dg.forms import form as find_form
-from faultwave.dg.waves_in_time import rows_left, store_rows, weights_left
+from faultwave.dg.method.face_time_expansion import rows_left, store_rows, weights_left
+from faultwave.dg.method.forms import FORMS, Form
+from faultwave.dg.method.forms import form as find_form
+from faultwave.dg.operators import kernels
 from faultwave.kernels.language import Kernel
 from tests.dg.test_backends_agree import ITEMS, VARIANTS, Random, launch
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from faultwave.case.load import load_case
-from faultwave.fd import absorbing
-from faultwave.fd.reflections import largest_reflection
+from faultwave.fd.checks.reflections import largest_reflection
+from faultwave.fd.method import absorbing
 from faultwave.run.check import check
 
 DEPTH = np.array([0.0, 0.25, 0.5, 1.0])

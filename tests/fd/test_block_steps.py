@@ -10,7 +10,7 @@ from faultwave.backends import missing
 from faultwave.backends.cpu import joint, stencil
 from faultwave.backends.cpu.blocking import Blocking
 from faultwave.backends.cpu.stencil import StencilRunner
-from faultwave.fd.stencils import FIELDS
+from faultwave.fd.method.stencils import FIELDS
 from faultwave.run import simulate
 from tests.run.launch import launch
 
@@ -92,7 +92,7 @@ def test_with_attenuation_and_threads_that_follow_each_other(ratio, fused, threa
 
 def test_a_backend_without_joint_steps_is_asked_first(monkeypatch):
     """What blocks tell each other need not lie in the memory of the host there."""
-    monkeypatch.setattr("faultwave.fd.interface.Interface.transfers", None)  # whoever calls it fails
+    monkeypatch.setattr("faultwave.fd.blocks.interface.Interface.transfers", None)  # whoever calls it fails
     made = deep(2, planes=(12, 8), sources=[], output={}, numerics={"backend": "numpy"})
     op = simulate(made).solver.operator
     op.fuse(3)
@@ -217,6 +217,6 @@ def test_processes_take_several_steps_between_two_exchanges(tmp_path, sides):
     fw.simulate(made).run()
     made["output"]["folder"] = str(tmp_path / "parts")
     three = "assert sim.solver.operator.steps_at_once == 3"
-    done = launch(2, made, setup="import faultwave.fd.share as m; m.WORTH = 0", after=three)
+    done = launch(2, made, setup="import faultwave.fd.process_partition as m; m.WORTH = 0", after=three)
     assert done.returncode == 0, done.stderr
     same(tmp_path / "one", tmp_path / "parts")

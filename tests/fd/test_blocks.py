@@ -10,9 +10,9 @@ import faultwave as fw
 from faultwave.backends import missing
 from faultwave.base.errors import RunError
 from faultwave.domain.grids.mapping import MIN_CELLS
-from faultwave.fd import differences
-from faultwave.fd.block_layout import MIN_BLOCKS
-from faultwave.fd.block_proposal import faces, proposed, report
+from faultwave.fd.blocks.layout import MIN_BLOCKS
+from faultwave.fd.blocks.proposal import faces, proposed, report
+from faultwave.fd.method import differences
 from faultwave.output.formats.image import ImageReader
 from faultwave.run import simulate
 from faultwave.verify.cases.fd_blocks import LeapfrogEnergy, basin, wave_error

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from faultwave.fd.stencils import VELOCITY
+from faultwave.fd.method.stencils import VELOCITY
 from faultwave.run import simulate
 
 from .test_grids import case

@@ -1,10 +1,10 @@
-"""Differences beside the free surface: what their weights are said to be (``fd.closures``), so that nobody has to believe the tables."""
+"""Properties of the difference weights beside the free surface (``fd.method.closures``), checked independently of the tables."""
 
 import numpy as np
 import pytest
 
-from faultwave.fd.closures import WEIGHTS
-from faultwave.fd.differences import _matrices
+from faultwave.fd.method.closures import WEIGHTS
+from faultwave.fd.method.differences import _matrices
 
 EXACT = {4: 2, 8: 3}
 """Degree of the polynomials whose differences are exact in the planes beside the surface, by order."""

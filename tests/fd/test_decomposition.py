@@ -10,12 +10,12 @@ from faultwave.comm.compression import CompressionLoss
 from faultwave.comm.packing import box_source, box_target
 from faultwave.comm.world import World
 from faultwave.domain.grids.cut import Cut
-from faultwave.fd.decomposition import Subdomain, whole
-from faultwave.fd.half_precision import Units
-from faultwave.fd.media import Medium
-from faultwave.fd.operator import Machine, Operator, Shared
-from faultwave.fd.program import build_program, fields, profiles
-from faultwave.fd.surface import motion
+from faultwave.fd.method.decomposition import Subdomain, whole
+from faultwave.fd.method.effective_medium import Medium
+from faultwave.fd.method.half_precision import Units
+from faultwave.fd.method.program import build_program, fields, profiles
+from faultwave.fd.operators.operator import Machine, Operator, Shared
+from faultwave.fd.sampling.surface import motion
 from faultwave.kernels import overlap
 from faultwave.kernels.overlap import around, reach, works
 from faultwave.kernels.stencil import Box

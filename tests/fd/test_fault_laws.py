@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import faultwave as fw
-from faultwave.fd.fault_plane import FaultPlane
-from faultwave.fd.friction import RUPTURE_RATE, parameter
-from faultwave.fd.split import BACKWARD, FORWARD, INSIDE, INVERSE_SIDE_NORM
+from faultwave.fd.fault.friction import RUPTURE_RATE, parameter
+from faultwave.fd.method.fault_plane import FaultPlane
+from faultwave.fd.method.split_nodes import BACKWARD, FORWARD, INSIDE, INVERSE_SIDE_NORM
 from faultwave.physics import friction
 from faultwave.physics.friction.law import Load
 from faultwave.physics.friction.nucleation import smooth_step

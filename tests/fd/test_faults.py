@@ -9,7 +9,7 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import RunError
 from faultwave.case.load import load_case
-from faultwave.fd.stencils import FIELDS
+from faultwave.fd.method.stencils import FIELDS
 from faultwave.run.check import check
 
 from .test_restart import Stopped

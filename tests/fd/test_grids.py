@@ -229,12 +229,12 @@ def test_what_does_not_fit_on_the_disk_is_told_before(output, monkeypatch, tmp_p
 )  # fmt: skip
 def test_what_does_not_fit_beside_the_grid_is_told_before(changes, words, monkeypatch):
     """With as much memory as the grid needs and 128 KiB."""
-    from faultwave.fd import resources
+    from faultwave.fd.operators import resources
 
     assert problems() == ""
     plan = simulate(case()).plan
     held = resources.grid_bytes(plan.case, [plan.scheme.grid], plan.world)
-    monkeypatch.setattr("faultwave.fd.resources.machine_memory", lambda: held + 2.0**17)
+    monkeypatch.setattr("faultwave.fd.operators.resources.machine_memory", lambda: held + 2.0**17)
     assert problems() == ""
     assert words in (found := problems(**changes)), found
 

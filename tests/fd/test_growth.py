@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import RunError
-from faultwave.fd import growth
-from faultwave.fd.growth import grows, silent_after
+from faultwave.fd.checks import instability_monitor
+from faultwave.fd.checks.instability_monitor import grows, silent_after
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import gaussian
 from faultwave.run import resume, simulate
@@ -78,7 +78,9 @@ def test_rock_that_gains_energy_ends_the_run_with_its_reason(lasting, text, monk
     leaves only the bound of all it can have given."""
     made = small(attenuation={}, end_time=30.0)
     if not lasting:
-        monkeypatch.setattr("faultwave.fd.growth.MARGIN", 1e9)  # else the bound of the energy is told first
+        monkeypatch.setattr(
+            "faultwave.fd.checks.instability_monitor.MARGIN", 1e9
+        )  # else the bound of the energy is told first
     if lasting:
         made["sources"].append(
             made["sources"][0] | {"time_function": {"kind": "samples", "interval": 1.0, "samples": [0.01] * 40}}
@@ -126,7 +128,7 @@ def test_a_layer_is_told_first_where_it_is_the_place(monkeypatch):
     sim.solver.operator.advance(40)
     for place, first in (((100.0, 800.0, -700.0), "1. the absorbing layer"), ((750.0, 800.0, -700.0), "1. the step")):
         sim.solver.watch.look()
-        sim.solver.watch.peak = growth.Peak(1.0, place, 40)
+        sim.solver.watch.peak = instability_monitor.Peak(1.0, place, 40)
         assert first in sim.solver.diagnose().text
 
 
@@ -143,8 +145,8 @@ LASTING = {
 
 @pytest.mark.parametrize("name", LASTING)
 def test_nothing_is_wrong_with(name, monkeypatch):
-    monkeypatch.setattr(growth, "APART", 6)
-    monkeypatch.setattr(growth, "LOOKS", 300)
+    monkeypatch.setattr(instability_monitor, "APART", 6)
+    monkeypatch.setattr(instability_monitor, "LOOKS", 300)
     sim = simulate(small(**LASTING[name]))
     sim.run(write=False)
     assert len(sim.solver.watch.squares) > 100 and sim.solver.watch.peak.speed > 0
@@ -153,7 +155,7 @@ def test_nothing_is_wrong_with(name, monkeypatch):
 
 
 def test_sources_that_never_end_are_no_growth(monkeypatch):
-    monkeypatch.setattr(growth, "APART", 6)
+    monkeypatch.setattr(instability_monitor, "APART", 6)
     made = small()
     made["sources"][0]["time_function"] = {
         "kind": "samples",
@@ -168,7 +170,7 @@ def test_sources_that_never_end_are_no_growth(monkeypatch):
 @pytest.mark.parametrize("waves", [1, 2])
 def test_waves_of_the_start_count(waves, monkeypatch):
     """One that runs, two that stand."""
-    monkeypatch.setattr(growth, "APART", 6)
+    monkeypatch.setattr(instability_monitor, "APART", 6)
     k = 2 * np.pi / 1000.0
     listed = [
         {"mode": "S", "polarisation": [0, 1.0, 0], "k": [s * k, 0.0, 0.0], "amplitude": 1e6} for s in (1, -1)[:waves]

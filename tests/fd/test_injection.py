@@ -11,8 +11,8 @@ from faultwave.backends import missing
 from faultwave.base.errors import InputError, RunError
 from faultwave.base.projection import Projection
 from faultwave.case.load import load_case
-from faultwave.fd.incident_fields import RecordSource
-from faultwave.fd.parts import injection
+from faultwave.fd.capabilities import injection
+from faultwave.fd.injection.incident_fields import RecordSource
 from faultwave.observe.box_records import VELOCITIES, read_box_record
 from faultwave.run.check import check
 

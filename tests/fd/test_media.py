@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from faultwave.fd import media
-from faultwave.fd.grid import Grid
-from faultwave.fd.media import effective_medium
+from faultwave.fd.method import effective_medium as medium_module
+from faultwave.fd.method.effective_medium import effective_medium
+from faultwave.fd.method.grid import Grid
 from faultwave.kernels.stencil import Box
 from faultwave.media.attenuation import Spectrum, relaxation
 from faultwave.media.field import Expression
@@ -110,7 +110,7 @@ def test_slabs_of_single_planes_give_the_same_medium(monkeypatch):
         return effective_medium(Expression.of(text), GRID, corners, fitted, np.float64, limit=1500.0)
 
     whole = found()
-    monkeypatch.setattr(media, "MOST_SAMPLES", 1)
+    monkeypatch.setattr(medium_module, "MOST_SAMPLES", 1)
     single = found()
     assert whole.coefficients.keys() == single.coefficients.keys()
     for name, values in whole.coefficients.items():

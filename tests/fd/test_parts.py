@@ -9,8 +9,8 @@ import pytest
 from faultwave.case.load import load_case
 from faultwave.engine.solver import Unattended
 from faultwave.fd import registry
-from faultwave.fd.part import GridCapability, GridCapabilityPlan, StepCallback
-from faultwave.fd.parts.strain_green_tensors import BLOCK, Strain
+from faultwave.fd.capabilities.strain_green_tensors import BLOCK, Strain
+from faultwave.fd.capability import GridCapability, GridCapabilityPlan, StepCallback
 from faultwave.fd.plan import make_plan
 from faultwave.fd.report import plan_report
 from faultwave.fd.solver import FdSolver

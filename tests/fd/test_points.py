@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from faultwave.fd import energies
-from faultwave.fd.differences import WHOLE
-from faultwave.fd.grid import HALF
-from faultwave.fd.media import Medium
-from faultwave.fd.operator import Machine, Operator
-from faultwave.fd.points import ACROSS, MARGIN, RECORDED, interpolation_stencils, norm_weights
-from faultwave.fd.stencils import SHEAR, STRESS, VELOCITY
+from faultwave.fd.method.differences import WHOLE
+from faultwave.fd.method.effective_medium import Medium
+from faultwave.fd.method.grid import HALF
+from faultwave.fd.method.stencils import SHEAR, STRESS, VELOCITY
+from faultwave.fd.operators import energies
+from faultwave.fd.operators.operator import Machine, Operator
+from faultwave.fd.operators.points import ACROSS, MARGIN, RECORDED, interpolation_stencils, norm_weights
 from faultwave.run import simulate
 
 from .setups import LAM, MU, RHO, VP, VS, runner, scheme

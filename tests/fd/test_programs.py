@@ -5,7 +5,7 @@ import pytest
 
 from faultwave.backends import missing
 from faultwave.backends.cpu.stencil import Blocking
-from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL
+from faultwave.fd.method.program import STRESS_LEVEL, VELOCITY_LEVEL
 from faultwave.kernels.stencil import Injection, SampleBuffer
 
 from .setups import everything, runner, scheme

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from faultwave import backends
-from faultwave.fd import friction, split
-from faultwave.fd.fault_plane import FaultPlane, high
-from faultwave.fd.grid import SIDES
-from faultwave.fd.points import norm_weights
-from faultwave.fd.program import fields
-from faultwave.fd.stencils import NORMAL, SHEAR, VELOCITY
+from faultwave.fd.fault import friction
+from faultwave.fd.method import split_nodes
+from faultwave.fd.method.fault_plane import FaultPlane, high
+from faultwave.fd.method.grid import SIDES
+from faultwave.fd.method.program import fields
+from faultwave.fd.method.stencils import NORMAL, SHEAR, VELOCITY
+from faultwave.fd.operators.points import norm_weights
 from faultwave.physics.friction import law
 
 from .setups import LAM, MU, RHO, runner, scheme
@@ -80,8 +81,8 @@ def energy(s, before, now):
         z = np.array([float(norm_weights(s, name, k)) for k in range(SHAPE[0] + 1)])[:, None, None]
         if name in ("w", "sxz", "syz"):
             z[-1] = 0.0
-        shares = split.shares(p, name, SHAPE["zyx".index(p.axis)])
-        return z * (split.upper_side_norm(p, name) if upper else shares)
+        shares = split_nodes.shares(p, name, SHAPE["zyx".index(p.axis)])
+        return z * (split_nodes.upper_side_norm(p, name) if upper else shares)
 
     for upper in (False, True):
 
@@ -113,14 +114,14 @@ def work(s, r):
 
 def test_differences_fit_each_other_by_parts():
     count, p = 30, FaultPlane("y", 14, (0, 0), (1, 1))
-    lines = split.lines(p, count)
+    lines = split_nodes.lines(p, count)
     up, down = np.zeros((count, count)), np.zeros((count, count))
     for n in range(4):
         for row in range(3, count - 3):
             up[row, row - 1 + n] += lines[f"split_forward{n}"][row]
             down[row, row - 2 + n] += lines[f"split_backward{n}"][row]
     inner, norm = slice(8, 20), np.ones(count)
-    for row, weight in split.WEIGHTS.items():
+    for row, weight in split_nodes.WEIGHTS.items():
         norm[14 + row] = weight
     np.testing.assert_allclose((norm[:, None] * down + up.T)[inner, inner], 0, atol=1e-15)
     x = np.arange(count)

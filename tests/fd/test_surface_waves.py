@@ -5,8 +5,8 @@ import pytest
 from scipy.linalg import eigh
 from scipy.optimize import brentq
 
-from faultwave.fd.closures import WEIGHTS
-from faultwave.fd.differences import planes, weights
+from faultwave.fd.method.closures import WEIGHTS
+from faultwave.fd.method.differences import planes, weights
 
 
 def rayleigh(ratio):

@@ -11,8 +11,8 @@ from faultwave.backends.cpu.blocking import Blocking
 from faultwave.backends.cpu.skew import first_lagging_plane, skew
 from faultwave.backends.cpu.stencil import StencilRunner
 from faultwave.bench import grid_programs
-from faultwave.fd import stencils
-from faultwave.fd.program import build_program
+from faultwave.fd.method import stencils
+from faultwave.fd.method.program import build_program
 from faultwave.kernels.stencil import Box, Launch, Layout, Program, Stencil, whole_work
 from faultwave.run import simulate
 

@@ -6,7 +6,7 @@ from scipy.fft import next_fast_len
 from scipy.integrate import solve_ivp
 
 from faultwave.base.errors import InputError
-from faultwave.fd.time_dispersion import (
+from faultwave.fd.operators.time_dispersion import (
     DispersionCorrectedSource,
     Spectrum,
     Stepped,
@@ -215,7 +215,7 @@ def test_sources_that_still_act_at_the_end_of_a_run():
 
 def test_sources_that_no_memory_holds_are_told_before_the_run(monkeypatch):
     """Removal keeps all amplitudes of the run."""
-    monkeypatch.setattr("faultwave.fd.resources.machine_memory", lambda: 1e7)
+    monkeypatch.setattr("faultwave.fd.operators.resources.machine_memory", lambda: 1e7)
     many = [
         {
             "kind": "force",

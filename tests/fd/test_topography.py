@@ -7,11 +7,11 @@ import pytest
 
 from faultwave.backends import missing
 from faultwave.case.load import load_case
-from faultwave.fd import topography
-from faultwave.fd.differences import Ends
-from faultwave.fd.operator import Operator
-from faultwave.fd.program import build_program
-from faultwave.fd.stencils import NORMAL, SHEAR, VELOCITY
+from faultwave.fd.method.differences import Ends
+from faultwave.fd.method.program import build_program
+from faultwave.fd.method.stencils import NORMAL, SHEAR, VELOCITY
+from faultwave.fd.operators import topography
+from faultwave.fd.operators.operator import Operator
 from faultwave.kernels.stencil import REACH, record
 from faultwave.run import simulate
 from faultwave.run.check import check

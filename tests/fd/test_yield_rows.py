@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from faultwave.fd import yield_rows
-from faultwave.fd.yielding import LOST_SHARE
+from faultwave.fd.rheology import yield_rows
+from faultwave.fd.rheology.yielding import LOST_SHARE
 from faultwave.physics.rheology import STRESS, rheology
 from faultwave.run import simulate
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from faultwave.backends import missing
-from faultwave.fd import yielding
-from faultwave.fd.points import norm_weights
+from faultwave.fd.operators.points import norm_weights
+from faultwave.fd.rheology import yielding
 from faultwave.physics.rheology import STRESS, rheology
 
 from . import setups

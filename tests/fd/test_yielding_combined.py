@@ -6,9 +6,9 @@ import pytest
 import faultwave as fw
 from faultwave.backends import missing
 from faultwave.base.errors import RunError
-from faultwave.fd import yielding
-from faultwave.fd.points import norm_weights
-from faultwave.fd.stencils import FIELDS, NORMAL, SHEAR
+from faultwave.fd.method.stencils import FIELDS, NORMAL, SHEAR
+from faultwave.fd.operators.points import norm_weights
+from faultwave.fd.rheology import yielding
 from faultwave.kernels.stencil import Box
 from faultwave.output.formats.image import ImageReader
 from tests.run.launch import launch

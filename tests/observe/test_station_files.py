@@ -6,8 +6,8 @@ import pyproj
 import pytest
 
 from faultwave.base.errors import InputError, Problems
+from faultwave.fd.operators.topography import placed
 from faultwave.fd.plan import make_plan
-from faultwave.fd.topography import placed
 from faultwave.observe.points import GROUND, SEA_LEVEL, projected, read_points, read_stations, z_references
 from faultwave.observe.station_files import read_station_file
 from faultwave.run.inputs import load_valid_case

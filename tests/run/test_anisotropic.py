@@ -11,7 +11,7 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError
 from faultwave.case.load import load_case
-from faultwave.dg.plan import make_plan
+from faultwave.dg.planning.plan import make_plan
 from faultwave.domain.tets import write_puml
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.output.results import load_results

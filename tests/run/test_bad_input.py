@@ -192,7 +192,7 @@ def test_second_run_into_a_folder_needs_force(tmp_path):
 
 def test_far_fault_receiver_is_told(tmp_path, caplog):
     from faultwave.case.load import load_case
-    from faultwave.dg.plan import make_plan
+    from faultwave.dg.planning.plan import make_plan
 
     asked = {
         "end_time": 0.1,

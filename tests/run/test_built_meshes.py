@@ -7,9 +7,9 @@ pytest.importorskip("gmsh", exc_type=ImportError)
 
 import faultwave as fw
 from faultwave.base.errors import InputError
-from faultwave.dg.plan import make_plan
+from faultwave.dg.checks.resolution import within_region
+from faultwave.dg.planning.plan import make_plan
 from faultwave.dg.report import _resolution as resolution
-from faultwave.dg.resolved import within_region
 from faultwave.domain import tets
 from faultwave.domain.tets.mesh import FILE_FACES
 from faultwave.run.engines import engine_of

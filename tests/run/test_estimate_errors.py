@@ -16,8 +16,8 @@ import faultwave as fw
 from faultwave.base.errors import InputError, NotBuiltError
 from faultwave.case.load import load_case
 from faultwave.domain.grids.mapping import MIN_CELLS
-from faultwave.fd.block_layout import LEAST, MIN_BLOCK
-from faultwave.fd.time_dispersion import Stepped, late
+from faultwave.fd.blocks.layout import LEAST, MIN_BLOCK
+from faultwave.fd.operators.time_dispersion import Stepped, late
 from faultwave.observe.grid_convergence import fit_error_kinds
 from faultwave.observe.seismogram_errors import middle
 from faultwave.output.formats.receivers_hdf5 import read_receivers

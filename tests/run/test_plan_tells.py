@@ -17,8 +17,8 @@ import pytest
 import faultwave as fw
 from faultwave.base.children import PYTHON
 from faultwave.dg import report, run_forecast
-from faultwave.dg.partial import Partial
-from faultwave.dg.parts import fault
+from faultwave.dg.capabilities import fault
+from faultwave.dg.planning.partial_backend import Partial
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.puml import write_puml
 from faultwave.engine import forecast

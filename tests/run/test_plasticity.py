@@ -279,7 +279,7 @@ def problems(tmp_path: Path, plasticity: dict[str, Any], **more: Any) -> str:
     case, found = load_case(asked(tmp_path, "out", plasticity, **more))
     if case is None:
         return str(found)
-    from faultwave.dg.plan import make_plan
+    from faultwave.dg.planning.plan import make_plan
 
     try:
         plan = make_plan(case)
@@ -299,7 +299,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
 
 def rested(tmp_path: Path, **fault: Any) -> np.ndarray:
     """The stress at rest of rock that has the fault's."""
-    from faultwave.dg.plan import make_plan
+    from faultwave.dg.planning.plan import make_plan
 
     given = {**REST, **SLIP_WEAKENING, "p": 25e6}
     setting = {"friction": "linear-slip-weakening", "reference": (0.0, -1000.0, 0.0), "parameters": {"constant": given}}
@@ -371,7 +371,7 @@ def test_only_ader_and_solids(tmp_path: Path) -> None:
     del case["fault"], case["output"]["fault_receivers"]
     found, told = load_case(case)
     assert found is not None, told
-    from faultwave.dg.plan import make_plan
+    from faultwave.dg.planning.plan import make_plan
 
     with pytest.raises(InputError, match="plasticity: needs integrator ader"):
         make_plan(found)
@@ -383,7 +383,7 @@ def test_a_law_without_shear_stress_cannot_yield(tmp_path: Path) -> None:
     case["output"] = {"folder": str(tmp_path / "out")}
     found, told = load_case(case)
     assert found is not None, told
-    from faultwave.dg.plan import make_plan
+    from faultwave.dg.planning.plan import make_plan
 
     with pytest.raises(InputError, match="the acoustic law has no shear stress that could yield"):
         make_plan(found)
@@ -399,7 +399,7 @@ def test_volumes_that_stay_elastic(tmp_path: Path) -> None:
 
 
 def load_group(tmp_path: Path) -> int:
-    from faultwave.dg.plan import make_plan
+    from faultwave.dg.planning.plan import make_plan
 
     case, _ = load_case(asked(tmp_path, "group", None))
     assert case is not None

@@ -15,8 +15,8 @@ import faultwave as fw
 from faultwave.base.errors import InputError, RunError
 from faultwave.case.load import load_case
 from faultwave.case.model import Case
-from faultwave.dg.parts.ports import Port
-from faultwave.dg.plan import make_plan
+from faultwave.dg.capabilities.ports import Port
+from faultwave.dg.planning.plan import make_plan
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.output.formats.touchstone import read_touchstone, write_touchstone
 from faultwave.plot.scattering import plot_scattering
@@ -124,7 +124,7 @@ def test_fourier_sums_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     t, f = np.linspace(0, 20, 401), np.linspace(0.65, 0.9, 7)
     signal = np.sin(2 * np.pi * 0.7 * t), np.cos(2 * np.pi * 0.8 * t)
     whole = port.amplitudes(t, *signal, f)
-    monkeypatch.setattr("faultwave.dg.parts.ports.BLOCK", 900)
+    monkeypatch.setattr("faultwave.dg.capabilities.ports.BLOCK", 900)
     np.testing.assert_allclose(port.amplitudes(t, *signal, f), whole, rtol=1e-13)
 
 

@@ -222,9 +222,13 @@ def test_odd_parts(tmp_path, opened):
     case["numerics"] |= {"clustering": {"wiggle_minimum": 0.7}, "flux": "rusanov"}
     case["mesh"] |= {"scaling": (np.eye(3) + 0.01).tolist()}
     write_parts(case["mesh"]["file"], mesh, topology, part, [3], np.arange(len(part)))
-    see = "import faultwave.dg.plan as p; asked = p.tets.load_mesh; seen = []\n"
+    see = "import faultwave.dg.planning.plan as p; asked = p.tets.load_mesh; seen = []\n"
     see += "p.tets.load_mesh = lambda setting: seen.append(1) or asked(setting)"
-    setup = see if opened == "in parts" else "import faultwave.dg.share as s; s.sliced = lambda case, world: False"
+    setup = (
+        see
+        if opened == "in parts"
+        else "import faultwave.dg.planning.process_partition as s; s.sliced = lambda case, world: False"
+    )
     if opened == "whole":
         done = launch(3, case, setup=setup)
         assert done.returncode == 0, done.stderr
@@ -430,7 +434,7 @@ def test_told_to_stop_twice_all_end_at_once(tmp_path):
 @pytest.mark.slow
 def test_a_process_that_fails_tells_why_and_ends_all(tmp_path):
     fail = (
-        "import faultwave.dg.stepping as s\n"
+        "import faultwave.dg.operators.stepping as s\n"
         "check = s.check\n"
         "def broken(solver):\n"
         "    if solver.world.rank == 1 and solver.time > 0.1:\n"
@@ -487,7 +491,7 @@ def test_more_processes_than_cells(tmp_path):
 def test_blow_up_ends_all_processes(tmp_path):
     case = asked(tmp_path, "out", end_time=30.0)
     case["numerics"]["cfl"] = 3.0
-    loosen = "from faultwave.dg import plan; plan.LARGEST_CFL[3] = 9.0"
+    loosen = "from faultwave.dg.mesh.placement import plan; plan.LARGEST_CFL[3] = 9.0"
     done = launch(2, case, setup=loosen)
     assert done.returncode != 0 and "blew up" in done.stderr
     assert json.loads((tmp_path / "out" / "run-manifest.json").read_text())["status"] == "failed"

@@ -52,7 +52,7 @@ def test_a_disk_that_is_full_for_the_first_process_ends_all(tmp_path, where):
 def test_the_manifest_tells_why_a_run_failed(tmp_path):
     """Also where it was not the first process that failed."""
     fail = (
-        "import faultwave.dg.stepping as s\n"
+        "import faultwave.dg.operators.stepping as s\n"
         "def broken(solver):\n"
         "    if solver.world.rank == 1:\n"
         "        raise MemoryError('no more memory on this node')\n"
@@ -68,7 +68,7 @@ def test_the_manifest_tells_why_a_run_failed(tmp_path):
 def test_a_blow_up_away_from_the_first_process(tmp_path):
     """Its file is among those of the run."""
     spoil = (
-        "import faultwave.dg.stepping as s\n"
+        "import faultwave.dg.operators.stepping as s\n"
         "check = s.check\n"
         "def spoilt(solver):\n"
         "    if solver.world.rank == 1 and solver.time > 0.05:\n"
@@ -87,7 +87,7 @@ def test_a_blow_up_away_from_the_first_process(tmp_path):
 
 TOLD = """
 import os, signal
-import faultwave.dg.parts.initial as s
+import faultwave.dg.capabilities.initial as s
 from faultwave.cli.main import app
 from faultwave.comm import world
 made = s.solution_of

@@ -51,7 +51,11 @@ def box(tmp_path, halo, name, backend="cpu", order=4):
 def momentum(tmp_path, halo, conserve=True, backend="cpu", order=4):
     """The change of momentum in the box, relative to the sum of what moves."""
     case = box(tmp_path, halo, f"{halo}-{conserve}", backend, order)
-    setup = "" if conserve else "import faultwave.dg.conservation as c; c.Conservation.__call__ = lambda *given: None"
+    setup = (
+        ""
+        if conserve
+        else "import faultwave.dg.operators.conservation as c; c.Conservation.__call__ = lambda *given: None"
+    )
     done = launch(2, case, setup=setup)
     assert done.returncode == 0, done.stderr
     from faultwave.output.formats.energies_csv import read_energies

@@ -14,10 +14,10 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError, Problems
 from faultwave.case.load import load_case
-from faultwave.dg import enough_digits as of_meshes
+from faultwave.dg.checks import precision_estimate as of_meshes
 from faultwave.domain.tets import BoundaryKind
 from faultwave.engine.precision import PERMANENT_ERROR, PERMANENT_ERROR_OF_FAULTS, Estimate, choose_precision
-from faultwave.fd import enough_digits as of_grids
+from faultwave.fd.checks import precision_estimate as of_grids
 from faultwave.physics.friction import laws
 from tests.run.rupture.setup import settings, slip_weakening, small_mesh
 

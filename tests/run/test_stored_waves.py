@@ -10,7 +10,7 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import RunError
 from faultwave.case.load import load_case
-from faultwave.dg.enough_digits import estimate
+from faultwave.dg.checks.precision_estimate import estimate
 from faultwave.domain.tets import BoundaryKind
 from tests.run.test_restart import asked, contents, same, stop_at
 from tests.run.test_single_precision import broken, farthest, shaken

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from faultwave.fd.absorbing import stable_along
+from faultwave.fd.method.absorbing import stable_along
 from faultwave.run import simulate
 from faultwave.verify.cases import fd_absorbing, fd_attenuation, fd_full_space, fd_layered, fd_surface_waves
 from faultwave.verify.exact import surface_force

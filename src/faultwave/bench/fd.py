@@ -17,13 +17,13 @@ from faultwave.bench.counts import check_counts
 from faultwave.bench.proxy import facts
 from faultwave.bench.report import Section
 from faultwave.bench.roofs import Roofs
-from faultwave.fd import stencils
-from faultwave.fd.absorbing import Absorber
-from faultwave.fd.grid import SIDES, Grid, SideKind
-from faultwave.fd.media import Medium
-from faultwave.fd.operator import Machine, Operator
-from faultwave.fd.parts.receivers import PointSampler
-from faultwave.fd.program import Scheme, fields, point_nbytes
+from faultwave.fd.capabilities.receivers import PointSampler
+from faultwave.fd.method import stencils
+from faultwave.fd.method.absorbing import Absorber
+from faultwave.fd.method.effective_medium import Medium
+from faultwave.fd.method.grid import SIDES, Grid, SideKind
+from faultwave.fd.method.program import Scheme, fields, point_nbytes
+from faultwave.fd.operators.operator import Machine, Operator
 from faultwave.kernels.stencil import cost
 from faultwave.media.attenuation import Spectrum, relaxation
 

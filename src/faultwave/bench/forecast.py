@@ -23,12 +23,12 @@ import numpy as np
 
 from faultwave.base.progress import duration
 from faultwave.case.load import load_case
-from faultwave.dg.basis import triangle_size
-from faultwave.dg.lts_exchange import places
-from faultwave.dg.plan import Plan, make_plan
+from faultwave.dg.method.basis import triangle_size
+from faultwave.dg.method.lts_exchange import places
+from faultwave.dg.planning.cell_cost import weights_of
+from faultwave.dg.planning.plan import Plan, make_plan
 from faultwave.dg.run_forecast import PATIENCE, advance_for, unfinished
 from faultwave.dg.solver import Solver
-from faultwave.dg.weights import weights_of
 from faultwave.domain.tets.partition import imbalance, partition
 
 MESSAGE = 8e-6

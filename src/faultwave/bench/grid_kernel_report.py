@@ -17,9 +17,9 @@ from faultwave.backends.device.target import LINE, TARGETS
 from faultwave.backends.grid import GridArrays
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.bench.grid_programs import CASES, DOUBLE, programs
-from faultwave.fd.absorbing import Absorber
-from faultwave.fd.grid import SIDES, Grid, SideKind
-from faultwave.fd.program import Scheme, build_program
+from faultwave.fd.method.absorbing import Absorber
+from faultwave.fd.method.grid import SIDES, Grid, SideKind
+from faultwave.fd.method.program import Scheme, build_program
 from faultwave.kernels.mathematics import write_stencil
 from faultwave.kernels.stencil import Launch, Program, cost, record
 

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from faultwave.fd.program import build_program
-from faultwave.fd.share import observers
+from faultwave.fd.method.program import build_program
+from faultwave.fd.process_partition import observers
 from faultwave.kernels.stencil import Program
 from faultwave.run import simulate
 

@@ -17,8 +17,8 @@ from faultwave.bench import grid_cases
 from faultwave.bench.counts import check_counts
 from faultwave.bench.proxy import facts
 from faultwave.bench.report import Section
-from faultwave.fd import stencils
-from faultwave.fd.yielding import LOST_SHARE
+from faultwave.fd.method import stencils
+from faultwave.fd.rheology.yielding import LOST_SHARE
 from faultwave.run import simulate
 
 FORMAT = "faultwave-bench-grids-2"

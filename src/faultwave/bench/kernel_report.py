@@ -12,14 +12,14 @@ from faultwave.backends.device.compilers import FunctionsMissing, architecture, 
 from faultwave.backends.device.lower import lower
 from faultwave.backends.device.model import modelled
 from faultwave.base.errors import InputError, Problem, suggest
-from faultwave.dg import kernels
-from faultwave.dg.fault_coupling import make_coupling
-from faultwave.dg.fault_options import Options, Sizes
-from faultwave.dg.fault_points import point_rule
-from faultwave.dg.forms import form as find_form
-from faultwave.dg.rupture import rupture
-from faultwave.dg.yield_points import yield_points
-from faultwave.dg.yielding import Medium, yielding
+from faultwave.dg.fault.coupling import make_coupling
+from faultwave.dg.fault.options import Options, Sizes
+from faultwave.dg.fault.points import point_rule
+from faultwave.dg.fault.rupture import rupture
+from faultwave.dg.method.forms import form as find_form
+from faultwave.dg.method.yield_points import yield_points
+from faultwave.dg.method.yielding import Medium, yielding
+from faultwave.dg.operators import kernels
 from faultwave.kernels.count import cost
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.mathematics import write_kernel

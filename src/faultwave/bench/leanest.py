@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.dg.basis import matrices, tet_size, triangle_size
+from faultwave.dg.method.basis import matrices, tet_size, triangle_size
 
 
 @dataclass(frozen=True)

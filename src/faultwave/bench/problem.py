@@ -13,9 +13,9 @@ from faultwave.base.errors import InputError, Problems, suggest
 from faultwave.base.quantities import Parameter
 from faultwave.bench.book import Book
 from faultwave.bench.counts import check_counts
-from faultwave.dg.basis import tet_size
-from faultwave.dg.plan import make_plan
-from faultwave.dg.room import check_fits_memory
+from faultwave.dg.checks.memory import check_fits_memory
+from faultwave.dg.method.basis import tet_size
+from faultwave.dg.planning.plan import make_plan
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.domain.tets.box import FAULT_TAG, Box, box_mesh

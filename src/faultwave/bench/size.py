@@ -25,7 +25,7 @@ from faultwave.bench.kept import Files
 from faultwave.bench.proxy import facts
 from faultwave.bench.worker import MARK
 from faultwave.case.load import load_case
-from faultwave.dg.room import minimum_memory
+from faultwave.dg.checks.memory import minimum_memory
 from faultwave.plot import style
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 5_000_000, 10_000_000)

@@ -21,7 +21,7 @@ def measure(case: dict[str, Any], steps: int, started: float) -> dict[str, Any]:
 
     ``started`` is the wall-clock time [s since the epoch] at which the process was requested.
     """
-    from faultwave.dg import stepping
+    from faultwave.dg.operators import stepping
     from faultwave.run import simulate
 
     solver: Any = simulate(case, force=True).solver

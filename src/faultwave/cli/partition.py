@@ -10,8 +10,8 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.case.load import load_case
-from faultwave.dg.plan import make_plan
-from faultwave.dg.weights import weights_of
+from faultwave.dg.planning.cell_cost import weights_of
+from faultwave.dg.planning.plan import make_plan
 from faultwave.domain import tets
 from faultwave.domain.tets.load import read_mesh
 from faultwave.domain.tets.partition import Method, Weights, imbalance, partition, weights

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.asked import command, option
-from faultwave.dg.plan import cfl_number, largest_cfl
+from faultwave.dg.planning.plan import cfl_number, largest_cfl
 from faultwave.engine.solver import Diagnosis
 
 RINGS = 3  # rings of cells around the first suspect that are shown

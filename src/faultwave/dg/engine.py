@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from faultwave.comm import World
-from faultwave.dg.plan import Plan, make_plan
-from faultwave.dg.room import check_mesh_fits_memory
-from faultwave.dg.share import check_processes, plan_for
+from faultwave.dg.checks.memory import check_mesh_fits_memory
+from faultwave.dg.planning.plan import Plan, make_plan
+from faultwave.dg.planning.process_partition import check_processes, plan_for
 from faultwave.dg.solver import Solver
 from faultwave.engine.solver import Engine, Sections
 from faultwave.observe.model import Model
@@ -29,7 +29,7 @@ def _report(plan: Plan, case: Any) -> Sections:
 
 
 def _model(plan: Plan) -> Model:
-    from faultwave.dg.model import model  # for plots only
+    from faultwave.dg.planning.model import model  # for plots only
 
     return model(plan)
 

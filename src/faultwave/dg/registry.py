@@ -7,13 +7,15 @@ from types import ModuleType
 
 from faultwave.base.registry import modules
 
-PACKAGE = "faultwave.dg.parts"
+PACKAGE, GROUP = "faultwave.dg.capabilities", "faultwave.dg.parts"
+"""Package of the capabilities, and the entry point group of capabilities in other packages."""
 
 
 @cache
 def part_modules() -> tuple[ModuleType, ...]:
-    """Return the modules of all capabilities (see ``dg.parts``) by name, but each after those it depends on."""
-    found = {m.__name__.rsplit(".", 1)[-1]: m for m in modules(PACKAGE, PACKAGE)}
+    """Return the modules of all capabilities (see ``dg.capabilities``) by name, but each after those it depends on."""
+    own = [*modules(PACKAGE, GROUP), *modules(f"{PACKAGE}.outputs", f"{PACKAGE}.outputs")]
+    found = {m.__name__.rsplit(".", 1)[-1]: m for m in own if hasattr(m, "plan")}
     ordered: list[str] = []
 
     def take(name: str) -> None:

@@ -12,12 +12,7 @@ from faultwave.backends.device.backend import SPARE, readable_bytes
 from faultwave.backends.device.target import TARGETS, Target
 from faultwave.base.memory import process_memory_rows
 from faultwave.case.model import Case
-from faultwave.dg.attenuation import attenuates
-from faultwave.dg.attenuation import report as attenuation_report
-from faultwave.dg.basis import tet_size
-from faultwave.dg.plan import Plan, cfl_number
-from faultwave.dg.replays import Replays
-from faultwave.dg.resolved import (
+from faultwave.dg.checks.resolution import (
     FEW_CROSSINGS,
     IN_METRES,
     SMALL,
@@ -28,6 +23,11 @@ from faultwave.dg.resolved import (
     resolved_frequency,
     within_region,
 )
+from faultwave.dg.method.attenuation import attenuates
+from faultwave.dg.method.attenuation import report as attenuation_report
+from faultwave.dg.method.basis import tet_size
+from faultwave.dg.operators.replays import Replays
+from faultwave.dg.planning.plan import Plan, cfl_number
 from faultwave.dg.run_forecast import look, run_time, solver_to_try, whole_memory
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets

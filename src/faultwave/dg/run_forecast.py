@@ -9,7 +9,7 @@ and scaled by the bytes to write; writing is concurrent with the steps and count
 them.
 
 Of a mesh whose operator needs more than ``TRIED`` bytes, or whose largest step more than ``UPDATES``, a fraction is
-stepped (``dg.partial``), so that a forecast neither touches all of its memory nor waits for all of its cells. The
+stepped (``dg.planning.partial_backend``), so that a forecast neither touches all of its memory nor waits for all of its cells. The
 memory of a run is then the memory of the process plus the buffers that it has not touched.
 """
 
@@ -26,11 +26,11 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.base.memory import nonresident_bytes, peak_memory, resident_memory
-from faultwave.dg import stepping
-from faultwave.dg.partial import Partial
-from faultwave.dg.plan import Plan
-from faultwave.dg.replays import AHEAD
-from faultwave.dg.room import minimum_memory
+from faultwave.dg.checks.memory import minimum_memory
+from faultwave.dg.operators import stepping
+from faultwave.dg.operators.replays import AHEAD
+from faultwave.dg.planning.partial_backend import Partial
+from faultwave.dg.planning.plan import Plan
 from faultwave.dg.solver import Solver
 from faultwave.engine.forecast import CountingFiles, RunTime, writing_time
 

@@ -19,19 +19,21 @@ from faultwave.comm.exchange import ChannelExchange, ClusterExchange, Kind, Stag
 from faultwave.comm.gpu_aware import HaloPath
 from faultwave.comm.packing import StoreRows
 from faultwave.comm.progress import ProgressThread, reserve_cores
-from faultwave.dg import blowup, field_access, restart, stepping
-from faultwave.dg.conservation import Conservation
-from faultwave.dg.driven import PrescribedFaces, faces_of, projection
-from faultwave.dg.energies import AllEnergies
-from faultwave.dg.integrators import make_form, make_operator
-from faultwave.dg.layout import Connections, build_layout
-from faultwave.dg.lts_exchange import places
-from faultwave.dg.method_of_lines import MethodOfLines
-from faultwave.dg.operator import Cells
-from faultwave.dg.plan import Plan
-from faultwave.dg.replays import Event, Replays
-from faultwave.dg.resolved import lowest_resolved
-from faultwave.dg.rounding import shapely, worst_shape
+from faultwave.dg import blowup, restart
+from faultwave.dg.boundaries.prescribed_faces import PrescribedFaces, faces_of, projection
+from faultwave.dg.checks.resolution import lowest_resolved
+from faultwave.dg.method import field_access
+from faultwave.dg.method.lts_exchange import places
+from faultwave.dg.operators import stepping
+from faultwave.dg.operators.conservation import Conservation
+from faultwave.dg.operators.energies import AllEnergies
+from faultwave.dg.operators.integrators import make_form, make_operator
+from faultwave.dg.operators.layout import Connections, build_layout
+from faultwave.dg.operators.method_of_lines import MethodOfLines
+from faultwave.dg.operators.operator import Cells
+from faultwave.dg.operators.replays import Event, Replays
+from faultwave.dg.operators.rounding import shapely, worst_shape
+from faultwave.dg.planning.plan import Plan
 from faultwave.domain import tets
 from faultwave.engine.halo import halo_path
 from faultwave.engine.part import Call, State, When

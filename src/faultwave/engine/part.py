@@ -1,8 +1,8 @@
 """Protocol of capabilities: all that one feature needs, from the case to its results, in one file.
 
-The files are in ``dg/parts`` and ``fd/parts``. A capability is planned from the case (``CapabilityPlan``, frozen), restricted to the
-items of one process (``CapabilityPlan.on``) and attached to the solver (``Attached``). The solver, checkpoints, the report and the
-manifest handle lists of capabilities and know none of them by name.
+The files are in ``dg/capabilities`` and ``fd/capabilities``. A capability is planned from the case (``CapabilityPlan``, frozen),
+restricted to the items of one process (``CapabilityPlan.on``) and attached to the solver (``Attached``). The solver, checkpoints, the
+report and the manifest handle lists of capabilities and know none of them by name.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ class CapabilityPlan(Protocol):
 
     @property
     def cell_work(self) -> Any:
-        """Work on every cell inside the engine's own kernels (``dg.operator.CellWork``), None for most capabilities."""
+        """Work on every cell inside the engine's own kernels (``dg.operators.operator.CellWork``), None for most capabilities."""
 
     @property
     def volume_fields(self) -> Sequence[str]:
@@ -377,7 +377,7 @@ class Attached:
         return {}
 
     def drives(self, faces: Any, points: np.ndarray, project: np.ndarray) -> Sequence[Any]:
-        """Return the waves prescribed on the faces of ``Demand.faces``; see ``dg.driven``.
+        """Return the waves prescribed on the faces of ``Demand.faces``; see ``dg.boundaries.prescribed_faces``.
 
         Parameters
         ----------

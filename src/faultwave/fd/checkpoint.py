@@ -14,12 +14,12 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem
 from faultwave.domain.grids.cut import Triple
 from faultwave.engine.part import BlockState
-from faultwave.fd.operator import Operator
-from faultwave.fd.part import FdPlan, GridCapabilityPlan
-from faultwave.fd.program import build_program
-from faultwave.fd.resources import number_bytes
-from faultwave.fd.share import observers
-from faultwave.fd.time_dispersion import removes
+from faultwave.fd.capability import FdPlan, GridCapabilityPlan
+from faultwave.fd.method.program import build_program
+from faultwave.fd.operators.operator import Operator
+from faultwave.fd.operators.resources import number_bytes
+from faultwave.fd.operators.time_dispersion import removes
+from faultwave.fd.process_partition import observers
 from faultwave.kernels.overlap import intersect
 from faultwave.kernels.stencil import Box, Program, record
 

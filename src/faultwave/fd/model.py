@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from faultwave.fd.part import FdPlan
+from faultwave.fd.capability import FdPlan
 from faultwave.media.homogenise import at_points
 from faultwave.media.models import coverage
 from faultwave.observe.model import POINTS, RESOLUTION, Coverage, Label, Marks, Model, Section, Sheet

@@ -21,27 +21,26 @@ from faultwave.comm import World
 from faultwave.engine import disk
 from faultwave.engine.backend import check_backend
 from faultwave.engine.precision import choose_precision
-from faultwave.fd.absorbing import Absorber, stable_along
-from faultwave.fd.band import check_band
-from faultwave.fd.beside_faults import check_beside
-from faultwave.fd.block_layout import build_blocks, check_faces, moved
+from faultwave.fd.blocks.layout import build_blocks, check_faces, moved
+from faultwave.fd.capability import FdPlan, GridCapabilityPlan, MaterialContext, PlacementContext, Planning
 from faultwave.fd.checkpoint import checkpoint_bytes
-from faultwave.fd.closures import WEIGHTS
-from faultwave.fd.decomposition import Subdomain
-from faultwave.fd.enough_digits import estimate, needs_double
-from faultwave.fd.fluids import check_fluids, fluid_beside_rock
-from faultwave.fd.grid import SIDES, Grid, SideKind
-from faultwave.fd.ground import check_relief, counted
-from faultwave.fd.laid import GridBlock
-from faultwave.fd.media import Medium, effective_medium
-from faultwave.fd.part import FdPlan, GridCapabilityPlan, MaterialContext, PlacementContext, Planning
-from faultwave.fd.program import Scheme
-from faultwave.fd.reflections import check_reflections
-from faultwave.fd.registry import capability_modules
-from faultwave.fd.resources import check_disk, check_memory, check_stored_output, disk_needed
-from faultwave.fd.share import decompose, partitioned_medium, share, single_process_reason, with_fluid_solid_interface
-from faultwave.fd.time_dispersion import check_removal
-from faultwave.fd.topography import (
+from faultwave.fd.checks.precision_estimate import estimate, needs_double
+from faultwave.fd.checks.reflections import check_reflections
+from faultwave.fd.checks.unused_settings import check_unused
+from faultwave.fd.fault.nearby_checks import check_beside
+from faultwave.fd.method.absorbing import Absorber, stable_along
+from faultwave.fd.method.closures import WEIGHTS
+from faultwave.fd.method.decomposition import Subdomain
+from faultwave.fd.method.effective_medium import Medium, effective_medium
+from faultwave.fd.method.grid import SIDES, Grid, SideKind
+from faultwave.fd.method.ground_checks import check_relief, counted
+from faultwave.fd.method.program import Scheme
+from faultwave.fd.method.source_band import check_band
+from faultwave.fd.operators.fluid_checks import check_fluids, fluid_beside_rock
+from faultwave.fd.operators.grid_block import GridBlock
+from faultwave.fd.operators.resources import check_disk, check_memory, check_stored_output, disk_needed
+from faultwave.fd.operators.time_dispersion import check_removal
+from faultwave.fd.operators.topography import (
     AxisNodes,
     FieldBelowGround,
     Ground,
@@ -50,7 +49,14 @@ from faultwave.fd.topography import (
     relative_stable_step,
     relief_of,
 )
-from faultwave.fd.unused_settings import check_unused
+from faultwave.fd.process_partition import (
+    decompose,
+    partitioned_medium,
+    share,
+    single_process_reason,
+    with_fluid_solid_interface,
+)
+from faultwave.fd.registry import capability_modules
 from faultwave.media import load_field, quality
 from faultwave.media.attenuation import Relaxation, relaxation
 from faultwave.media.field import Field, axes_of, limit_messages, missing

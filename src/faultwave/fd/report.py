@@ -10,11 +10,12 @@ import numpy as np
 from faultwave.base.memory import process_memory_rows
 from faultwave.case.model import Case
 from faultwave.engine.forecast import CountingFiles, RunTime, writing_time
-from faultwave.fd import block_proposal, topography
-from faultwave.fd.grid import SIDES
-from faultwave.fd.part import FdPlan
+from faultwave.fd.blocks import proposal
+from faultwave.fd.capability import FdPlan
+from faultwave.fd.method.grid import SIDES
+from faultwave.fd.operators import topography
+from faultwave.fd.operators.time_dispersion import removes
 from faultwave.fd.solver import FdSolver
-from faultwave.fd.time_dispersion import removes
 
 Rows = list[tuple[str, ...]]
 FOR_SURFACE_WAVES = {4: (5, 0.4), 8: (4, 0.1)}
@@ -41,7 +42,7 @@ def plan_report(plan: FdPlan, case: Case, measure_seconds: float = 3.0) -> list[
     """
     solver, told = FdSolver(plan), dict[str, Rows]()
     cost = _cost(plan, solver, _run_time(plan, solver, measure_seconds))
-    blocks = block_proposal.report(plan)
+    blocks = proposal.report(plan)
     for part in plan.parts.values():
         for section, rows in part.report(plan).items():
             told.setdefault(section, []).extend(rows)

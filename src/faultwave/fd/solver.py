@@ -15,12 +15,12 @@ from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.engine.part import BlockState, State
 from faultwave.engine.progress import Progress
 from faultwave.engine.solver import BlowUp, Control, Diagnosis, TimeErrors
-from faultwave.fd.blocks import operator_of, samplers_of
-from faultwave.fd.blowup import explain
+from faultwave.fd.blocks.coupled_blocks import operator_of, samplers_of
+from faultwave.fd.capability import FdPlan, Solution, StepCallback
 from faultwave.fd.checkpoint import blocks, check_identity, identity
-from faultwave.fd.growth import InstabilityMonitor
-from faultwave.fd.part import FdPlan, Solution, StepCallback
-from faultwave.fd.time_dispersion import Stepped, late, removes
+from faultwave.fd.checks.blowup import explain
+from faultwave.fd.checks.instability_monitor import InstabilityMonitor
+from faultwave.fd.operators.time_dispersion import Stepped, late, removes
 
 CHUNK_SECONDS = 0.3
 """Wall time [s] between two readings of the clock."""

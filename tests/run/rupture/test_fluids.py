@@ -11,8 +11,8 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError, RunError
-from faultwave.dg.fault import Fault
-from faultwave.dg.fault_probe import FaultProbe
+from faultwave.dg.fault.faces import Fault
+from faultwave.dg.fault.probe import FaultProbe
 from faultwave.run import simulate
 
 from .fluids import FAULTS, HEAT_CAPACITY, ROCK, SLOW, START, WIDTH, case, delayed, heated

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
-from faultwave.dg.fault_probe import FaultProbe
+from faultwave.dg.fault.probe import FaultProbe
 from faultwave.domain.tets import Mesh
 from faultwave.domain.tets.mesh import make_mesh, reorder_cells, shuffle_vertices
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from faultwave.dg.basis import triangle_basis
+from faultwave.dg.method.basis import triangle_basis
 from faultwave.engine.part import Call
 from faultwave.run import simulate
 from tests.run import watching

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError
-from faultwave.dg.fault_probe import FaultProbe
+from faultwave.dg.fault.probe import FaultProbe
 from faultwave.physics import friction as faults
 from faultwave.run import simulate
 

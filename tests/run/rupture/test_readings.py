@@ -6,10 +6,10 @@ import h5py
 import numpy as np
 import pytest
 
-from faultwave.dg import sample_buffer
-from faultwave.dg.basis import tet_basis
-from faultwave.dg.fault_probe import FaultProbe
-from faultwave.dg.snapshots import Snapshots
+from faultwave.dg.fault.probe import FaultProbe
+from faultwave.dg.method.basis import tet_basis
+from faultwave.dg.sampling.recorders import sample_buffer
+from faultwave.dg.sampling.snapshots import Snapshots
 from faultwave.observe.receivers import ReceiverRecorder
 from faultwave.observe.refine import refine_triangle
 from faultwave.output.formats.seissol_dat import read_dat

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.dg.parts.rupture import _uniform
+from faultwave.dg.capabilities.rupture import _uniform
 from faultwave.run import simulate
 
 from .setup import settings, slip_weakening

@@ -17,7 +17,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.bench.accuracy.table import Kept, Series, problem_of, series
-from faultwave.fd.block_layout import LEASTS
+from faultwave.fd.blocks.layout import LEASTS
 
 LAWS: Mapping[str, tuple[str, ...]] = {
     "elastic": ("full-space", "loh1"), "viscoelastic": ("full-space", "loh1"), "maxwell": ("cavity",),

@@ -6,9 +6,9 @@ import numpy as np
 
 from faultwave.base.errors import Problems, suggest
 from faultwave.case.model import Case
-from faultwave.dg.forms import PenalisedFaces
+from faultwave.dg.mesh.placement import Planning
+from faultwave.dg.method.forms import PenalisedFaces
 from faultwave.dg.penalties import penalty_fluxes
-from faultwave.dg.planning import Planning
 from faultwave.physics.waves import Law
 
 

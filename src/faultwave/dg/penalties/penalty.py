@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from faultwave.base.columns import Columns, Row
-from faultwave.dg.forms import Form
-from faultwave.dg.lts_exchange import ClusterWaveOutput
+from faultwave.dg.method.forms import Form
+from faultwave.dg.method.lts_exchange import ClusterWaveOutput
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.physics.waves import Law
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns, Row
-from faultwave.dg.forms.components import same_equations
+from faultwave.dg.method.forms.components import same_equations
 from faultwave.dg.penalties.penalty import PenaltyFlux, Sides
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.anisotropic import Anisotropic

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.fd.absorbing import stable_along
+from faultwave.fd.method.absorbing import stable_along
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, VerificationCase, at_most
 from faultwave.verify.exact.medium import Array

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.fd.operator import Operator
-from faultwave.fd.points import norm_weights
-from faultwave.fd.stencils import NORMAL, SHEAR, VELOCITY
+from faultwave.fd.method.stencils import NORMAL, SHEAR, VELOCITY
+from faultwave.fd.operators.operator import Operator
+from faultwave.fd.operators.points import norm_weights
 from faultwave.green_tensors import green_tensors, seismograms
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_least, at_most

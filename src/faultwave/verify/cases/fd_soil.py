@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from faultwave.backends import make_stencils
-from faultwave.fd import soil
-from faultwave.fd.absorbing import Absorber
-from faultwave.fd.grid import SIDES, Grid
-from faultwave.fd.program import Scheme, build_program
+from faultwave.fd.method.absorbing import Absorber
+from faultwave.fd.method.grid import SIDES, Grid
+from faultwave.fd.method.program import Scheme, build_program
+from faultwave.fd.rheology import soil
 from faultwave.kernels.stencil import Injection
 from faultwave.physics.rheology import iwan
 from faultwave.physics.sources.time_functions import time_function

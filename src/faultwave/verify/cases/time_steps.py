@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from faultwave.dg.plan import LARGEST_CFL
+from faultwave.dg.planning.plan import LARGEST_CFL
 from faultwave.physics.waves import law as find_law
 from faultwave.verify import setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most

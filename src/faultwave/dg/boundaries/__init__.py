@@ -1,0 +1,1 @@
+"""Boundary conditions: kinds of faces, ghost states, prescribed motion and the sea surface."""

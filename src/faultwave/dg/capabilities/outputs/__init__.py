@@ -1,0 +1,1 @@
+"""Output capabilities of the tetrahedral engine."""

@@ -1,0 +1,140 @@
+"""Record of the wave field around a box (``output.box``), for coupled grids and for structural engineering."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from faultwave.comm.gather import collect
+from faultwave.dg.capabilities.outputs.receivers import AttachedReceivers
+from faultwave.dg.mesh.placement import Cut, Planning
+from faultwave.dg.mesh.points import Points
+from faultwave.dg.solver import Solver
+from faultwave.domain import tets
+from faultwave.engine.part import Demand, Planned
+from faultwave.observe.box_records import KIND, MATERIAL, RECORDED, Recorder
+from faultwave.observe.lattice_shell import Shell, shell_of
+from faultwave.observe.result import Result
+
+name = "box"
+
+
+@dataclass(frozen=True)
+class BoxRecord(Planned):
+    """Plan of the record around a box.
+
+    Attributes
+    ----------
+    points : Points
+        Points in cells of this process.
+    items : (n,) int
+        Their indices in ``listed``.
+    listed : Points
+        Points of all processes.
+    material : mapping of (n,) arrays
+        Material at ``points`` by name.
+    """
+
+    setting: Any
+    shell: Shell
+    points: Points
+    items: np.ndarray
+    listed: Points
+    material: Mapping[str, np.ndarray]
+    samples: int
+    name: str = name
+    gradients = False
+
+    @property
+    def demand(self) -> Demand:
+        return Demand(derivatives=self.points.cells, disk=8 * len(RECORDED) * len(self.listed.cells) * self.samples)
+
+    def on(self, cut: Cut) -> BoxRecord:
+        items = cut.mine(self.listed.cells)
+        kept = {key: values[np.searchsorted(self.items, items)] for key, values in self.material.items()}
+        return replace(self, points=self.listed.of(items, cut.here), items=items, material=kept)
+
+    def identity(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
+        interval = np.full((len(self.items), 1), self.setting.interval)
+        return {"places and samples of output.box": (np.hstack([self.points.located, interval]), self.items)}
+
+    def attach(self, solver: Solver) -> AttachedRecord:
+        return AttachedRecord(self, solver)  # type: ignore[arg-type]
+
+    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
+        return {"output": [("record of a box", f"{len(self.listed.cells):,} points with {self.samples:,} samples")]}
+
+
+def plan(planning: Planning) -> BoxRecord | None:
+    case, law, problems = planning.case, planning.law, planning.problems
+    setting = case.output.box
+    if setting is None:
+        return None
+    if not set(RECORDED) <= set(law.quantities):
+        problems.error(
+            "output.box", f"the {law.name} law has no stresses and velocities of solids", "law: elastic or viscoelastic"
+        )
+        return None
+    if setting.spacing is None:
+        problems.error(
+            "output.box.spacing",
+            "is needed on tetrahedra, with an interval",
+            advice="That of the grid that lets the waves in.",
+        )
+        return None
+    if case.initial.kind != "zero":
+        problems.error("output.box", "a record begins at rest, and the case has an initial state", "initial.kind: zero")
+    shell = shell_of(setting, _surface(planning, setting), problems)
+    if shell is None:
+        return None
+    found = planning.whole.locate(shell.places, planning.topology, planning.geometry, planning.mesh)
+    out = np.flatnonzero(found.cells == -1)
+    if len(out):
+        x, y, z = shell.places[out[0]]
+        where = f"points around the box, {shell.text}, lie outside of the mesh"
+        what = f"{len(out):,} of {len(shell.places):,} {where}, such as ({x:g}, {y:g}, {z:g})"
+        problems.error("output.box", what, "a box three points or more inside")
+        return None
+    listed, items = Points(shell.places, shell.places, found.cells, found.xi), np.flatnonzero(found.cells >= 0)
+    moduli = {**planning.material, **planning.law.moduli(planning.material)}
+    material = {key: np.asarray(moduli[key])[found.cells[items]] for key in MATERIAL}
+    samples = int(case.end_time / setting.interval) + 1
+    return BoxRecord(setting, shell, listed.of(items), items, listed, material, samples)
+
+
+def _surface(planning: Planning, setting: Any) -> float | None:
+    """Height of the free surface [m], if the upper face of the box lies on a flat one."""
+    topology, level = planning.topology, float(setting.upper[2])
+    cells, _ = np.nonzero(topology.kinds == tets.BoundaryKind.FREE_SURFACE)
+    if not len(cells):
+        return None
+    corners = planning.mesh.vertices[planning.mesh.cells[cells]]
+    highest = corners[..., 2].max(1)
+    near = np.abs(highest - level) < 1e-6 * setting.spacing
+    return level if near.any() else None
+
+
+class AttachedRecord(AttachedReceivers):
+    """Return samples in the format of receivers."""
+
+    def results(self) -> Iterable[Result]:
+        part: Any = self.part
+        plan, setting, shell = self.solver.plan, part.setting, part.shell
+        values = np.zeros((0, 0, 1, len(plan.law.quantities)))
+        if self.recorder is not None:
+            _, values = self.recorder.arrays()
+        parts = [values.swapaxes(0, 1), *(part.material[key] for key in MATERIAL)]
+        found = collect(plan.world, part.items, parts, len(part.listed.cells))
+        if found is None:
+            return
+        column = [plan.law.quantities.index(key) for key in RECORDED]
+        series = {key: found[0][:, :, 0, c].T for key, c in zip(RECORDED, column, strict=True)}
+        material = dict(zip(MATERIAL, found[1:], strict=True))
+        data = shell.dataset(series, material, setting.interval, Recorder("dg", plan.case.numerics.order))
+        yield Result(KIND, data, settings={"formats": setting.formats, "layers": setting.layers})
+
+
+__all__ = ["AttachedRecord", "BoxRecord", "plan"]

@@ -1,0 +1,80 @@
+"""Time series of energies, work and moment at multiples of an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave.dg.mesh.placement import Planning
+from faultwave.dg.operators.energies import Energies as FieldEnergies
+from faultwave.dg.operators.energies import as_isotropic
+from faultwave.dg.solver import Solver
+from faultwave.engine.energies import EnergyRecorder, Rows
+from faultwave.engine.part import Call, Planned, RestoredFrom, State
+
+name = "energies"
+
+
+@dataclass(frozen=True)
+class Energies(Planned):
+    setting: Any
+    name: str = name
+
+    def attach(self, solver: Solver) -> AttachedEnergies:
+        return AttachedEnergies(self, solver)
+
+
+def plan(planning: Planning) -> Energies | None:
+    setting = planning.case.output.energies
+    return Energies(setting) if setting is not None else None
+
+
+class AttachedEnergies(EnergyRecorder):
+    def __init__(self, part: Energies, solver: Solver):
+        super().__init__(solver)
+        self.setting, self.interval, self.due = part.setting, part.setting.interval, 0.0
+        formulas = as_isotropic(solver.operator.law) if part.setting.isotropic else None
+        self.isotropic = FieldEnergies(solver.operator, formulas) if formulas is not None else None
+        self.calls = (Call("end of largest step", self._met, next=lambda: self.due),)
+
+    def record(self) -> None:
+        super().record()
+        if self.isotropic is not None:
+            now = self.rows[-1][1]
+            for key, value in self.solver.added(self.isotropic()).items():
+                now |= {key: value, **({f"true_{key}": now[key]} if key in now else {})}
+        _add_losses(self.rows)
+        self.due = (np.floor(self.solver.time / self.setting.interval + 1e-9) + 1) * self.setting.interval
+
+    def begin(self) -> None:
+        if not self.rows:
+            self.record()
+
+    def _met(self, cluster: int, time: float, step: float) -> None:
+        if time >= self.due * (1 - 1e-9):
+            self.record()
+
+    def finish(self, time: float) -> None:
+        if self.rows and self.rows[-1][0] < time:  # also at an early end
+            self.record()
+
+    def state(self) -> Mapping[str, State]:
+        def write(values: np.ndarray, origin: RestoredFrom) -> None:
+            self.due = float(values)
+
+        return {**super().state(), "due": State(None, lambda: np.array(self.due), write)}
+
+
+def _add_losses(rows: Rows) -> None:
+    """Return the energy dissipated by attenuation and pore drag until the last row [J], by the trapezoidal rule."""
+    time, now = rows[-1]
+    for lost in ("attenuation", "drag"):
+        power, work = f"{lost}_power", f"{lost}_work"
+        if power in now:
+            now[work] = 0.0
+            if len(rows) > 1:
+                begin, before = rows[-2]
+                now[work] = before[work] + (time - begin) * (0.5 * (before[power] + now[power]))

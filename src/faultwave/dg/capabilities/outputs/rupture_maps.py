@@ -1,0 +1,169 @@
+"""Summary of a finished rupture: maps on the fault, moment rate with its spectrum, and source parameters.
+
+Definitions: docs/theory/friction.md, "Source parameters".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import Problem
+from faultwave.comm.gather import collect
+from faultwave.dg.fault.energies import FAULT_ENERGIES
+from faultwave.dg.fault.faces import Fault
+from faultwave.dg.fault.points import PointRule
+from faultwave.dg.fault.record import RUPTURE_RATE
+from faultwave.dg.mesh.placement import Planning
+from faultwave.dg.method.basis import inner
+from faultwave.dg.solver import Solver
+from faultwave.engine.part import Attached, Call, Planned, RestoredFrom, State
+from faultwave.observe.result import Result
+from faultwave.observe.rupture import INNER
+from faultwave.observe.source_parameters import FaultHistory, FinishedRupture, rupture_results, rupture_warnings
+
+name = "rupture_maps"
+AFTER = ("rupture",)
+
+
+@dataclass(frozen=True)
+class RuptureMaps(Planned):
+    """Plan of rupture maps; ``faces`` is the number of faces of the whole fault."""
+
+    setting: Any
+    faces: int
+    name: str = name
+
+    def attach(self, solver: Solver) -> AttachedMaps:
+        return AttachedMaps(self, solver)
+
+
+def plan(planning: Planning) -> RuptureMaps | None:
+    setting, rupture = planning.case.output.rupture, planning.parts.get("rupture")
+    if setting is None:
+        return None
+    if planning.case.fault is None:
+        planning.problems.error(
+            "output.rupture",
+            "the case has no fault with friction",
+            advice="Give a fault group, or leave output.rupture out.",
+        )
+        return None
+    faces = 0 if rupture is None else len(rupture.faces.area)  # type: ignore[attr-defined]
+    return RuptureMaps(setting, int(planning.whole.total(np.array([faces]))[0]))
+
+
+class AttachedMaps(Attached):
+    """Rupture maps of a run; ``rows`` has time [s] and FAULT_ENERGIES of all processes, on the first one."""
+
+    def __init__(self, part: RuptureMaps, solver: Solver):
+        self.part, self.solver, self.due = part, solver, 0.0
+        self.rows: list[tuple[float, ...]] = []
+        rupture = solver.parts.get("rupture")
+        self.rupture = rupture.part if rupture is not None else None
+        self.fault: Fault | None = rupture.fault if rupture is not None else None
+        self.found: FinishedRupture | None = None
+        self.calls = (Call("end of largest step", self._met, next=lambda: self.due),)
+
+    def begin(self) -> None:
+        if not self.rows:
+            self._record()
+
+    def _record(self) -> None:
+        """Record the present energies; a collective call."""
+        here = self.fault.energies(False, False) if self.fault is not None else {}
+        total, now = self.solver.added(here), self.solver.time
+        self.rows.append((now, *(total.get(key, 0.0) for key in FAULT_ENERGIES)))
+        self.due = now + self.part.setting.interval
+
+    def _met(self, cluster: int, time: float, step: float) -> None:
+        if time >= self.due * (1 - 1e-9):
+            self._record()
+
+    def finish(self, time: float) -> None:
+        if self.rows and self.rows[-1][0] < time:  # also at an early end
+            self._record()
+
+    def state(self) -> Mapping[str, State]:
+        def table() -> np.ndarray:
+            return np.array(self.rows).reshape(-1, 1 + len(FAULT_ENERGIES))
+
+        def write(values: np.ndarray, origin: RestoredFrom) -> None:
+            self.rows = [tuple(map(float, row)) for row in values]
+
+        def due(values: np.ndarray, origin: RestoredFrom) -> None:
+            self.due = float(values)
+
+        return {"table": State(None, table, write), "due": State(None, lambda: np.array(self.due), due)}
+
+    def results(self) -> Iterable[Result]:
+        found = self._gathered()
+        self.found = found
+        if found is not None:
+            yield from rupture_results(found)
+
+    def remarks(self) -> Iterable[Problem]:
+        return rupture_warnings(self.found) if self.found is not None else ()
+
+    def _gathered(self) -> FinishedRupture | None:
+        """Return the whole fault on the first process."""
+        plan, rupture = self.solver.plan, self.rupture
+        owned = np.zeros(0, np.int64) if self.fault is None else np.arange(self.fault.faces.owned)
+        items = owned if rupture is None else rupture.faces.number[owned]
+        values = {key: np.zeros((0, *shape)) for key, shape in SHAPES.items()}
+        if self.fault is not None and rupture is not None:
+            found = face_values(self.fault, rupture, owned)
+            values = {key: found[key] for key in SHAPES}
+        gathered = collect(plan.world, items, list(values.values()), self.part.faces)
+        if gathered is None:
+            return None
+        history = FaultHistory(*np.array(self.rows).reshape(-1, 1 + len(FAULT_ENERGIES)).T)
+        has_stress = rupture.law.needs_stress if rupture is not None else True
+        return FinishedRupture(dict(zip(values, gathered, strict=True)), history, has_stress)
+
+
+SHAPES: dict[str, tuple[int, ...]] = {
+    "corners": (3, 3), "tag": (), "area": (), "spacing": (), "share": (), "weakened": (), "rupture_time": (3,),
+    "slip_strike": (), "slip_dip": (), "slip": (), "path": (), "peak_slip_rate": (), "slip_rate": (), "drop_times_slip": (),
+    "breakdown": (), "dissipated": (), "rigidity": (), "shear_speed": (),
+}  # fmt: skip
+"""Values of each face: face means, except positions and times."""
+
+
+def face_values(fault: Fault, rupture: Any, items: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the values ``SHAPES`` of the faces ``items`` (n,)."""
+    f, record, weights = fault.faces, fault.record(items), 2.0 * fault.rule.weights
+
+    def mean(values: np.ndarray) -> np.ndarray:
+        return inner(values, weights[None])  # independent of the number of local faces
+
+    one, two = record["slip1"], record["slip2"]
+    along = [np.stack([(d * t)[items].sum(1) for t in (f.tangent1, f.tangent2)], 1) for d in (f.strike, f.dip)]
+    slip = [d[:, :1] * one + d[:, 1:] * two for d in along]
+    drop = -(record["traction1"] * one + record["traction2"] * two)  # stress drop along the slip, times slip
+    ruptured = (record["ruptured"] > 0) | (record["peak_slip_rate"] > RUPTURE_RATE)
+    times = np.where(ruptured, record["ruptured"], np.nan)
+    to_inner = np.stack([_at_inner(fault.rule, g) for g in range(len(fault.rule.points))])
+    weak = np.where(record["weakened"] > 0, record["weakened"], np.nan)
+    shear_speed = np.sqrt(rupture.material["mu"] / fault.operator.law.density(rupture.material))
+    return {
+        "corners": f.corners[items], "tag": f.tags[items].astype(float), "area": f.area[items],
+        "spacing": np.sqrt(4.0 * f.area[items] / np.sqrt(3.0)) / rupture.order,
+        "share": mean(ruptured.astype(float)), "weakened": mean(weak),
+        "rupture_time": np.maximum(inner(to_inner[f.group[items]], times[:, None]), 0.0),
+        "slip_strike": mean(slip[0]), "slip_dip": mean(slip[1]), "slip": mean(np.hypot(one, two)),
+        "path": mean(record["accumulated_slip"]), "peak_slip_rate": record["peak_slip_rate"].max(1), "slip_rate": mean(record["slip_rate"]),
+        "drop_times_slip": mean(drop), "breakdown": mean(record["breakdown"]), "dissipated": mean(record["dissipated"]),
+        "rigidity": fault.rigidity()[items], "shear_speed": shear_speed[items].min(1),
+    }  # fmt: skip
+
+
+def _at_inner(rule: PointRule, group: int) -> np.ndarray:
+    """Return the matrix (3, p) from values at friction points to their linear least-squares fit at INNER."""
+    points, weights = rule.points[group], rule.weights
+    linear = np.column_stack([np.ones(len(points)), points])
+    fit = np.linalg.solve(linear.T @ (weights[:, None] * linear), linear.T * weights)
+    return np.asarray(np.column_stack([np.ones(3), INNER]) @ fit)

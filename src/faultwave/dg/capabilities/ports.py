@@ -1,0 +1,349 @@
+"""Rectangular waveguide ports: modes, excitation, returned waves and scattering parameters.
+
+At a port E_t = V(t) e and H_t = I(t) n x e with the mode's pattern e, with unit integral of e^2, and n into the mesh (Pozar 2012,
+ch. 3 and 4). V and I at one frequency give the waves a = (V + Z I)/(2 sqrt Z) into the mesh and b = (V - Z I)/(2 sqrt Z) out of it,
+with the mode's own impedance Z. The boundary of a port absorbs plane waves at normal incidence and reflects part of a mode: so the
+arriving waves at other ports are not zero, and S = B A^-1, from one run per port with that port driven, is exact nevertheless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.case.model import Case
+from faultwave.dg.boundaries.prescribed_faces import Faces, PrescribedField, SeparableField, Shifted
+from faultwave.dg.mesh.named_parts import surface_tag
+from faultwave.dg.mesh.placement import Cut, Planning
+from faultwave.dg.mesh.port_shapes import check_walls, rectangle, turned
+from faultwave.dg.method.forms import onto_face
+from faultwave.dg.method.medium import single_medium
+from faultwave.dg.sampling.surfaces import Surface, SurfaceSum
+from faultwave.dg.solver import Solver
+from faultwave.domain import tets
+from faultwave.engine.part import Attached, Demand, Planned, State
+from faultwave.observe.dataset import Dataset, Variable
+from faultwave.observe.result import Result
+from faultwave.observe.surfaces import Reduce
+from faultwave.physics.sources.time_functions import Burst
+from faultwave.physics.waves import Law
+from faultwave.physics.waves.law import role
+
+name = "ports"
+
+BLOCK = 2_000_000  # factors of a Fourier sum in memory at once
+MAX_MODES = 10  # of each index: a mode is named with two digits
+
+
+@dataclass(frozen=True)
+class Port:
+    """Waveguide port: faces, rectangle (origin, unit sides u and v, lengths), inward normal, mode, medium and excitation."""
+
+    surface: Surface
+    origin: np.ndarray
+    sides: np.ndarray  # (2, 3) unit vectors, first the side of the mode's first index
+    lengths: np.ndarray  # (2,)
+    normal: np.ndarray  # into the mesh
+    mode: str
+    permittivity: float
+    permeability: float
+    function: Shifted | None  # time function, of the driven port only
+
+    @property
+    def cutoff(self) -> float:
+        """Cutoff frequency of the mode [Hz]."""
+        return self._wavenumber() * self._speed / (2 * np.pi)
+
+    @property
+    def _speed(self) -> float:
+        return float(1.0 / np.sqrt(self.permittivity * self.permeability))
+
+    def propagating(self, frequency: float) -> list[tuple[float, str]]:
+        """Return cutoff [Hz] and name of every guided mode that propagates at ``frequency`` [Hz], by cutoff."""
+        wavenumber = 2 * np.pi * frequency / self._speed
+        m, n = (np.arange(min(int(wavenumber * size / np.pi) + 1, MAX_MODES)) for size in self.lengths)
+        k = np.pi * np.hypot(*np.meshgrid(m / self.lengths[0], n / self.lengths[1], indexing="ij"))
+        found = []
+        for i, j in np.argwhere((k > 0) & (k < wavenumber)):
+            names = [f"TE{i}{j}", f"TM{i}{j}"] if i and j else [f"TE{i}{j}"]
+            found += [(float(k[i, j]) * self._speed / (2 * np.pi), name) for name in names]
+        return sorted(found)
+
+    def _wavenumber(self) -> float:
+        return float(np.hypot(*(np.pi * np.array(self.indices) / self.lengths)))
+
+    @property
+    def indices(self) -> tuple[int, int]:
+        return int(self.mode[2]), int(self.mode[3])
+
+    def pattern(self, x: np.ndarray) -> np.ndarray:
+        """Return the mode's pattern e (..., 3) at points x (..., 3); the integral of e^2 is one."""
+        (m, n), (a, b) = self.indices, self.lengths
+        u, v = (
+            np.pi * k * ((x - self.origin) @ side) / size
+            for k, side, size in zip((m, n), self.sides, (a, b), strict=True)
+        )
+        if self.mode[1] == "E":
+            parts = (n / b * np.cos(u) * np.sin(v), -m / a * np.sin(u) * np.cos(v))
+        else:
+            parts = (m / a * np.cos(u) * np.sin(v), n / b * np.sin(u) * np.cos(v))
+        shares = (1.0 if k == 0 else 0.5 for k in (m, n))
+        size = np.sqrt(a * b * np.prod(list(shares)) * ((m / a) ** 2 + (n / b) ** 2))
+        return np.asarray((parts[0][..., None] * self.sides[0] + parts[1][..., None] * self.sides[1]) / size)
+
+    def impedance(self, frequencies: np.ndarray) -> np.ndarray:
+        """Return the impedance of the mode [ohm] at frequencies above cutoff."""
+        omega = 2 * np.pi * frequencies
+        beta = np.sqrt(omega**2 * self.permittivity * self.permeability - self._wavenumber() ** 2)
+        return np.asarray(
+            omega * self.permeability / beta if self.mode[1] == "E" else beta / (omega * self.permittivity)
+        )
+
+    def drives(self, law: Law, listed: Faces, points: np.ndarray, project: np.ndarray) -> list[PrescribedField]:
+        """Return the wave 2 e S(t) that arrives at the faces of a driven port."""
+        if self.function is None:
+            return []
+        keys = {(int(c), int(f)) for c, f in zip(self.surface.cells, self.surface.faces, strict=True)}
+        pairs = zip(listed.cells.tolist(), listed.faces.tolist(), strict=True)
+        items = np.array([i for i, pair in enumerate(pairs) if pair in keys], np.int64)
+        e = self.pattern(listed.positions(points)[items])
+        frame = [listed.frames[items, i, None] for i in range(listed.frames.shape[1])]
+        along = np.stack(onto_face(law, frame, [2.0 * e[..., i] for i in range(3)]), -1)
+        traction = np.einsum("bp,kpf->kbf", project, along)
+        return [SeparableField(items, np.concatenate([traction, np.zeros_like(traction)], 2), self.function)]
+
+    def amplitudes(
+        self, time: np.ndarray, voltage: np.ndarray, current: np.ndarray, frequencies: np.ndarray
+    ) -> np.ndarray:
+        """Return the wave amplitudes a and b at frequencies, (2, nf)."""
+        z, both = self.impedance(frequencies), np.stack([voltage, current], 1)
+        rows = max(1, BLOCK // max(1, len(time)))
+        blocks = [frequencies[i : i + rows] for i in range(0, len(frequencies), rows)]
+        v, i = np.concatenate([np.exp(-2j * np.pi * np.outer(f, time)) @ both for f in blocks]).T
+        return np.array([v + z * i, v - z * i]) / (2 * np.sqrt(z))
+
+
+@dataclass(frozen=True)
+class Ports(Planned):
+    setting: Any
+    ports: tuple[Port, ...]
+    name: str = name
+
+    @property
+    def demand(self) -> Demand:
+        none = np.zeros((0, 2), np.int64)
+        driven = [np.stack([p.surface.cells, p.surface.faces], 1) for p in self.ports if p.function is not None]
+        cells = [p.surface.cells for p in self.ports]
+        cells_read, faces = np.concatenate([none[:, 0], *cells]), np.concatenate([none, *driven])
+        return Demand(derivatives=cells_read, faces=faces, frequency=self.setting.band[1])
+
+    def on(self, cut: Cut) -> Ports:
+        return replace(self, ports=tuple(replace(p, surface=p.surface.on(cut)) for p in self.ports))
+
+    def attach(self, solver: Solver) -> AttachedPorts:
+        return AttachedPorts(self, solver)
+
+
+def needs_whole_mesh(case: Case) -> bool:
+    return case.ports is not None
+
+
+def plan(planning: Planning) -> Ports | None:
+    """Plan every port of the case."""
+    case, topology, problems = planning.case, planning.topology, planning.problems
+    setting = case.ports
+    if setting is None:
+        return None
+    if "electric" not in planning.law.roles:
+        problems.error("ports", f"do not exist in the {case.law} law", "law: maxwell")
+        return None
+    _check_alone(case, problems)
+    burst = _burst(setting.band)
+    if case.end_time < 8 * burst.duration:
+        what = f"{case.end_time:g} s, while the burst that fills the band of the ports takes {8 * burst.duration:.3g} s"
+        problems.error(
+            "end_time", what, "above that, and until the waves have left", "Let stop.energy_below end the run."
+        )
+    found: list[tuple[int, Port]] = []
+    for i, one in enumerate(setting.surfaces):
+        where = f"ports.surfaces[{i}]"
+        tag = surface_tag(one.surface, planning.mesh, topology, f"{where}.surface", problems)
+        if tag is None:
+            continue
+        mine = (topology.tags == tag) & (topology.kinds == tets.BoundaryKind.ABSORBING)
+        if not mine.any():
+            problems.error(f"{where}.surface", f"'{one.surface}' does not absorb", "a boundary of kind absorbing")
+            continue
+        function = Shifted(burst, 0.0) if setting.drive == i + 1 else None
+        try:
+            port = _port(planning, one, np.nonzero(mine), function, where)
+        except InputError as error:
+            problems.extend(error.problems)
+            continue
+        if port.cutoff >= setting.band[0]:
+            allowed = f"above the cutoff of {one.mode} at {port.cutoff:g} Hz"
+            problems.error("ports.band", f"begins at {setting.band[0]:g} Hz", allowed)
+        found.append((tag, port))
+    _check_modes(found, setting.band, problems)
+    return Ports(setting, tuple(port for _, port in found)) if found else None
+
+
+def _burst(band: tuple[float, float]) -> Burst:
+    """Return the pulse of a driven port, which fills the band and ends after eight durations."""
+    centre, half = sum(band) / 2, (band[1] - band[0]) / 2
+    return Burst(min(0.35 / half, 8.0 / centre), centre)
+
+
+def _check_alone(case: Case, problems: Problems) -> None:
+    """Report other sources, with which scattering parameters would not hold."""
+    others = {
+        "currents": case.currents, "incident": case.incident, "sources": case.sources, "initial": case.initial.kind != "zero",
+    }  # fmt: skip
+    for name, there in others.items():
+        if there:
+            problems.error(
+                name, "act besides the ports", "ports alone", "What they send would be taken for the ports' echoes."
+            )
+
+
+def _check_modes(ports: Sequence[tuple[int, Port]], band: tuple[float, float], problems: Problems) -> None:
+    """Report duplicate modes of a surface, and warn about propagating modes without a port.
+
+    ``ports`` lists the tags of surfaces with their ports.
+    """
+    listed: dict[int, list[Port]] = {}
+    for tag, port in ports:
+        same = [other for other in listed.setdefault(tag, []) if _same_mode(port, other)]
+        if same:
+            what = f"{port.mode} of '{port.surface.name}' is two ports"
+            problems.error("ports.surfaces", what, "each mode of a surface once")
+        listed[tag].append(port)
+    for group in listed.values():
+        port = group[0]
+        rest = [
+            (cutoff, name)
+            for cutoff, name in port.propagating(band[1])
+            if not any(_same_mode(replace(port, mode=name), other) for other in group)
+        ]
+        if rest:
+            told = ", ".join(f"{name} (from {cutoff:.4g} Hz)" for cutoff, name in rest[:5])
+            more = f" and {len(rest) - 5} more" if len(rest) > 5 else ""
+            problems.warn(
+                "ports.band",
+                f"more propagates at '{port.surface.name}' up to {band[1]:g} Hz than is listed: {told}{more}",
+                advice="What goes into these modes is in none of the parameters: list them as ports, or end the band below them.",
+            )
+
+
+def _same_mode(a: Port, b: Port) -> bool:
+    """Return True if two ports of one surface have the same mode, whose first indices may refer to different sides."""
+    if a.mode[1] != b.mode[1]:
+        return False
+    swapped = abs(float(a.sides[0] @ b.sides[0])) < 0.5
+    return a.indices == (b.indices[::-1] if swapped else b.indices)
+
+
+def _port(planning: Planning, setting: Any, where: tuple[np.ndarray, ...], function: Shifted | None, name: str) -> Port:
+    mesh, topology, shape, material = planning.mesh, planning.topology, planning.geometry, planning.material
+    cells, faces = where
+    normals, areas = shape.normals[cells, faces], shape.areas[cells, faces]
+    corners = mesh.vertices[np.take_along_axis(topology.cells[cells], tets.SORTED_FACES[faces], 1)].reshape(-1, 3)
+    normal = normals[0]
+    size = np.ptp(corners, axis=0).max()
+    if np.abs(normals @ normal - 1).max() > 1e-6 or np.ptp(corners @ normal) > 1e-6 * size:
+        raise InputError(
+            Problem(f"{name}.surface", f"'{setting.surface}' is not plane", "a plane surface across the guide")
+        )
+    origin, sides, lengths = rectangle(corners, normal)
+    if abs(lengths.prod() / areas.sum() - 1) > 1e-6:
+        raise InputError(
+            Problem(
+                f"{name}.surface", f"'{setting.surface}' is no rectangle", "the cross section of a rectangular guide"
+            )
+        )
+    check_walls(f"{name}.surface", setting.surface, cells, faces, mesh, topology)
+    medium = single_medium(material, cells)
+    if isinstance(medium, str):
+        raise InputError(
+            Problem(f"{name}.surface", f"the medium at '{setting.surface}' {medium}", "one lossless medium")
+        )
+    origin, sides, lengths = turned(origin, sides, lengths, setting, name)
+    return Port(
+        Surface(str(setting.surface), cells, faces), origin, sides, lengths, -normal, setting.mode,
+        medium["permittivity"], medium["permeability"], function,
+    )  # fmt: skip
+
+
+class AttachedPorts(Attached):
+    """Recorder of voltage and current at every port, with twenty samples per period of the highest frequency."""
+
+    def __init__(self, part: Ports, solver: Solver):
+        self.part, self.solver = part, solver
+        interval = 0.05 / part.setting.band[1]
+        self.sums = [
+            SurfaceSum(solver, port.surface, interval, _voltage_and_current(solver.plan.law, port))
+            for port in part.ports
+        ]
+        self.calls = tuple(s.call for s in self.sums)
+
+    @property
+    def samples_complete(self) -> bool:
+        return all(s.recorder.samples_complete for s in self.sums)
+
+    def drives(self, faces: Faces, points: np.ndarray, project: np.ndarray) -> Sequence[PrescribedField]:
+        law = self.solver.plan.law
+        return [drive for port in self.part.ports for drive in port.drives(law, faces, points, project)]
+
+    def state(self) -> Mapping[str, State]:
+        return {k: v for i, s in enumerate(self.sums) for k, v in s.state(str(i)).items()}
+
+    def results(self) -> Iterable[Result]:
+        """Return waves a, b and mode impedance of every port by frequency, and the share of energy left inside."""
+        setting = self.part.setting
+        signals = [s.sums() for s in self.sums]
+        frequencies = np.linspace(setting.band[0], setting.band[1], setting.points)
+        pairs = zip(self.part.ports, signals, strict=True)
+        waves = np.array([port.amplitudes(t, x[:, 0], x[:, 1], frequencies) for port, (t, x) in pairs])
+        impedances = np.stack([port.impedance(frequencies) for port in self.part.ports])
+        left = np.array(self._energy_left([x for _, x in signals]))
+        variables = {
+            "frequency": Variable(frequencies, ("frequency",), "Hz"),
+            "into": Variable(waves[:, 0], ("port", "frequency"), "", "wave into the mesh"),
+            "out": Variable(waves[:, 1], ("port", "frequency"), "", "wave out of the mesh"),
+            "impedance": Variable(impedances, ("port", "frequency"), "ohm", "of the port's mode"),
+            "energy_left": Variable(left, (), "", "energy in the mesh over the most that the ports had let in"),
+        }
+        yield Result(name, Dataset(name, variables))
+
+    def _energy_left(self, signals: Sequence[np.ndarray]) -> float:
+        """Return the share of the energy that is left inside, infinite if none has entered.
+
+        The modes have unit integrals of e^2, so V I is the power that a mode carries into the mesh.
+        """
+        count = min(map(len, signals))
+        power = np.sum([x[:count, 0] * x[:count, 1] for x in signals], 0)
+        held = np.cumsum(power) * self.sums[0].recorder.interval
+        now = self.solver.plan.world.share(self.solver.energies())
+        most = float(held.max(initial=0.0))
+        return sum(v for k, v in now.items() if k.endswith("energy")) / most if most > 0 else np.inf
+
+
+def _voltage_and_current(law: Law, port: Port) -> Any:
+    e_columns, h_columns = role(law, "electric"), role(law, "magnetic")
+
+    def make(faces: Faces, points: np.ndarray, weights: np.ndarray) -> Reduce:
+        scale = (2.0 * faces.areas[:, None] * weights)[..., None]
+        e = port.pattern(faces.positions(points))
+        electric, magnetic = scale * e, scale * np.cross(port.normal, e)
+
+        def reduce(items: np.ndarray, values: np.ndarray) -> np.ndarray:
+            voltage, current = electric[items] * values[..., e_columns], magnetic[items] * values[..., h_columns]
+            return np.array([voltage.sum(), current.sum()])
+
+        return reduce
+
+    return make

@@ -1,0 +1,1 @@
+"""Checks before a run: resolution, precision, memory, costly cells and slivers."""

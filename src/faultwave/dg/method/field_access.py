@@ -1,0 +1,126 @@
+"""Projection, comparison and sampling of the wave field as a function of position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from faultwave.dg.method.basis import tet_basis, tet_quadrature
+from faultwave.domain import tets
+from faultwave.physics.waves import Law
+
+BLOCK = 4096  # cells at a time
+ROUNDING = 1e-12
+"""Relative size below which a component of a solution counts as zero among components of its kind."""
+
+
+def project(solver: Any, function: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Set the degrees of freedom to the L2 projection of a function, in blocks of cells.
+
+    Parameters
+    ----------
+    solver
+        Solver with its operator and mesh.
+    function : callable
+        State (n, Q) at points (n, 3) [m].
+    """
+    order, geo, cells_here = solver.operator.order, solver.plan.geometry, solver.plan.cells
+    points, weights = tet_quadrature(order + 2)
+    psi = tet_basis(points, order - 1)
+    for part in np.array_split(np.arange(cells_here), max(1, cells_here // BLOCK)):
+        # Sums over one cell round differently, and a process may have but one: it is done twice.
+        cells = np.repeat(part, 2) if len(part) == 1 else part
+        x = geo.points(cells, points)
+        values = function(x.reshape(-1, 3)).reshape(len(cells), len(points), -1)
+        solver.operator.set_dofs(np.einsum("n,nk,cnq->ckq", weights, psi, values)[: len(part)], part)
+
+
+def error(
+    solver: Any,
+    solution: Callable[[np.ndarray, float], np.ndarray],
+    inside: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> np.ndarray:
+    """Return the relative L2 error of every quantity, (Q,).
+
+    Parameters
+    ----------
+    solver
+        Solver with its operator and mesh.
+    solution : callable
+        Exact state (n, Q) at points (n, 3) [m] and a time [s].
+    inside : callable, optional
+        Mask (n,) of the points to compare, all by default.
+    """
+    order, geo, cells_here = solver.operator.order, solver.plan.geometry, solver.plan.cells
+    points, weights = tet_quadrature(order + 2)
+    psi = tet_basis(points, order - 1)
+    above = below = np.zeros(len(solver.plan.law.quantities))
+    for part in np.array_split(np.arange(cells_here), max(1, cells_here // BLOCK)):
+        x = geo.points(part, points)
+        flat = x.reshape(-1, 3)
+        exact = solution(flat, solver.time).reshape(len(part), len(points), -1)
+        mine = np.einsum("nk,ckq->cnq", psi, solver.operator.dofs(part))
+        scale = (geo.volume[part, None] * weights)[..., None]
+        if inside is not None:
+            scale = scale * inside(flat).reshape(len(part), len(points), 1)
+        above = above + (scale * (mine - exact) ** 2).sum((0, 1))
+        below = below + (scale * exact**2).sum((0, 1))
+    return np.sqrt(above / np.where(below > 0, below, 1.0))
+
+
+def error_norms(solver: Any, solution: Callable[[np.ndarray, float], np.ndarray]) -> dict[str, np.ndarray]:
+    """Return L1, L2 and maximum errors (Q,) of every quantity by name of the norm, absolute and relative (``_rel``).
+
+    Relative errors refer to the norms of the solution and are NaN where it is zero compared with other components of its kind (velocity,
+    stress). The call is collective, and the first process has the result.
+
+    Parameters
+    ----------
+    solver
+        Solver with its operator and mesh.
+    solution : callable
+        Exact state (n, Q) at points (n, 3) [m] and a time [s].
+    """
+    order, geo, cells_here = solver.operator.order, solver.plan.geometry, solver.plan.cells
+    points, weights = tet_quadrature(order + 1)
+    psi = tet_basis(points, order - 1)
+    sums, most = np.zeros((4, len(solver.plan.law.quantities))), np.zeros((2, len(solver.plan.law.quantities)))
+    for part in np.array_split(np.arange(cells_here), max(1, cells_here // BLOCK)):
+        x = geo.points(part, points)
+        exact = solution(x.reshape(-1, 3), solver.time).reshape(len(part), len(points), -1)
+        off = np.abs(np.einsum("nk,ckq->cnq", psi, solver.operator.dofs(part)) - exact)
+        size, scale = np.abs(exact), 6.0 * geo.volume[part, None, None] * weights[:, None]
+        sums += np.array([(scale * v).sum((0, 1)) for v in (off, off**2, size, size**2)])
+        most = np.maximum(most, [v.max((0, 1), initial=0.0) for v in (off, size)])
+    world = solver.plan.world
+    sums = sum(world.gather(sums) or [sums])
+    most = np.reshape(world.largest(most.ravel().tolist()), most.shape)
+    mine = {"L1": sums[0], "L2": np.sqrt(sums[1]), "LInf": most[0]}
+    own = {"L1": sums[2], "L2": np.sqrt(sums[3]), "LInf": most[1]}
+    law = solver.plan.law
+    return mine | {f"{n}_rel": v / _large_enough(law, own[n]) for n, v in mine.items()}
+
+
+def _large_enough(law: Law, norms: np.ndarray) -> np.ndarray:
+    """Return norms (Q,) of a solution with NaN for those that are rounding errors of the largest of their role."""
+    kept = np.full(len(norms), np.nan)
+    for names in law.roles.values():
+        mine = [law.quantities.index(n) for n in names]
+        kept[mine] = np.where(norms[mine] > ROUNDING * norms[mine].max(initial=0.0), norms[mine], np.nan)
+    return kept
+
+
+def sample(solver: Any, points: np.ndarray) -> np.ndarray:
+    """Return the present state (n, Q) at points (n, 3) [m]; NaN outside the mesh."""
+    plan, points = solver.plan, np.asarray(points, float).reshape(-1, 3)
+    found = tets.locate(points, plan.topology, plan.geometry, plan.mesh.vertices)
+    result = np.full((len(found.cells), len(plan.law.quantities)), np.nan)
+    inside = found.cells >= 0
+    psi = tet_basis(found.xi[inside], solver.operator.order - 1)
+    result[inside] = np.einsum("nb,nbq->nq", psi, solver.operator.dofs(found.cells[inside]))
+    return result
+
+
+__all__ = ["error", "error_norms", "project", "sample"]

@@ -1,0 +1,68 @@
+"""Forms of wave laws: the equations of a cell in the law's own quantities (any law) or in components of the reference cell (some).
+
+``form`` chooses; data that leave a cell (waves, receivers, outputs, checkpoints) are physical in every form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from faultwave.dg.method.forms.cells import Cells, PenalisedFaces
+from faultwave.dg.method.forms.contravariant import ContravariantElastic
+from faultwave.dg.method.forms.covariant import CovariantCurls
+from faultwave.dg.method.forms.fluid import ContravariantAcoustic
+from faultwave.dg.method.forms.full_stiffness import FullStiffness
+from faultwave.dg.method.forms.lean_elastic import LeanElastic
+from faultwave.dg.method.forms.plain import Form, onto_face
+from faultwave.dg.method.forms.precise_elastic import PreciseElastic
+from faultwave.dg.method.forms.viscoelastic import ContravariantViscoelastic
+from faultwave.dg.method.predictors import CellTerms, Predictor
+from faultwave.physics.waves import Law
+
+FORMS: tuple[type[Form], ...] = (
+    ContravariantElastic,
+    ContravariantViscoelastic,
+    ContravariantAcoustic,
+    CovariantCurls,
+    FullStiffness,
+)
+"""Forms with fewer operations; ``suits`` of each states the laws it is valid for."""
+
+
+def form(
+    law: Law,
+    order: int,
+    unit: float = 1.0,
+    fast: bool = True,
+    predictor: Callable[[CellTerms], Predictor] | None = None,
+    narrow: bool = False,
+    precise: bool = False,
+) -> Form:
+    """Return the form of a law: a fast one if one suits the law and ``fast`` allows it.
+
+    Parameters
+    ----------
+    law : Law
+        Wave law.
+    order : int
+        Order of convergence.
+    unit : float
+        Unit of time in the kernels [s].
+    fast : bool
+        Allow the forms in ``FORMS``.
+    predictor : callable, optional
+        Constructor of the time expansion; the form's own by default.
+    narrow : bool
+        Store waves in single precision.
+    precise : bool
+        Store constants as sums of two single-precision numbers, if the form supports that.
+    """
+    found = next((kind for kind in FORMS if fast and kind.suits(law)), Form)
+    if found is ContravariantElastic:
+        found = LeanElastic if narrow else PreciseElastic if precise else found
+    made = found(law, order, unit, predictor or found.predictor_of(law))
+    made.narrow = narrow
+    return made
+
+
+__all__ = ["FORMS", "Cells", "Form", "PenalisedFaces", "form", "onto_face"]

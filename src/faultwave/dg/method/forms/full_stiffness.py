@@ -1,0 +1,249 @@
+"""Anisotropic elasticity with stress in contravariant and velocity in covariant components.
+
+Neither derivatives nor strain need the Jacobian. With x = x0 + J xi, s = J^-1 sigma J^-T / rho, u = J^T v and the
+stiffness D^abcd = J^-1 J^-1 J^-1 J^-1 C / rho (one J^-1 for each index), which has the symmetries of C and therefore 21
+constants,
+
+    ds^ab/dt = sum_cd D^abcd d_c u_d,    du_a/dt = sum_b H_ab (sum_c d_c s^bc),    H = J^T J.
+
+On the face opposite vertex f the unit normal is n = -h J^-T g with g = grad of the barycentric coordinate f and h = 1 /
+|J^-T g|. There the traction is -rho h s g in contravariant components, and impedances and admittances are Z' = J^-1 Z
+J^-T and (Z' + Z_R')^-1.
+
+If the unit of time is not the second, s and 1/rho are scaled by it and D by its square. d_b, J and g refer to the
+directions of ``plain.DIRECTIONS``. Waves and face traces leave the cell in physical components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.columns import Columns
+from faultwave.dg.method.forms.cells import Cells
+from faultwave.dg.method.forms.components import GRADIENT, PAIR, ComponentForm, both_sides, combine, select_stress
+from faultwave.dg.method.forms.plain import directed
+from faultwave.kernels.language import Array, Kernel, View
+from faultwave.physics.waves import Law
+from faultwave.physics.waves.anisotropic import CONSTANTS, NUMBER, ORDER, Anisotropic, packed, unpacked
+from faultwave.physics.waves.law import dot
+
+SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
+"""Components of a symmetric tensor in the order of the stress among the quantities."""
+
+UPPER = tuple((i, j) for i in range(6) for j in range(i, 6))
+ENTRY = {pair: k for k, (i, j) in enumerate(UPPER) for pair in ((i, j), (j, i))}
+
+STATE = Columns(stress=6, velocity=3)
+TRACE = Columns(stress=3, velocity=3)
+"""Columns of a face's trace: s g and u."""
+DERIVATIVES = Columns(force=3, strain=6)
+"""Columns after differentiation: sum_b d_b s^ab, and the strain rates, shear ones twice."""
+
+CHUNK = 1 << 15
+"""Number of cells whose stiffness is transformed at once."""
+
+
+def _symmetric(six: Any, x: Any) -> list[Any]:
+    """Return the product of a symmetric matrix of six numbers and a vector."""
+    return [dot([six[PAIR[a][b]] for b in range(3)], x) for a in range(3)]
+
+
+def _turned(six: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+    """Return J^-1 Z J^-T, packed, of packed matrices (nc, 4, 6)."""
+    back = inverse[:, None]
+    return packed(back @ unpacked(six) @ np.swapaxes(back, -1, -2))
+
+
+def _stiffness(material: dict[str, np.ndarray], inverse: np.ndarray) -> np.ndarray:
+    """Return the 21 constants (nc, 21) of J^-1 J^-1 J^-1 J^-1 C."""
+    c = np.stack([material[CONSTANTS[NUMBER[i, j]]] for i in ORDER for j in ORDER], -1).reshape(-1, 6, 6)
+    m = np.empty_like(c)  # matrix of the stress: s = M sigma
+    for row, (a, b) in enumerate(SIX):
+        for column, (i, j) in enumerate(SIX):
+            m[:, row, column] = inverse[:, a, i] * inverse[:, b, j]
+            if i != j:
+                m[:, row, column] += inverse[:, a, j] * inverse[:, b, i]
+    turned = m @ c @ m.transpose(0, 2, 1)
+    return np.stack([turned[:, i, j] for i, j in UPPER], 1)
+
+
+class FullStiffness(ComponentForm):
+    """Form of anisotropic elasticity with stress in contravariant and velocity in covariant components.
+
+    Columns of a cell: ``jacobian`` J (x, b), ``inverse`` J^-1 (b, x), ``stiffness`` D, ``metric`` H, ``rho`` and
+    ``inverse_rho``. Columns of a face: ``height`` h, ``own`` Z', ``other`` Z_R', ``admittance`` (Z' + Z_R')^-1.
+    """
+
+    self_contained = True
+    moduli = ("stiffness",)
+
+    state_columns, derivative_columns, trace_columns = STATE, DERIVATIVES, TRACE
+
+    @classmethod
+    def suits(cls, law: Law) -> bool:
+        kind: Any = type(law)
+        return kind is Anisotropic
+
+    def _columns(self) -> tuple[Columns, Columns]:
+        cell = Columns(jacobian=9, inverse=9, stiffness=21, metric=6, rho=None, inverse_rho=None)
+        return cell, Columns(height=None, own=6, other=6, admittance=6, mix=self.law.mixing)
+
+    def cell_constants(self, cells: Cells) -> np.ndarray:
+        inverse, rho = directed(cells.inverse), cells.material["rho"]
+        jacobian = np.linalg.inv(inverse)
+        scale, stiffness = self.unit**2 / rho, np.empty((len(rho), 21))
+        for first in range(0, len(rho), CHUNK):
+            part = slice(first, first + CHUNK)
+            stiffness[part] = _stiffness({k: v[part] for k, v in cells.material.items()}, inverse[part])
+        metric = np.einsum("nxa,nxb->nab", jacobian, jacobian)
+        return self.cell_columns.join({
+            "jacobian": jacobian.reshape(-1, 9), "inverse": inverse.reshape(-1, 9), "stiffness": scale[:, None] * stiffness,
+            "metric": packed(metric), "rho": rho / self.unit, "inverse_rho": self.unit / rho,
+        })  # fmt: skip
+
+    def face_constants(self, cells: Cells) -> np.ndarray:
+        inverse = directed(cells.inverse)
+        own, other = (_turned(z, inverse) for z in self.both_impedances(cells))
+        admittance = self.law.admittance(own, other, 1.0)
+        height = 3.0 * cells.volume[:, None] / cells.areas
+        numbers = {"height": height, "own": own, "other": other, "admittance": admittance}
+        return self.face_columns.join(numbers | {"mix": self._reflected(cells)})
+
+    def _reflected(self, cells: Cells) -> np.ndarray:
+        """Return ``Law.mix`` with J^T m in place of m, for waves w' = J^-1 w."""
+        mix = self.arriving(cells).copy()
+        mix[..., 1:] = np.einsum("nxb,nfx->nfb", np.linalg.inv(directed(cells.inverse)), mix[..., 1:])
+        return mix
+
+    def to_physical(self, cells: Cells, which: np.ndarray) -> np.ndarray | None:
+        inverse = directed(cells.inverse[which])
+        jacobian = np.linalg.inv(inverse)
+        result = np.zeros((len(which), 9, 9))
+        for row, (x, y) in enumerate(SIX):
+            for column, (a, b) in enumerate(SIX):
+                result[:, row, column] = jacobian[:, x, a] * jacobian[:, y, b]
+                if a != b:
+                    result[:, row, column] += jacobian[:, x, b] * jacobian[:, y, a]
+        result[:, :6, :6] *= cells.material["rho"][which, None, None] / self.unit
+        result[:, 6:, 6:] = inverse.transpose(0, 2, 1)
+        return result
+
+    # Transformation between the quantities of the law and of the form.
+
+    def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
+        return self.outward(q, cell)
+
+    def outward(self, q: Any, cell: Any) -> list[Any]:
+        state = STATE.row(q)
+        return [*self.stress(state.stress, cell), *self._flow(cell, state.velocity)]
+
+    def inward(self, q: Any, cell: Any) -> list[Any]:
+        return [
+            *self.from_stress(q[:6], cell),
+            *[dot(c, q[6:]) for c in zip(*self._rows(cell, "jacobian"), strict=True)],
+        ]
+
+    def _rows(self, cell: Any, name: str) -> list[Any]:
+        nine = self.cell_columns.row(cell)[name]
+        return [nine[3 * x : 3 * x + 3] for x in range(3)]
+
+    def _flow(self, cell: Any, u: Any) -> list[Any]:
+        """Return the physical components J^-T u of a velocity."""
+        return [dot(column, u) for column in zip(*self._rows(cell, "inverse"), strict=True)]
+
+    @property
+    def stress_columns(self) -> slice:
+        return STATE.places["stress"]
+
+    def stress(self, own: Any, cell: Any) -> list[Any]:
+        rho = self.cell_columns.row(cell).rho
+        return [rho * x for x in both_sides(own, self._rows(cell, "jacobian"))]
+
+    def from_stress(self, stress: Any, cell: Any) -> list[Any]:
+        inverse_rho = self.cell_columns.row(cell).inverse_rho
+        return [inverse_rho * x for x in both_sides(stress, self._rows(cell, "inverse"))]
+
+    def stress_scale(self, cells: Cells) -> np.ndarray:
+        longest = np.linalg.svd(np.linalg.inv(directed(cells.inverse)), compute_uv=False).max(1)
+        return np.asarray(cells.material["rho"] / self.unit * longest**2)
+
+    # The cell.
+
+    @property
+    def differentiated(self) -> int:
+        return DERIVATIVES.size
+
+    def differentiate(self, k: Kernel, source: View, rows: int, after: Array, cell: Array) -> None:
+        """Differentiate along each direction; a column is first set and then added to."""
+        begun: set[int] = set()
+        for b in range(3):
+            block = self.derivative[b][:rows, : source.rows]
+            pairs = [(PAIR[a][b], a) for a in range(3)] + [(6 + a, 3 + PAIR[a][b]) for a in range(3)]
+            for more in (False, True):
+                columns = [(i, o) for i, o in pairs if (o in begun) is more]
+                if columns:
+                    k.contract(after, block, source, columns, accumulate=more)
+            begun.update(o for _, o in pairs)
+
+    def rate(self, after: Any, cell: Any) -> list[Any]:
+        own, found = self.cell_columns.row(cell), DERIVATIVES.row(after)
+        stress = [dot([own.stiffness[ENTRY[i, j]] for j in range(6)], found.strain) for i in range(6)]
+        return [*stress, *_symmetric(own.metric, found.force)]
+
+    # Its faces.
+
+    def _trace(self, k: Kernel, source: View, face: int, out: View) -> None:
+        """Compute the trace [s g, u] on a local face: out (rows2, 6)."""
+        where, columns = select_stress(self, k, source, face)
+        self.restrict(k, where, face, out, columns)
+        self.restrict(k, source, face, out, [(6 + a, 3 + a) for a in range(3)])
+
+    def _traction(self, t: Any, cell: Any, face: Any) -> list[Any]:
+        """Return the traction in contravariant components."""
+        size = self.cell_columns.row(cell).rho * self.face_columns.row(face).height
+        return [-size * x for x in TRACE.row(t).stress]
+
+    def _wave(self, t: Any, cell: Any, face: Any) -> list[Any]:
+        """Return the physical w of a face from [s g, u]."""
+        own = _symmetric(self.face_columns.row(face).own, TRACE.row(t).velocity)
+        inner = [x - y for x, y in zip(self._traction(t, cell, face), own, strict=True)]
+        return [dot(row, inner) for row in self._rows(cell, "jacobian")]
+
+    def split(self, t: Any, cell: Any, face: Any, i: int) -> list[list[Any]]:
+        other = _symmetric(self.face_columns.row(face).other, TRACE.row(t).velocity)
+        u = [x + y for x, y in zip(self._traction(t, cell, face), other, strict=True)]
+        return [self._wave(t, cell, face), u]
+
+    def flow_jump(self, w: Any, u: Any, cell: Any, face: Any, i: int) -> list[Any]:
+        side, rows = self.face_columns.row(face), self._rows(cell, "inverse")
+        inner = [dot(row, w) for row in rows]
+        normal = [-side.height * dot(row, self._gradient(rows, i)) for row in rows]  # J^-1 n
+        along = dot(side.mix[1:4], inner)
+        jumps = [side.mix[0] * x + n * along - y for x, n, y in zip(inner, normal, u, strict=True)]
+        return _symmetric(side.admittance, jumps)
+
+    def flow(self, t: Any, cell: Any, face: Any, i: int) -> list[Any]:
+        return self._flow(cell, TRACE.row(t).velocity)
+
+    def lift(
+        self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array
+    ) -> None:
+        def add(x: Any, cell: Any, q: Any, *faces: Any) -> Any:
+            jumps = [x[3 * i : 3 * i + 3] for i in range(4)]
+            slope = [[combine(-GRADIENT[:, b], [j[a] for j in jumps]) for a in range(3)] for b in range(3)]
+            strain = [slope[a][a] if a == b else slope[a][b] + slope[b][a] for a, b in SIX]
+            force: list[Any] = [0.0, 0.0, 0.0]
+            for j, f in zip(jumps, faces, strict=True):
+                side = self.face_columns.row(f)
+                share = self.cell_columns.row(cell).inverse_rho / side.height
+                force = [a + b for a, b in zip(force, _symmetric([share * z for z in side.own], j), strict=True)]
+            return [[a + b for a, b in zip(q, self.rate([*force, *strain], cell), strict=True)]]
+
+        self.lift_vectors(k, q, cell, face, receive, kept, add)
+
+    def _gradient(self, rows: Any, face: int) -> list[Any]:
+        """Return J^-T g of a face."""
+        return [combine(GRADIENT[face], [row[x] for row in rows]) for x in range(3)]

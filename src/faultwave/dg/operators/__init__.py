@@ -1,0 +1,1 @@
+"""Buffers, kernels and launches that advance the wave field by a time step."""

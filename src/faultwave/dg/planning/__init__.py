@@ -1,0 +1,1 @@
+"""Plan of a run on tetrahedra, and its partition among processes."""

@@ -1,0 +1,1 @@
+"""Samples of the wave field at points, on surfaces and in snapshots."""

@@ -1,0 +1,1 @@
+"""Sources spread over cells and initial states."""

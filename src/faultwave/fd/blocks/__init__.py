@@ -1,0 +1,1 @@
+"""Grids of several blocks with different spacing, and their interfaces."""

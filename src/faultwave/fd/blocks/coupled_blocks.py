@@ -1,0 +1,270 @@
+"""Grid of blocks of different spacing that are stacked along depth and step together.
+
+Each block has its own arrays and program. A step has two stages, velocities and stresses. Before each stage adjacent
+blocks exchange the fields that they need on their shared face (``interface``). The capabilities of a run see the
+uppermost block as the grid; requests that concern all blocks go through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave import backends
+from faultwave.fd.blocks.interface import EXCHANGED_FIELDS, Interface
+from faultwave.fd.blocks.steps import BlockSteps
+from faultwave.fd.capability import FdPlan
+from faultwave.fd.method.decomposition import FUSED
+from faultwave.fd.operators.operator import Operator
+from faultwave.fd.operators.points import Sampler
+from faultwave.fd.operators.source_injector import Drive
+from faultwave.fd.operators.time_dispersion import DispersionCorrectedSource, removes
+from faultwave.fd.process_partition import observers
+from faultwave.kernels.stencil import SampleBuffer
+
+
+@dataclass(frozen=True)
+class BlockSampler:
+    """Samplers of several blocks, combined into one.
+
+    Attributes
+    ----------
+    blocks : sequence of int
+        Number of the block of each sampler.
+    places : sequence of ndarray of int
+        For each sampler, numbers of its places among all places.
+    parts : sequence of Sampler
+        The samplers.
+    """
+
+    blocks: Sequence[int]
+    places: Sequence[np.ndarray]
+    parts: Sequence[Sampler]
+
+    @property
+    def sample_buffers(self) -> Sequence[SampleBuffer]:
+        """Sample buffers of all blocks; each block has its own in its program."""
+        return [buffer for part in self.parts for buffer in part.sample_buffers]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one sample (see ``Sampler.shape``)."""
+        return self.parts[0].shape
+
+    @property
+    def mine(self) -> np.ndarray:
+        """Numbers of the places sampled by this process, sorted (see ``Sampler.mine``)."""
+        return np.sort(self._listed())
+
+    def _listed(self) -> np.ndarray:
+        return np.concatenate([numbers[part.mine] for numbers, part in zip(self.places, self.parts, strict=True)])
+
+    def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the samples (steps, places, ``*shape``) of the places ``mine`` from the values of each block."""
+        return np.concatenate(sample_buffers, 1)[:, np.argsort(self._listed(), kind="stable")]
+
+
+def samplers_of(plan: FdPlan) -> dict[str, Sampler]:
+    """Return the samplers that read the grid after every step, by capability."""
+    found: dict[str, Sampler] = {}
+    for name, part in plan.parts.items():
+        made = [(share, share.part.sampler(share.plan)) for share in plan.shares(part)]
+        there = [(share, sampler) for share, sampler in made if sampler is not None]
+        if not plan.below and there:
+            found[name] = there[0][1]
+        elif there:
+            found[name] = BlockSampler(
+                [share.block for share, _ in there], [share.numbers for share, _ in there], [s for _, s in there]
+            )
+    return found
+
+
+def drives_of(plan: FdPlan) -> list[list[Drive]]:
+    """Return the source injectors of each block."""
+    found: list[list[Drive]] = [[] for _ in plan.blocks]
+    for part in plan.parts.values():
+        for share in plan.shares(part):
+            if (drive := share.part.drive(share.plan)) is None:
+                continue
+            if removes(plan.case):
+                drive = DispersionCorrectedSource(drive, plan.scheme.step, plan.steps)
+            found[share.block].append(drive)
+    return found
+
+
+def operator_of(plan: FdPlan, samplers: Sequence[Sampler]) -> Operator:
+    """Return the operator of a grid, or of a stack of blocks."""
+    if plan.below:
+        return Blocks(plan, samplers)
+    watching = observers(plan.parts, plan.scheme, plan.box)
+    return Operator(
+        plan.scheme, plan.medium, plan.relaxation, drives_of(plan)[0], samplers, watching, plan.machine, plan.shared
+    )
+
+
+class Blocks(Operator):
+    """Operator of the uppermost block that also steps the blocks ``below``.
+
+    Attributes
+    ----------
+    below : tuple of Operator
+        Operators of the other blocks, from above down.
+    interfaces : list of Interface
+        Faces between adjacent blocks.
+    fused : int
+        Steps that are taken in one pass.
+    """
+
+    def __init__(self, plan: FdPlan, samplers: Sequence[Sampler]):
+        self.seers = [s for s in samplers if isinstance(s, BlockSampler)]
+        drives = drives_of(plan)
+
+        def own(n: int) -> list[Sampler]:
+            return [part for s in self.seers for at, part in zip(s.blocks, s.parts, strict=True) if at == n]
+
+        watching = observers(plan.parts, plan.scheme, plan.box)
+        super().__init__(
+            plan.scheme, plan.medium, plan.relaxation, drives[0], own(0), watching, plan.machine, plan.shared
+        )
+        seen = [observers(plan.parts, b.scheme, b.box) for b in plan.below]
+        self.below = tuple(
+            Operator(b.scheme, b.medium, b.relaxation, drives[n], own(n), seen[n - 1], plan.machine, b.shared)
+            for n, b in enumerate(plan.below, 1)
+        )
+        pairs = zip(self.blocks[:-1], self.below, strict=True)
+        self.interfaces = [Interface(upper, lower, plan.world) for upper, lower in pairs]
+        self.fuse(1)
+
+    @property
+    def blocks(self) -> tuple[Operator, ...]:
+        """Operators of all blocks, from the uppermost down."""
+        return (self, *self.below)
+
+    def _advance(self, steps: int) -> list[np.ndarray]:
+        for op in self.below:
+            op.steps = self.steps
+        for block in self.block_steps:
+            block.begin(steps)
+        for first in range(0, steps, self.fused):
+            self._together(first, min(self.fused, steps - first))
+        for op in self.blocks:
+            op.steps += steps
+        seen = [iter(block.seen()) for block in self.block_steps]
+        return [s.values([next(seen[n]) for n in s.blocks]) for s in self.seers]
+
+    def _together(self, first: int, count: int) -> None:
+        """Take ``count`` steps of all blocks, first the work independent of other blocks, then stage by stage."""
+        for op in self.blocks:
+            op.refresh()  # values of the overlap with other processes
+        if self.joint is not None:
+            self._jointly(self.joint, first, count)
+            return
+        for block in self.block_steps:
+            block.away(first, count)
+        for block in self.block_steps:
+            block.near(first, count)
+        for step in range(count):
+            for stage in range(len(EXCHANGED_FIELDS)):
+                for interface in self.interfaces:
+                    interface.tell(stage)
+                for block in self.block_steps:
+                    block.beside(first, count, step, stage)
+
+    def _jointly(self, joint: backends.JointSteps, first: int, count: int) -> None:
+        """Take ``count`` steps of all blocks near their faces tile by tile.
+
+        A backend that sweeps also takes the whole uppermost block this way.
+        """
+        works = []
+        for n, block in enumerate(self.block_steps):
+            if n == 0 and joint.sweeps:
+                works.append(block.works(count).whole)
+                continue
+            block.away(first, count)
+            works.append(block.works(count).rest)
+        pushes = [block.pushes(first, count) for block in self.block_steps]
+        for block, found in zip(self.block_steps, joint.run(count, pushes, works), strict=True):
+            block.take(first, found)
+
+    def prepare(self, steps: int) -> None:
+        self.fuse(self.subdomain.steps or FUSED)
+        swept = not self.subdomain.steps and self.joint is not None and self.joint.sweeps
+        for n, op in enumerate(self.blocks):
+            op.runner.prepare(steps, swept and n == 0)
+        quickest = self.runner.steps_a_pass
+        self.fuse(self.subdomain.steps or min(FUSED, quickest))
+        if swept:
+            self._fuse_more(quickest)
+
+    def _fuse_more(self, steps: int) -> None:
+        """Fuse as many steps as are fastest for the uppermost block, which has the most points.
+
+        The number is smaller if a block below would have no points away from its faces.
+        """
+        below = [BlockSteps(op, True) for op in self.below]
+        for most in range(steps, self.fused, -1):
+            if all(block.works(most).away is not None for block in below):
+                self.fuse(most)
+                return
+
+    @property
+    def steps_at_once(self) -> int:
+        return self.fused
+
+    def fuse(self, steps: int) -> None:
+        """Take ``steps`` steps in one pass through memory where possible; results do not depend on the number."""
+        self.fused = steps
+        self.block_steps = [BlockSteps(op, steps > 1 or op.runner.steps_a_pass > 1) for op in self.blocks]
+        self.joint = self._joint() if steps > 1 else None
+
+    def _joint(self) -> backends.JointSteps | None:
+        """Return the joint steps of all blocks near their faces, tile by tile, or None.
+
+        None if the grid is distributed over processes, a side is periodic, or the backend has no joint steps.
+        """
+        make = backends.make_joint_steps(self.backend)
+        if make is None or self.shared is not None or self.scheme.periodic:
+            return None
+        coarsest = self.blocks[-1].scheme.grid.spacing
+        rows = [round(coarsest / op.scheme.grid.spacing) for op in self.blocks]
+        told = [
+            [t for n, i in enumerate(self.interfaces) for t in i.transfers(stage, n)]
+            for stage in range(len(EXCHANGED_FIELDS))
+        ]
+        return make([op.runner for op in self.blocks], rows, told)
+
+    def restored(self) -> None:
+        """Refresh what depends on the state after a checkpoint was read, in all blocks."""
+        super().restored()
+        for op in self.below:
+            op.restored()
+
+    def set_state(self, state: Callable[[np.ndarray, float], np.ndarray]) -> None:
+        super().set_state(state)
+        for op in self.below:
+            op.set_state(state)
+
+    def sample(self, points: np.ndarray) -> np.ndarray:
+        found = super().sample(points)
+        for op in self.below:
+            inside = points[:, 2] < op.scheme.grid.upper[2]
+            found[inside] = op.sample(points[inside])
+        return found
+
+    def nbytes(self) -> int:
+        return super().nbytes() + sum(op.nbytes() for op in self.below)
+
+    def _finite(self) -> bool:
+        return super()._finite() and all(op._finite() for op in self.below)
+
+    def _errors(self, solution: Callable[[np.ndarray, float], np.ndarray]) -> np.ndarray:
+        own = super()._errors(solution) * self.scheme.grid.spacing**3
+        return np.asarray(sum((op._errors(solution) * op.scheme.grid.spacing**3 for op in self.below), own))
+
+    def _energies(self) -> np.ndarray:
+        return np.asarray(sum((op._energies() for op in self.below), super()._energies()))
+
+
+__all__ = ["BlockSampler", "Blocks", "drives_of", "operator_of", "samplers_of"]

@@ -1,0 +1,237 @@
+"""Layout of the blocks of a grid: corners, spacings, absorbing layers, and checks of the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.case.model import Case
+from faultwave.domain.grids.joint import RATIOS
+from faultwave.domain.grids.mapping import MIN_CELLS
+from faultwave.fd.capability import GridCapabilityPlan, PlacementContext
+from faultwave.fd.method.closures import WEIGHTS
+from faultwave.fd.method.differences import LOWS
+from faultwave.fd.method.grid import Grid, SideKind
+from faultwave.fd.operators.grid_block import GridBlock, order_of
+
+LEASTS = MIN_CELLS
+MIN_BLOCKS = {order: of.deep + LOWS[order] + 3 for order, of in WEIGHTS.items()}
+"""Smallest number of planes of a block above the lowest, by order; some lie between those with modified stencils."""
+LEAST, MIN_BLOCK = LEASTS[4], MIN_BLOCKS[4]
+WIDTH = {"cpml": 10, "sponge": 20}
+NEAR_FACE = 3
+"""Recommended distance of sources and receivers from a face between blocks, in points of the larger spacing."""
+EVEN = 1e-6
+"""Tolerance relative to a spacing within which an extent counts as a multiple of it."""
+
+
+def build_blocks(
+    case: Case, lower: np.ndarray, upper: np.ndarray, spacing: float, sides: Mapping[str, SideKind], problems: Problems
+) -> list[GridBlock]:
+    """Return the grid with its absorbing layers, or its blocks from the uppermost down.
+
+    The box grows to whole cells, downwards and towards larger x and y.
+
+    Parameters
+    ----------
+    case : Case
+    lower, upper : ndarray, shape (3,)
+        Corners [m] of the requested box.
+    spacing : float
+        Spacing [m] of the uppermost block.
+    sides : mapping
+        Kind of each side (``x-`` to ``z+``).
+    problems : Problems
+        Receives the warnings.
+
+    Raises
+    ------
+    InputError
+        If the blocks of the setting are invalid.
+    """
+    setting = case.grid
+    assert setting is not None
+    if not setting.blocks:
+        return [_whole(case, lower, upper, spacing, sides, problems)]
+    spacings = [spacing, *(block.spacing for block in setting.blocks)]
+    tops = [0.0, *(block.below for block in setting.blocks)]
+    depth = float(upper[2] - lower[2])
+    ends = [
+        *tops[1:],
+        tops[-1]
+        + max(LEASTS[order_of(case, len(tops) - 1)], int(np.ceil((depth - tops[-1]) / spacings[-1] - EVEN)))
+        * spacings[-1],
+    ]
+    before = len(problems.errors)
+    _check(case, lower, upper, spacings, [*tops, depth], problems)
+    if sides["z-"] == "periodic":
+        problems.error("grid.boundaries", "z is periodic, and blocks of different spacing do not meet", "z: absorbing")
+    if len(problems.errors) > before:
+        problems.raise_errors()
+    coarsest = spacings[-1]
+    width = setting.absorbing.width or WIDTH[setting.absorbing.kind]
+    first = [float(lower[k] - width * coarsest * (sides[f"{a}-"] == "absorbing")) for k, a in enumerate("xy")]
+    found: list[GridBlock] = []
+    for n, (h, top, end) in enumerate(zip(spacings, tops, ends, strict=True)):
+        last = n + 1 == len(spacings)
+        points = round(width * coarsest / h)
+        cells = [round(float(upper[k] - lower[k]) / h) for k in range(2)] + [round((end - top) / h)]
+        deeper = points * (last and sides["z-"] == "absorbing")
+        higher = points * (n == 0 and sides["z+"] == "absorbing")
+        nx, ny = (
+            cells[k] + points * sum(sides[f"{a}{end}"] == "absorbing" for end in "-+") for k, a in enumerate("xy")
+        )
+        low, high = lower.copy(), upper.copy()
+        high[2] = upper[2] if n == 0 else found[-1].lower[2]
+        low[2] = high[2] - cells[2] * h
+        own: dict[str, SideKind] = {
+            **sides,
+            "z-": sides["z-"] if last else "rigid",
+            "z+": "rigid" if n else sides["z+"],
+        }
+        corner = (first[0], first[1], float(low[2] - deeper * h))
+        found.append(
+            GridBlock(
+                Grid(corner, h, (cells[2] + deeper + higher, ny, nx)),
+                low,
+                high,
+                own,
+                points,
+                n > 0,
+                not last,
+                order_of(case, n),
+            )
+        )
+    return found
+
+
+def _whole(
+    case: Case, lower: np.ndarray, upper: np.ndarray, spacing: float, sides: Mapping[str, SideKind], problems: Problems
+) -> GridBlock:
+    """Return the layout of a grid with one spacing."""
+    setting = case.grid
+    assert setting is not None
+    asked = np.ceil((upper - lower) / spacing - EVEN).astype(int)
+    order = order_of(case, 0)
+    least = LEASTS[order]
+    cells = np.maximum(asked, least)
+    grown_lower, grown_upper = lower.copy(), lower + cells * spacing
+    grown_lower[2], grown_upper[2] = upper[2] - cells[2] * spacing, upper[2]
+    for axis, few, a, b in zip("xyz", asked, grown_lower, grown_upper, strict=True):
+        if few < least:
+            what = f"{few} cells of {spacing:g} m along {axis} are fewer than the least, {least}: the box becomes [{a:g}, {b:g}] m there"
+            problems.warn("grid", what, advice="Lower the spacing, or give the box that shall be computed.")
+    width = setting.absorbing.width or WIDTH[setting.absorbing.kind]
+    layer = {side: width if kind == "absorbing" else 0 for side, kind in sides.items()}
+    first = [float(grown_lower[k] - layer[f"{a}-"] * spacing) for k, a in enumerate("xyz")]
+    nx, ny, nz = (int(cells[k]) + layer[f"{a}-"] + layer[f"{a}+"] for k, a in enumerate("xyz"))
+    return GridBlock(
+        Grid((first[0], first[1], first[2]), spacing, (nz, ny, nx)), grown_lower, grown_upper, sides, width, order=order
+    )
+
+
+def _check(
+    case: Case, lower: np.ndarray, upper: np.ndarray, spacings: Sequence[float], depths: Sequence[float], problems: Problems
+) -> None:  # fmt: skip
+    """Report errors of the ratios of spacings, the depths of the faces and the extents of the box.
+
+    ``depths`` [m] are the depths of the surface, of the faces and of the bottom of the box.
+    """
+    orders = [order_of(case, n) for n in range(len(spacings))]
+    for n, (above, own) in enumerate(zip(spacings, spacings[1:], strict=False)):
+        where, ratio = f"grid.blocks[{n}].spacing", own / above
+        ratios = RATIOS if orders[n] == orders[n + 1] else (1, *RATIOS)
+        if not any(abs(ratio - r) < EVEN for r in ratios):
+            what = f"{own:g} m is {ratio:.4g} times the {above:g} m of the block above"
+            finer = "Blocks get coarser downwards: a finer one below is not built." if ratio < 1 else ""
+            allowed = " or ".join(f"{r * above:g} m" for r in ratios)
+            problems.error(where, what, allowed, finer or "Put a block between them for larger ratios.")
+    for n, (top, end, h) in enumerate(zip(depths, depths[1:], spacings, strict=False)):
+        last = n + 1 == len(spacings)
+        where = "grid.lower" if last else f"grid.blocks[{n}].below"
+        cells = (end - top) / h
+        if end <= top:
+            what = f"{top:g} m lies below the box" if last else f"{end:g} m lies above the face at {top:g} m"
+            problems.error(f"grid.blocks[{n - 1}].below" if last else where, what, "depths in the box, from above down")
+        elif round(cells) < (least := (LEASTS if last else MIN_BLOCKS)[orders[n]]):
+            what = f"leaves {cells:.4g} planes of {h:g} m in the block from {top:g} to {end:g} m"
+            why = "The free surface, absorbing layers and faces between blocks have differences of their own."
+            further = (
+                f"{least} planes or more" + (", the bottom" if last else "") + f" at {top + least * h:g} m or deeper"
+            )
+            problems.error(where, what, further, why)
+        elif not last and abs(cells - round(cells)) > EVEN:
+            near = [top + c * h for c in (np.floor(cells), np.ceil(cells))]
+            what = f"{end:g} m is no multiple of the spacing of the block above, {h:g} m, below its top at {top:g} m"
+            problems.error(where, what, f"{near[0]:g} or {near[1]:g} m")
+    coarsest = spacings[-1]
+    for k, axis in enumerate("xy"):
+        cells = float(upper[k] - lower[k]) / coarsest
+        if abs(cells - round(cells)) > EVEN or round(cells) < (least := LEASTS[orders[-1]]):
+            most = lower[k] + max(least, np.ceil(cells - EVEN)) * coarsest
+            what = f"the box is {cells:.6g} of the largest spacing, {coarsest:g} m, long along {axis}"
+            problems.error("grid.upper", what, f"a multiple, {least} or more: e.g. {axis} to {most:g} m")
+
+
+def check_faces(placing: PlacementContext, laid: Sequence[GridBlock], parts: Mapping[str, GridCapabilityPlan]) -> None:
+    """Report unsuitable sources and receivers near faces between blocks, and features that blocks do not support."""
+    if not placing.faces:
+        return
+    for part in parts.values():
+        kind = type(part)
+        pushes, reads = kind.drive is not GridCapabilityPlan.drive, kind.sampler is not GridCapabilityPlan.sampler
+        if (pushes or reads) and kind.places is GridCapabilityPlan.places:
+            what = f"{part.name} and blocks of different spacing are not combined yet"
+            placing.problems.error("grid.blocks", what, "a grid of one spacing")
+        if part.boxed:
+            continue
+        for upper, lower in zip(laid, laid[1:], strict=False):
+            _near_face(placing, part, pushes, upper, lower)
+
+
+def _near_face(
+    placing: PlacementContext, part: GridCapabilityPlan, pushes: bool, upper: GridBlock, lower: GridBlock
+) -> None:
+    """Report sources and receivers near the face between two blocks.
+
+    A force whose weights reach the planes with modified stencils is an error, as a part of its impulse would remain
+    there as motion that never ends. Anything else near the face is a warning, because accuracy is lower there.
+    """
+    face, places = float(upper.lower[2]), part.places
+    away = np.abs(places[:, 2] - face)
+    below = places[:, 2] < face
+    near = np.where(below, LOWS[lower.order], LOWS[upper.order])
+    beside = near * np.where(below, lower.grid.spacing, upper.grid.spacing)
+    room = np.full(len(places), NEAR_FACE * lower.grid.spacing)
+    forced = part.forced if pushes else np.zeros(len(places), bool)
+    for wrong, tell, least, what, why in (
+        (forced & (away < beside * (1 - EVEN)), placing.problems.error, beside, "leaves motion behind", "{planes} planes of its own block"),
+        (away < room * (1 - EVEN), placing.problems.warn, room, "is less exact", f"{NEAR_FACE} points of the larger spacing"),
+    ):  # fmt: skip
+        listed = np.flatnonzero(wrong)
+        if not len(listed):
+            continue
+        x, y, z = places[listed[0]]
+        many = f" ({len(listed) - 1:,} more are as near)" if len(listed) > 1 else ""
+        at = f"number {listed[0] + 1} at ({x:g}, {y:g}, {z:g}) {what}"
+        told = f"{at}, {away[listed[0]]:.4g} m from the face between blocks at z = {face:g} m{many}"
+        why = why.format(planes=near[listed[0]])
+        tell(part.name, told, f"{least[listed[0]]:g} m or more, {why}", "Move the face (grid.blocks).")
+        return
+
+
+def moved(laid: Sequence[GridBlock], by: float) -> list[GridBlock]:
+    """Return the blocks shifted upwards by ``by`` [m]."""
+    found = []
+    for block in laid:
+        x, y, z = block.grid.lower
+        up = np.array([0.0, 0.0, by])
+        grid = replace(block.grid, lower=(x, y, z + by))
+        found.append(replace(block, grid=grid, lower=block.lower + up, upper=block.upper + up))
+    return found
+
+
+__all__ = ["LEAST", "MIN_BLOCK", "WIDTH", "GridBlock", "check_faces", "build_blocks", "moved"]

@@ -1,0 +1,370 @@
+"""Recording of the wave field around a box (``output.box``), for runs that inject it and for structural engineers.
+
+Without a spacing, the points of the grid that an injection needs are recorded in every step, so that the same grid
+replays the field exactly; with a spacing, the points of a lattice are recorded, interpolated by the polynomials of
+receivers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from faultwave.case.model import Case
+from faultwave.comm import World
+from faultwave.comm.gather import collect
+from faultwave.engine.part import Demand, RestoredFrom, State
+from faultwave.fd.capabilities.receivers import PointSampler, Recording
+from faultwave.fd.capability import (
+    FdPlan,
+    GridCapability,
+    GridCapabilityPlan,
+    MaterialContext,
+    PlacementContext,
+    Planning,
+    Running,
+    Solution,
+)
+from faultwave.fd.injection.box import block_with, check_border, check_kept, corners, total_field
+from faultwave.fd.injection.total_field import Points, TotalField, Update, needed
+from faultwave.fd.method.effective_medium import LIVES
+from faultwave.fd.method.grid import HALF, Grid
+from faultwave.fd.method.program import STRESS_LEVEL, VELOCITY_LEVEL
+from faultwave.fd.method.stencils import VELOCITY
+from faultwave.fd.operators.points import RECORDED, Sampler
+from faultwave.fd.operators.resources import Memory, number_bytes
+from faultwave.fd.operators.shared_samplers import sampler_of
+from faultwave.fd.sampling.stored_coefficients import coefficient
+from faultwave.kernels.stencil import SampleBuffer
+from faultwave.media.homogenise import at_points
+from faultwave.observe import box_records
+from faultwave.observe.box_records import KIND, MATERIAL, Frame, Nodes, Recorder, as_dataset
+from faultwave.observe.lattice_shell import Shell, shell_of
+from faultwave.observe.result import Result
+
+QUANTITY = dict(zip(RECORDED, box_records.RECORDED, strict=True))
+"""Names in files of the grid's fields."""
+
+
+def plan(planning: Planning) -> GridCapabilityPlan | None:
+    """Return the record of a box, None if the case does not request one."""
+    case, problems = planning.case, planning.problems
+    setting = case.output.box
+    if setting is None:
+        return None
+    if case.initial.kind != "zero":
+        problems.error("output.box", "a record begins at rest, and the case has an initial state", "initial.kind: zero")
+    check_kept(case, "output.box", problems)
+    if setting.spacing is None:
+        return GridRecord(case, planning.sides["z+"] == "free-surface")
+    surface = float(planning.upper[2]) if planning.sides["z+"] == "free-surface" else None
+    found = shell_of(setting, surface, problems)
+    return None if found is None else LatticeRecord(case, found)
+
+
+# ---- at the points of the grid ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GridRecord(GridCapabilityPlan):
+    """Record at the points of the grid.
+
+    Attributes
+    ----------
+    case : Case
+    free_surface : bool
+        True if the upper side of the grid is a free surface.
+    where : TotalField or None
+        Box into which an injection brings this record, once there is a grid.
+    points : mapping of str to ndarray (n, 3)
+        Recorded points (z, y, x) by array.
+    grid : Grid or None
+        Grid of the block that contains the box.
+    material : mapping of str to (Nodes, ndarray)
+        Material at points outside the box.
+    demand : Demand
+    block : int
+        Number of the block.
+    update : Update
+        Stencils of the block.
+    """
+
+    case: Case
+    free_surface: bool
+    where: TotalField | None = None
+    points: Mapping[str, Points] = field(default_factory=dict)
+    grid: Grid | None = None
+    material: Mapping[str, tuple[Nodes, np.ndarray]] = field(default_factory=dict)
+    demand: Demand = Demand()
+    block: int = 0
+    update: Update = Update(False, 4)
+    name = "box"
+    boxed = True
+
+    @property
+    def count(self) -> int:
+        """Number of recorded points of all arrays."""
+        return sum(len(points) for points in self.points.values())
+
+    @property
+    def must_match(self) -> Any:
+        return None if self.where is None else [*self.where.box.lo, *self.where.box.hi]
+
+    @property
+    def places(self) -> np.ndarray:
+        if self.grid is None:
+            return np.zeros((0, 3))
+        return np.concatenate([self.grid.place(of, HALF[name]) for name, of in self.points.items()])
+
+    def placed(self, placing: PlacementContext) -> Self:
+        setting: Any = self.case.output.box
+        lower, upper = np.array(setting.lower), np.array(setting.upper)
+        block = block_with(placing, lower, upper)
+        placing = placing.of_block(block)
+        where = total_field(placing, lower, upper, self.free_surface, "output.box")
+        if where is None:
+            return self
+        update = Update.of(self.case, placing.order)
+        return replace(self, where=where, points=needed(where, update), grid=placing.grid, block=block, update=update)
+
+    def memory(self, steps: int, world: World) -> Memory:
+        needed = float(self.count * steps * number_bytes(self.case)) * (2.0 / world.size + (world.size > 1))
+        what = f"{self.count:,} points around the box of output.box in {steps:,} steps"
+        return Memory(needed, "output.box", what, "Give a smaller box, or a spacing and an interval.")
+
+    def checked(self, checking: MaterialContext) -> Self:
+        if self.where is None or self.grid is None:
+            return self
+        check_border(checking.of_block(self.block), self.where, "output.box")
+        points = outside(self.where, self.update)
+        nodes = nodes_of(self.grid, "sxx", points, self.where)
+        values = at_points(checking.field, list(MATERIAL), nodes.places(), np.ones(len(points), np.int64))
+        demand = Demand(disk=self.count * checking.steps * number_bytes(self.case))
+        return replace(self, demand=demand, material={name: (nodes, of) for name, of in values.items()})
+
+    def sampler(self, plan: FdPlan) -> Sampler | None:
+        return GridSampler(self.points, plan)
+
+    def attach(self, solver: Running) -> GridCapability:
+        return GridRecording(self, solver.plan.blocks[self.block], solver.samplers[self.name].mine)
+
+    def report(self, plan: FdPlan) -> Mapping[str, Sequence[tuple[str, ...]]]:
+        size = self.count * plan.steps * number_bytes(self.case)
+        return {
+            "output": [("record of a box", f"{self.count:,} points in {plan.steps:,} steps, {size / 2**20:,.0f} MiB")]
+        }
+
+
+class GridSampler:
+    """Sampler of grid points without interpolation.
+
+    Attributes
+    ----------
+    mine : ndarray
+        Indices of the points that this process owns, counted over all arrays.
+    """
+
+    shape = ()
+
+    def __init__(self, points: Mapping[str, Points], plan: FdPlan):
+        self.sample_buffers: list[SampleBuffer] = []
+        mine, first = list[np.ndarray](), 0
+        for name, listed in points.items():
+            here = np.arange(len(listed))
+            if plan.shared is not None:
+                subdomain = plan.shared.subdomain
+                here = np.flatnonzero(subdomain.cut.rank_of(listed) == subdomain.rank)
+            level = VELOCITY_LEVEL if name in VELOCITY else STRESS_LEVEL
+            self.sample_buffers.append(SampleBuffer(level, name, listed[here]))
+            mine.append(first + here)
+            first += len(listed)
+        self.mine = np.concatenate(mine)
+
+    def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the values (steps, points)."""
+        return np.concatenate(sample_buffers, 1)
+
+
+class GridRecording(GridCapability):
+    """Samples of every step so far at the points ``mine``."""
+
+    def __init__(self, part: GridRecord, plan: FdPlan, mine: np.ndarray):
+        self.part, self.plan, self.mine = part, plan, mine
+        self.kept = np.float32 if part.case.numerics.precision == "single" else np.float64
+        self.start(None)
+
+    def start(self, state: Solution | None) -> None:
+        self.steps: list[np.ndarray] = [np.zeros((0, len(self.mine)), self.kept)]
+
+    def sampled(self, values: np.ndarray) -> None:
+        self.steps.append(np.array(values, self.kept))
+
+    def _whole(self) -> np.ndarray:
+        self.steps = [np.concatenate(self.steps)]
+        return self.steps[0]
+
+    def state(self) -> Mapping[str, State]:
+        def write(values: np.ndarray, origin: RestoredFrom) -> None:
+            self.steps = [np.ascontiguousarray(values.T, self.kept)]
+
+        return {"samples": State(self.mine, lambda: self._whole().T, write)}
+
+    def results(self) -> Iterable[Result]:
+        part, world, values = self.part, self.plan.world, self._whole()
+        coefficients = {name: of for name in LIVES if (of := self._coefficient(name)) is not None}
+        if world.size > 1:
+            found = collect(world, self.mine, [values.T], part.count)
+            if found is None:
+                return
+            values = found[0].T
+        assert part.where is not None and part.grid is not None
+        grid, step = part.grid, self.plan.scheme.step
+        lower, upper = corners(grid, part.where)
+        frame = Frame(lower, upper, part.where.top is not None, grid.spacing, step, recorded_by(self.plan))
+        series, nodes, first = dict[str, np.ndarray](), dict[str, Nodes](), 0
+        for name, points in part.points.items():
+            series[QUANTITY[name]] = values[:, first : first + len(points)]
+            nodes[QUANTITY[name]] = nodes_of(grid, name, points, part.where)
+            first += len(points)
+        begin = {QUANTITY[name]: (0.5 if name in VELOCITY else 1.0) * step for name in part.points}
+        yield Result(
+            KIND,
+            as_dataset(frame, nodes, begin, series, {**part.material, **coefficients}),
+            settings={"formats": ["box"]},
+        )
+
+    def _coefficient(self, name: str) -> tuple[Nodes, np.ndarray] | None:
+        """Return a material coefficient just outside the faces, on the first process.
+
+        An injecting run must have the same values there.
+        """
+        where, grid, plan = self.part.where, self.part.grid, self.plan
+        assert where is not None and grid is not None
+        points = outside(where, self.part.update)
+        points = points[where.there(LIVES[name], points)]
+        here = np.arange(len(points))
+        if plan.shared is not None:
+            here = np.flatnonzero(plan.shared.subdomain.cut.rank_of(points) == plan.shared.subdomain.rank)
+        found = collect(plan.world, here, [coefficient(plan, name, points[here])], len(points))
+        return None if found is None else (nodes_of(grid, LIVES[name], points, where), found[0])
+
+
+def recorded_by(plan: FdPlan) -> Recorder:
+    """Return the description of this grid for the record."""
+    return Recorder("fd", plan.scheme.order, plan.scheme.grid.spacing, plan.scheme.step)
+
+
+def outside(where: TotalField, update: Update) -> Points:
+    """Return the points (n, 3) outside the box whose stencils may read points inside."""
+    points = where.strip(update.reach)
+    return points[~where.inside(points)]
+
+
+def nodes_of(grid: Grid, name: str, points: Points, where: TotalField) -> Nodes:
+    """Return grid points as stored in files, with indices along x, y and z from the first cell of the box."""
+    lo = np.array(where.box.lo)
+    top = grid.upper[2] if where.top is not None else np.inf
+    return Nodes(grid.first(HALF[name]) + grid.spacing * lo[::-1], grid.spacing, (points - lo)[:, ::-1], top)
+
+
+# ---- at the points of a lattice -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LatticeRecord(GridCapabilityPlan):
+    """Record at the points of a lattice.
+
+    Attributes
+    ----------
+    case : Case
+    shell : Shell
+        Lattice points around the box.
+    material : mapping of str to ndarray (n,)
+        Material at the points.
+    demand : Demand
+    chosen : ndarray or None
+        Indices of the points of the shell that are recorded; None for all.
+    """
+
+    case: Case
+    shell: Shell
+    material: Mapping[str, np.ndarray] = field(default_factory=dict)
+    demand: Demand = Demand()
+    chosen: np.ndarray | None = None
+    gradients = False
+    name = "box"
+
+    @property
+    def setting(self) -> Any:
+        """Settings ``output.box`` of the case."""
+        return self.case.output.box
+
+    @property
+    def points(self) -> np.ndarray:
+        return self.shell.places if self.chosen is None else self.shell.places[self.chosen]
+
+    @property
+    def places(self) -> np.ndarray:
+        return self.points
+
+    def some(self, numbers: np.ndarray) -> Self:
+        return replace(self, chosen=numbers)
+
+    @property
+    def must_match(self) -> Any:
+        return [*self.setting.lower, *self.setting.upper, self.setting.spacing]
+
+    @property
+    def numbers(self) -> int:
+        """Number of recorded values."""
+        return len(self.points) * len(RECORDED) * (int(self.case.end_time / self.setting.interval + 1e-9) + 1)
+
+    def placed(self, placing: PlacementContext) -> Self:
+        lower, upper = self.points.min(0), self.points.max(0)
+        if placing.grid.relief is not None and self.shell.open_top:
+            placing.problems.error(
+                "output.box", "below a topography a box cannot reach up to the free surface", "a lower upper face"
+            )
+        elif placing.outside(np.stack([lower, upper])).any():
+            what = f"the points around the box, {self.shell.text}, leave the grid"
+            placing.problems.error("output.box", what, f"points in {placing.box} m")
+        return replace(self, demand=Demand(disk=8 * self.numbers))
+
+    def checked(self, checking: MaterialContext) -> Self:
+        found = at_points(checking.field, list(MATERIAL), self.points, np.ones(len(self.points), np.int64))
+        return replace(self, material=found)
+
+    def memory(self, steps: int, world: World) -> Memory:
+        what = f"{len(self.points):,} points around the box of output.box"
+        return Memory(
+            float(self.numbers) * (number_bytes(self.case) / world.size + 16), "output.box", what, "Raise its interval."
+        )
+
+    def sampler(self, plan: FdPlan) -> Sampler | None:
+        return sampler_of(plan.shared, plan.scheme, self.points, lambda x: PointSampler(plan.scheme, x, False))
+
+    def attach(self, solver: Running) -> GridCapability:
+        return LatticeRecording(self, solver.plan, solver.samplers[self.name].mine)  # type: ignore[arg-type]
+
+
+class LatticeRecording(Recording):
+    """Samples at lattice points, recorded in the same way as at receivers."""
+
+    def results(self) -> Iterable[Result]:
+        part: Any = self.part
+        _, values = self.recorder.arrays()
+        values = values[:, :, 0]
+        if self.plan.world.size > 1:
+            found = collect(self.plan.world, self.mine, [values.swapaxes(0, 1)], len(part.points))
+            if found is None:
+                return
+            values = found[0].swapaxes(0, 1)
+        series = {QUANTITY[name]: values[..., column] for column, name in enumerate(RECORDED)}
+        data = part.shell.dataset(series, part.material, part.setting.interval, recorded_by(self.plan))
+        yield Result(KIND, data, settings={"formats": part.setting.formats, "layers": part.setting.layers})
+
+
+__all__ = ["GridRecord", "LatticeRecord", "nodes_of", "plan"]

@@ -1,0 +1,158 @@
+"""Results of a rupture at its end: maps on the fault, the moment rate with its spectrum, and source parameters.
+
+Definitions: docs/theory/friction.md, "Source parameters". Maps have two triangles for each four neighbouring points of
+horizontal slip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import Problem
+from faultwave.case.model import Case
+from faultwave.engine.part import RestoredFrom, State
+from faultwave.fd.capabilities.rupture import AttachedRupture
+from faultwave.fd.capability import GridCapability, GridCapabilityPlan, Planning, Running, StepCallback
+from faultwave.fd.fault.points import TAG
+from faultwave.kernels.stencil import Axis
+from faultwave.observe.result import Result
+from faultwave.observe.rupture import INNER
+from faultwave.observe.source_parameters import FaultHistory, FinishedRupture, rupture_results, rupture_warnings
+
+COLUMNS = 5
+AT_POINTS = (
+    "slip1", "slip2", "accumulated_slip", "slip_rate", "peak_slip_rate", "ruptured", "weakened", "traction1", "traction2", "breakdown",
+    "dissipated",
+)  # fmt: skip
+"""Fields at the points of horizontal slip from which the maps are computed."""
+
+
+def plan(planning: Planning) -> RuptureMaps | None:
+    """Return the rupture maps, None if the case does not request them."""
+    case = planning.case
+    if case.output.rupture is None:
+        return None
+    if case.fault is None:
+        planning.problems.error("output.rupture", "the case has no fault with friction")
+        return None
+    return RuptureMaps(case, case.output.rupture.interval)
+
+
+@dataclass(frozen=True)
+class RuptureMaps(GridCapabilityPlan):
+    """Rupture maps of a case, with the moment rate at multiples of an ``interval`` [s]."""
+
+    case: Case
+    interval: float
+    name = "rupture_maps"
+
+    def attach(self, solver: Running) -> AttachedMaps:
+        return AttachedMaps(self, solver)
+
+
+class AttachedMaps(GridCapability):
+    """Rupture maps of a run; ``rows`` hold the time [s] and sums over the fault."""
+
+    def __init__(self, part: RuptureMaps, solver: Running):
+        self.part, self.solver = part, solver
+        self.rows: list[tuple[float, ...]] = []
+        self.found: FinishedRupture | None = None
+        step = solver.plan.scheme.step
+        count = int(part.case.end_time / part.interval + 1e-9)
+        self.due = frozenset(max(1, round(k * part.interval / step)) for k in range(1, count + 1))
+
+    @property
+    def _rupture(self) -> AttachedRupture:
+        found: Any = self.solver.parts["rupture"]  # type: ignore[attr-defined]
+        assert isinstance(found, AttachedRupture)
+        return found
+
+    @property
+    def after(self) -> Sequence[StepCallback]:
+        return [StepCallback(self.due, self._record)]
+
+    def _record(self) -> None:
+        self.rows.append(self._rupture.rupture_totals())
+
+    def begin(self) -> None:
+        if not self.rows:
+            self._record()
+
+    def finish(self, time: float) -> None:
+        if self.rows and self.rows[-1][0] < time:
+            self._record()
+
+    def state(self) -> Mapping[str, State]:
+        def write(values: np.ndarray, origin: RestoredFrom) -> None:
+            self.rows = [tuple(map(float, row)) for row in values]
+
+        return {"table": State(None, lambda: np.array(self.rows).reshape(-1, COLUMNS), write)}
+
+    def results(self) -> Iterable[Result]:
+        history = FaultHistory(*np.array(self.rows).reshape(-1, COLUMNS).T)
+        rupture = self._rupture
+        values = rupture.whole(AT_POINTS, rupture.plane.along)
+        if values is not None:  # on the first process
+            self.found = FinishedRupture(face_values(rupture, values), history, rupture.part.law.needs_stress)
+            yield from rupture_results(self.found)
+
+    def remarks(self) -> Iterable[Problem]:
+        return rupture_warnings(self.found) if self.found is not None else ()
+
+
+def face_values(rupture: AttachedRupture, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the values of each triangle of the fault.
+
+    They are means over its corners, except places and times. ``values`` holds the fields ``AT_POINTS`` of the whole
+    fault.
+    """
+    axis: Axis = rupture.plane.along
+    given, part = rupture.part.given[axis], rupture.part
+    triangles = _triangles(given.slips.squeeze())
+    places = given.places.squeeze().reshape(-1, 3)
+    corners = places[triangles]
+
+    def at_corners(name: str) -> np.ndarray:
+        return np.asarray(values[name].reshape(-1)[triangles])
+
+    def mean(corners: np.ndarray) -> np.ndarray:
+        return np.asarray(corners.mean(1))
+
+    to = part.directions
+    assert to is not None
+    one, two = at_corners("slip1"), at_corners("slip2")
+    slip = [one * float(d @ to.along) + two * float(d @ to.up) for d in (to.strike, to.dip)]
+    ruptured = at_corners("ruptured")
+    broken = ruptured > 0  # steps end later than 0
+    times = np.where(broken, ruptured, np.nan)
+    inner = np.column_stack([1.0 - INNER.sum(1), INNER])
+    weakened = at_corners("weakened")
+    area = 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    drop = -(at_corners("traction1") * one + at_corners("traction2") * two)
+    spacing = rupture.operator.scheme.grid.spacing
+    return {
+        "corners": corners, "tag": np.full(len(triangles), float(TAG)), "area": area,
+        "spacing": np.full(len(triangles), spacing), "share": mean(broken.astype(float)),
+        "weakened": mean(np.where(weakened > 0, weakened, np.nan)), "rupture_time": times @ inner.T,
+        "slip_strike": mean(slip[0]), "slip_dip": mean(slip[1]), "slip": mean(np.hypot(one, two)),
+        "path": mean(at_corners("accumulated_slip")), "peak_slip_rate": at_corners("peak_slip_rate").max(1),
+        "slip_rate": mean(at_corners("slip_rate")), "drop_times_slip": mean(drop), "breakdown": mean(at_corners("breakdown")),
+        "dissipated": mean(at_corners("dissipated")), "rigidity": mean(part.rigidity[axis].reshape(-1)[triangles]),
+        "shear_speed": part.shear_speed[axis].reshape(-1)[triangles].min(1),
+    }  # fmt: skip
+
+
+def _triangles(slips: np.ndarray) -> np.ndarray:
+    """Return the triangles (n, 3) of points (nz, nx) that may slip, as indices."""
+    number = np.arange(slips.size).reshape(slips.shape)
+    a, b, c, d = number[:-1, :-1], number[:-1, 1:], number[1:, 1:], number[1:, :-1]
+    whole = slips[:-1, :-1] & slips[:-1, 1:] & slips[1:, 1:] & slips[1:, :-1]
+    both = np.stack([np.stack([a, b, c], -1), np.stack([a, c, d], -1)], -2)
+    return np.asarray(both[whole].reshape(-1, 3))
+
+
+__all__ = ["AttachedMaps", "RuptureMaps", "face_values", "plan"]

@@ -1,0 +1,339 @@
+"""Soft soil whose stiffness decreases with strain: yield surfaces at cell centres (``fd.rheology.soil``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any, Self
+
+import numpy as np
+
+from faultwave.base.collect import collect_problems
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.quantities import parameters_at_points
+from faultwave.case.model import Case
+from faultwave.comm import World
+from faultwave.fd.capability import (
+    GridCapability,
+    GridCapabilityPlan,
+    MaterialContext,
+    PlacementContext,
+    Planning,
+    Running,
+)
+from faultwave.fd.method.program import Observer, Scheme
+from faultwave.fd.operators.cell_means import mean_lines
+from faultwave.fd.operators.points import norm_weights
+from faultwave.fd.operators.resources import Memory, number_bytes
+from faultwave.fd.operators.time_dispersion import removes
+from faultwave.fd.rheology import soil
+from faultwave.fd.rheology.yielding import active_cells
+from faultwave.kernels.stencil import Box
+from faultwave.media import Field, load_field
+from faultwave.media.field import check_used
+from faultwave.media.homogenise import at_points
+from faultwave.physics.rheology import iwan
+from faultwave.physics.rheology.iwan import BACKBONES, Backbone, Surfaces
+
+name = "soil"
+GRAVITY, WATER = 9.81, 9810.0
+"""Acceleration of gravity [m/s^2] and specific weight of water [N/m^3]."""
+
+
+def plan(planning: Planning) -> Soil | None:
+    """Return the soil of the case, None if all ground is linear."""
+    case, problems = planning.case, planning.problems
+    if case.soil is None:
+        return None
+    _check_combined(case, problems)
+    with collect_problems(problems):
+        return _read(case, problems)
+    return None
+
+
+def _check_combined(case: Case, problems: Problems) -> None:
+    """Report combinations of settings that are not implemented."""
+    grid = case.grid
+    assert grid is not None
+    wrong = {
+        "grid.blocks": (bool(grid.blocks), "blocks of different spacing", "a grid of one spacing"),
+        "grid.topography": (grid.topography is not None, "topography", "flat ground"),
+        "grid.order": (grid.order != 4, f"order {grid.order}", "4"),
+        "plasticity": (case.plasticity is not None, "rock that yields", "one of both"),
+        "fault": (case.fault is not None, "a fault", "kinematic sources"),
+        "injection": (case.injection is not None, "an injection", "sources in the box"),
+        "grid.time_dispersion": (removes(case), "removing time dispersion", "keep"),
+    }
+    for where, (asked, what, allowed) in wrong.items():
+        if asked:
+            problems.error(where, f"{what} and soil are not combined yet on a grid", allowed)
+
+
+def _read(case: Case, problems: Problems) -> Soil:
+    setting = case.soil
+    assert setting is not None
+    backbone, given = BACKBONES[setting.backbone], None
+    if setting.parameters is not None:
+        given = load_field(setting.parameters, "soil.parameters", projection=case.projection)
+        check_used(given, {q.name for q in backbone.parameters}, f"backbone {backbone.name}", problems)
+    names = frozenset[str]() if given is None else given.parameters
+    parameters_at_points(backbone.parameters, dict.fromkeys(names, 0.0), 1, backbone.name, "soil.parameters", problems)
+    try:
+        if setting.table:
+            strains, left = zip(*setting.table, strict=True)
+            made = iwan.surfaces(strains, [x * y for x, y in setting.table])
+        else:
+            made = iwan.along_curve(setting.surfaces, backbone.exponent)
+    except ValueError as error:
+        raise InputError(Problem("soil.table", str(error))) from None
+    return Soil(case, backbone, made, given)
+
+
+@dataclass(frozen=True)
+class Soil(GridCapabilityPlan):
+    """Soft soil of a case.
+
+    Attributes
+    ----------
+    case : Case
+    backbone : Backbone
+        Curve of shear stress against strain.
+    surfaces : Surfaces
+        Yield surfaces.
+    given : Field or None
+        Parameters of the backbone.
+    tiles : tuple of Tile or None
+        Tiles of the whole grid, once there is a material.
+    points : int
+        Number of points of soil.
+    kept_points : int
+        Number of points whose states are stored.
+    reference : ndarray (nz, ny, nx)
+        Reference strain in the box of this process from plane ``first`` on, 0 in rock.
+    first : int
+    lower, upper : ndarray (3,)
+        Corners of the box [m].
+    told : str
+        Text for the report.
+    """
+
+    case: Case
+    backbone: Backbone
+    surfaces: Surfaces
+    given: Field | None
+    tiles: tuple[soil.Tile, ...] | None = None
+    points: int = 0
+    kept_points: int = 0
+    reference: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0), np.float32))
+    first: int = 0
+    lower: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    upper: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    told: str = ""
+    name = name
+
+    def placed(self, placing: PlacementContext) -> Self:
+        return replace(self, lower=placing.lower, upper=placing.upper)
+
+    def checked(self, checking: MaterialContext) -> Self:
+        """Report soil below water and invalid parameters; warn if there is no soil."""
+        problems = checking.problems
+        if (checking.coarse["mu"] <= 0).any():
+            problems.error(name, "soil beside or below water is not simulated yet", "a box without water")
+        if len(problems.errors):
+            return self
+        found = self
+        with collect_problems(problems):
+            found = self._placed_soil(checking)
+        return found
+
+    def _placed_soil(self, checking: MaterialContext) -> Self:
+        """Return the capability with the location and strength of the soil."""
+        reference = checking.world.agree(lambda: self._references(checking))
+        return self._tiled(checking, reference, checking.placing.grid.shape)
+
+    def _references(self, checking: MaterialContext) -> np.ndarray:
+        """Return the reference strain (nz, ny, nx) in the box of this process, 0 in rock.
+
+        Raises
+        ------
+        InputError
+            If there is water, or the reference strain is not positive.
+        """
+        box, setting = checking.box, self.case.soil
+        assert setting is not None
+        reference = np.zeros(box.shape, np.float32)
+        for plane, rock, confining in self._planes(checking):
+            places = self._places(checking, plane)
+            water = np.flatnonzero(rock["mu"] <= 0)
+            if len(water):  # missed by the coarse lattice
+                x, y, z = places[water[0]]
+                what = f"soil beside or below water is not simulated yet, and there is water at ({x:g}, {y:g}, {z:g})"
+                raise InputError(Problem(name, what, "a box without water"))
+            is_soil = np.sqrt(rock["mu"] / rock["rho"]) < setting.slower_than
+            if box.lo[0] <= plane < box.hi[0] and is_soil.any():
+                row = np.zeros(is_soil.shape)
+                row[is_soil] = self._strain(places[is_soil], rock["mu"][is_soil], confining[is_soil])
+                reference[plane - box.lo[0]] = row.reshape(box.shape[1:])
+        return reference
+
+    def _tiled(self, checking: MaterialContext, reference: np.ndarray, shape: tuple[int, int, int]) -> Self:
+        """Return the capability with the tiles of all processes."""
+        box, (nz, ny, nx), world = checking.box, shape, checking.world
+        sides = checking.sides
+        present = reference > 0
+        own = np.where(present.any(0), box.lo[0] + present.argmax(0), nz + 1)
+        lowest = np.full((ny, nx), nz + 1)
+        y, x = np.arange(box.lo[1], box.hi[1]) % ny, np.arange(box.lo[2], box.hi[2]) % nx
+        np.minimum.at(lowest, np.ix_(y, x), own)
+        if world.mpi is not None:
+            lowest = np.min(world.mpi.allgather(lowest), axis=0)
+        around = {axis for axis in "xyz" if sides[f"{axis}-"] == "periodic"}
+        listed = soil.tiles(lowest, nz + 1, around)
+        depth = nz + 1 - lowest
+        points = int(depth[depth > 0].sum())
+        if not listed:
+            limit = self.case.soil.slower_than  # type: ignore[union-attr]
+            checking.problems.warn(
+                name, f"no ground is slower than {limit:g} m/s, so there is no soil", "raise soil.slower_than"
+            )
+        kept_points = sum(
+            (nz + 1 - t.lowest) * (min(t.y[1], ny) - max(t.y[0], 0)) * (min(t.x[1], nx) - max(t.x[0], 0))
+            for t in listed
+        )
+        first = min((t.lowest for t in listed), default=box.hi[0])
+        cut = max(0, min(first - box.lo[0], len(reference)))
+        text = f"{points:,} points, {len(self.surfaces.strains)} surfaces each"
+        if present.any():
+            strains = reference[present]
+            text += f", reference strain {strains.min():.3g} to {strains.max():.3g}"
+        return replace(
+            self, tiles=listed, points=points, kept_points=kept_points, reference=reference[cut:].copy(),
+            first=box.lo[0] + cut, told=text,
+        )  # fmt: skip
+
+    def _places(self, checking: MaterialContext, plane: int) -> np.ndarray:
+        """Return the cell centres (n, 3) [m] of a plane of this process; in layers, the nearest points of the box."""
+        grid, box = checking.placing.grid, checking.box
+        places = grid.places("sxx", Box((plane, *box.lo[1:]), (plane + 1, *box.hi[1:]))).reshape(-1, 3)
+        for axis, k in (("x", 0), ("y", 1)):
+            if checking.sides[f"{axis}-"] == "periodic":
+                length = grid.spacing * grid.shape[2 - k]
+                places[:, k] = grid.lower[k] + (places[:, k] - grid.lower[k]) % length
+        return np.asarray(np.clip(places, self.lower, self.upper))
+
+    def _planes(self, checking: MaterialContext) -> Iterator[tuple[int, dict[str, np.ndarray], np.ndarray]]:
+        """Yield each plane from the surface down: number, rho and mu, and mean effective stress (n,) [Pa]."""
+        setting, grid, box = self.case.soil, checking.placing.grid, checking.box
+        assert setting is not None
+        top, rock_above, load = grid.shape[0], None, np.zeros(box.shape[1] * box.shape[2])
+        last_z = grid.upper[2]
+        for plane in range(top, box.lo[0] - 1, -1):
+            places = self._places(checking, plane)
+            rock = at_points(checking.field, ["rho", "mu"], places, np.ones(len(places), np.int64))
+            z = float(grid.levels("half")[plane])
+            above = rock if rock_above is None else rock_above
+            load = load + 0.5 * (above["rho"] + rock["rho"]) * GRAVITY * (last_z - z)
+            depth = grid.upper[2] - z
+            wet = max(0.0, depth - setting.water_table) if setting.water_table is not None else 0.0
+            effective = np.maximum(load - WATER * wet, 0.0)
+            yield plane, rock, effective * (1.0 + 2.0 * setting.earth_pressure) / 3.0
+            rock_above, last_z = rock, z
+
+    def _strain(self, places: np.ndarray, mu: np.ndarray, confining: np.ndarray) -> np.ndarray:
+        """Return the reference strain (n,) at places (n, 3) [m].
+
+        Raises InputError with the first place where it is invalid.
+        """
+        if self.backbone.confined:  # on the surface itself the stress at a depth of some centimetres is used
+            confining = np.maximum(confining, SHALLOWEST)
+        names = [q.name for q in self.backbone.parameters if self.given and q.name in self.given.parameters]
+        values = self.given.evaluate(places, np.ones(len(places), np.int64), names) if self.given else {}
+        problems = Problems()
+        found = parameters_at_points(
+            self.backbone.parameters, values, len(places), self.backbone.name, "soil.parameters", problems
+        )
+        problems.raise_errors()
+        for q in self.backbone.parameters:
+            _check(places, q.accepts(found[q.name]), found[q.name], q.name, q.allowed())
+        strain = np.broadcast_to(self.backbone.strain(found, mu, confining), len(places))
+        _check(
+            places, np.isfinite(strain) & (strain > 0), strain, "the reference strain", "> 0, from cohesion or friction"
+        )
+        return strain
+
+    def memory(self, steps: int, world: World) -> Memory:
+        arrays = len(soil.stored_arrays(self.surfaces))
+        needed = float(self.kept_points) * arrays * number_bytes(self.case) / world.size
+        what = f"yield surfaces of {self.kept_points:,} points"
+        return Memory(needed, name, what, "Give fewer surfaces, or lower soil.slower_than.")
+
+    def volume_observers(self, scheme: Scheme, box: Box) -> Sequence[Observer]:
+        listed = self.tiles
+        if listed is None:  # before there is a material, soil may be anywhere
+            listed = (soil.Tile(0, (-(1 << 30), 1 << 30), (-(1 << 30), 1 << 30), 0),)
+        return [soil.observer(scheme, box, self.surfaces, listed)]
+
+    @property
+    def must_match(self) -> Any:
+        setting = self.case.soil
+        found = sha256(repr((self.surfaces, self.tiles, setting)).encode())
+        return {"backbone": self.backbone.name, "digest": found.hexdigest()}
+
+    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
+        return {"size": [("soil", self.told)]}
+
+    def attach(self, solver: Running) -> AttachedSoil:
+        return AttachedSoil(self, solver)
+
+
+SHALLOWEST = 1e3
+"""Smallest effective stress [Pa] of soil, reached at a depth of about five centimetres."""
+
+
+def _check(places: np.ndarray, sound: np.ndarray, values: np.ndarray, what: str, allowed: str) -> None:
+    bad = ~sound
+    if bad.any():
+        x = places[np.flatnonzero(bad)[0]]
+        at = f"({x[0]:g}, {x[1]:g}, {x[2]:g}) and wrong at {bad.sum() - 1} other points beside it"
+        raise InputError(Problem("soil.parameters", f"{what} is {values[bad][0]:g} at {at}", allowed))
+
+
+class AttachedSoil(GridCapability):
+    """Soil of a run; sums cover what this process owns."""
+
+    def __init__(self, part: Soil, solver: Running):
+        self.part, self.operator = part, solver.operator
+        self.scheme, runner, op = solver.operator.scheme, solver.operator.runner, solver.operator
+        may = [active_cells(self.scheme, self.scheme.grid, axis) for axis in "zyx"]  # type: ignore[arg-type]
+        origin = (part.first, *op.box.lo[1:])
+        for line, values in mean_lines(self.scheme).items():
+            if line in runner.program.arrays:
+                runner.view(line)[...] = values
+        self.boxes: list[tuple[soil.Tile, Box]] = []
+        for tile in part.tiles or ():
+            array = tile.named(soil.REFERENCE)
+            if array not in runner.program.arrays:
+                continue
+            box = runner.program.arrays[array].box
+            self.boxes.append((tile, box))
+            at = tuple(slice(a - b, c - b) for a, b, c in zip(box.lo, origin, box.hi, strict=True))
+            shares = [line[np.arange(a, b) % len(line)] for line, a, b in zip(may, box.lo, box.hi, strict=True)]
+            values = part.reference[at] * shares[0][:, None, None] * shares[1][:, None] * shares[2]
+            runner.view(array)[...] = values
+
+    def energies(self) -> Mapping[str, float]:
+        """Return the energy [J] dissipated by soil."""
+        found, volume = 0.0, self.scheme.grid.spacing**3
+        owned = self.scheme.filled(self.operator.subdomain.owned.box)
+        for tile, box in self.boxes:
+            low = [max(a, b) for a, b in zip(owned.lo, box.lo, strict=True)]
+            high = [min(a, b) for a, b in zip(owned.hi, box.hi, strict=True)]
+            at = tuple(slice(a - b, max(a, c) - b) for a, b, c in zip(low, box.lo, high, strict=True))
+            work = self.operator.runner.values(tile.named(soil.WORK))[at]
+            for k, plane in enumerate(work):
+                found += float(norm_weights(self.scheme, "szz", low[0] + k)) * volume * float(plane.astype(float).sum())
+        return {"soil_work": found}
+
+
+__all__ = ["AttachedSoil", "Soil", "plan"]

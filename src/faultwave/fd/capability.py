@@ -1,0 +1,504 @@
+"""Interfaces between the finite-difference engine and its capabilities, one file each in ``fd/capabilities``.
+
+A module of ``fd/capabilities`` has a function ``plan(planning)``, which returns a ``GridCapabilityPlan``, or None if the case does not
+request the capability. Planning proceeds in the order in which data become known, and problems are collected on the
+way: ``plan`` knows the case and its files, ``placed`` the grid, ``checked`` the material and the time step. ``attach``
+then returns the running counterpart of the plan on a solver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from faultwave.base.errors import Problem, Problems
+from faultwave.base.projection import Projection
+from faultwave.case.model import Case
+from faultwave.case.plausibility import advice_outside
+from faultwave.comm import World
+from faultwave.engine.part import Attached, Planned
+from faultwave.fd.method.effective_medium import Medium
+from faultwave.fd.method.grid import Grid, SideKind
+from faultwave.fd.method.program import Observer, Scheme
+from faultwave.fd.operators.grid_block import GridBlock
+from faultwave.fd.operators.operator import Machine, Operator, Shared
+from faultwave.fd.operators.points import Sampler, outside
+from faultwave.fd.operators.resources import Memory
+from faultwave.fd.operators.source_injector import Drive
+from faultwave.fd.operators.topography import placed
+from faultwave.kernels.stencil import Box
+from faultwave.media.attenuation import Relaxation
+from faultwave.media.field import Field
+from faultwave.observe.points import exchange_advice
+from faultwave.physics.sources.table import Sources
+from faultwave.physics.waves import Law
+
+Solution = Callable[[np.ndarray, float], np.ndarray]
+"""Wave field as a function of points (n, 3) [m] and a time [s], with values (n, 9): stresses and velocities."""
+
+
+@dataclass(frozen=True)
+class Planning:
+    """Input of the first planning stage: the case and the requested box, before there is a grid.
+
+    Attributes
+    ----------
+    case : Case
+    law : Law
+        Wave law of the case.
+    lower, upper : ndarray (3,)
+        Corners of the requested box [m], without absorbing layers.
+    sides : mapping of str to SideKind
+        Boundary condition of each side, by name (``x-`` ... ``z+``).
+    problems : Problems
+        Collector of errors and warnings.
+    """
+
+    case: Case
+    law: Law
+    lower: np.ndarray
+    upper: np.ndarray
+    sides: Mapping[str, SideKind]
+    problems: Problems
+
+
+@dataclass(frozen=True)
+class PlacementContext:
+    """Input of the second planning stage: the grid and its blocks, before the material is known.
+
+    Attributes
+    ----------
+    case : Case
+    law : Law
+    grid : Grid
+        Grid of the uppermost block.
+    lower, upper : ndarray (3,)
+        Corners of the box of whole cells [m], which absorbing layers surround.
+    problems : Problems
+        Collector of errors and warnings.
+    blocks : tuple
+        Blocks of the grid.
+    """
+
+    case: Case
+    law: Law
+    grid: Grid
+    lower: np.ndarray
+    upper: np.ndarray
+    problems: Problems
+    blocks: tuple[GridBlock, ...] = ()
+    """Blocks of the grid, from the uppermost down."""
+
+    @property
+    def faces(self) -> tuple[float, ...]:
+        """Heights [m] of the faces between blocks, from the uppermost down."""
+        return tuple(float(block.lower[2]) for block in self.blocks[:-1])
+
+    @property
+    def order(self) -> int:
+        """Order of the spatial differences in the uppermost block."""
+        return self.blocks[0].order
+
+    def block_at(self, z: np.ndarray) -> np.ndarray:
+        """Return the numbers (n,) of the blocks that contain the heights ``z`` (n,) [m]."""
+        return np.asarray((np.asarray(z)[:, None] < np.array(self.faces)).sum(1))
+
+    def of_block(self, number: int) -> PlacementContext:
+        """Return the same for one block alone."""
+        if len(self.blocks) == 1:
+            return self
+        block = self.blocks[number]
+        return replace(self, grid=block.grid, lower=block.lower, upper=block.upper, blocks=(block,))
+
+    @property
+    def surface(self) -> tuple[int, int]:
+        """Number of surface points along x and y, without absorbing layers."""
+        nx, ny = np.round((self.upper - self.lower) / self.grid.spacing).astype(int)[:2].tolist()
+        return nx, ny
+
+    def check_inside(self, named: Sequence[tuple[str, np.ndarray]], what: str = "") -> None:
+        """Report an error for each named place (name, point) outside the box.
+
+        ``what`` is the kind of places ('receivers' for example), whose z may have been given as a depth.
+        """
+        for (name, p), distance in zip(named, self.outside(np.array([p for _, p in named])), strict=True):
+            if distance > 0:
+                x = ", ".join(f"{v:g}" for v in p)
+                self.problems.error(
+                    f"{name} at ({x})",
+                    f"lies {distance:.6g} m outside the box" + self.above(p, what),
+                    f"a point in {self.box} m",
+                    self.exchanged(p, float(distance)),
+                    places=[p],
+                )
+
+    def outside(self, points: np.ndarray) -> np.ndarray:
+        """Return the distance (n,) [m] of ``points`` (n, 3) from the box, 0 inside."""
+        return np.asarray(outside(self.grid, self.lower, self.upper, points.reshape(-1, 3)))
+
+    def exchanged(self, point: np.ndarray, distance: float) -> str:
+        """Return advice for a point at ``distance`` [m] outside the box.
+
+        If exchanging longitude and latitude, the sign of the depth or the unit would move the point into the box, the
+        advice says so; otherwise it is general.
+        """
+        exchanged = exchange_advice(self.case.projection, point, distance, self.lower, self.upper)
+        return exchanged or advice_outside(point, self.lower, self.upper)
+
+    def above(self, point: np.ndarray, what: str) -> str:
+        """Return the words of a message on a point of sources or receivers (``what``) above the ground; empty if below."""
+        if self.grid.relief is None:
+            return ""
+        ground = float(self.grid.relief.ground(np.clip(point, self.lower, self.upper)))
+        setting = None if self.case.grid is None else self.case.grid.topography
+        deep = getattr(setting, what, None) == "depth"
+        signs = "; given as depth, z is negative: -500 is 500 m deep" * deep
+        return f", above the ground, which is at z = {ground:.6g} m there{signs}" if point[2] > ground else ""
+
+    def located(self, points: np.ndarray, what: str, references: np.ndarray | None = None) -> np.ndarray:
+        """Return places (n, 3) [m] of sources or receivers (``what``) with z as elevation.
+
+        z may be a depth below the ground, according to the case or to ``references`` (n,) if given (see
+        ``topography.placed``).
+        """
+        setting = None if self.case.grid is None else self.case.grid.topography
+        return placed(self.grid.relief, points, None if setting is None else getattr(setting, what), references)
+
+    @property
+    def box(self) -> str:
+        """Extent of the box, for messages."""
+        if self.grid.relief is not None:
+            sides = " x ".join(f"[{a:g}, {b:g}]" for a, b in zip(self.lower[:2], self.upper[:2], strict=True))
+            return f"{sides} x [{self.lower[2]:g}, ground]"
+        return " x ".join(f"[{a:g}, {b:g}]" for a, b in zip(self.lower, self.upper, strict=True))
+
+
+@dataclass(frozen=True)
+class MaterialContext:
+    """Input of the third planning stage: the material and the time step.
+
+    Attributes
+    ----------
+    placing : PlacementContext
+        Input of the second stage.
+    field : Field
+        Material parameters.
+    coarse : mapping of str to ndarray
+        rho, lambda and mu on a coarse lattice of the box.
+    sides : mapping of str to SideKind
+        Boundary condition of each side.
+    resolved : float
+        Frequency that is resolved everywhere [Hz].
+    step : float
+        Time step [s].
+    steps : int
+        Number of time steps.
+    media : sequence of Medium
+        Effective medium of each block, from the uppermost down.
+    blocks : sequence of (Grid, Box)
+        Grid of each block and the box of this process in it.
+    world : World
+        Processes of the run.
+    """
+
+    placing: PlacementContext
+    field: Field
+    coarse: Mapping[str, np.ndarray]
+    sides: Mapping[str, SideKind]
+    resolved: float
+    step: float
+    steps: int
+    media: Sequence[Medium]
+    blocks: Sequence[tuple[Grid, Box]]
+    world: World = World()
+
+    def of_block(self, number: int) -> MaterialContext:
+        """Return the same for one block alone."""
+        media, blocks = [self.media[number]], [self.blocks[number]]
+        return replace(self, placing=self.placing.of_block(number), media=media, blocks=blocks)
+
+    @property
+    def medium(self) -> Medium:
+        """Effective medium of the uppermost block."""
+        return self.media[0]
+
+    @property
+    def case(self) -> Case:
+        return self.placing.case
+
+    @property
+    def box(self) -> Box:
+        """Box of this process in the uppermost block."""
+        return self.blocks[0][1]
+
+    @property
+    def problems(self) -> Problems:
+        return self.placing.problems
+
+
+@dataclass(frozen=True)
+class FdPlan:
+    """Frozen plan of a run on a grid: everything that determines what will be computed.
+
+    Attributes
+    ----------
+    case : Case
+    law : Law
+    scheme : Scheme
+        Grid, time step, boundary conditions and order of the uppermost block.
+    lower, upper : ndarray (3,)
+        Corners of the requested box [m], which absorbing layers surround.
+    medium : Medium
+        Effective medium of the uppermost block.
+    relaxation : Relaxation or None
+        Maxwell elements of attenuation, None for an elastic case.
+    frequency : float
+        Frequency that is resolved everywhere [Hz].
+    steps : int
+        Number of time steps.
+    parts : mapping of str to GridCapabilityPlan
+        Planned capabilities by name.
+    """
+
+    case: Case
+    law: Law
+    scheme: Scheme
+    lower: np.ndarray
+    upper: np.ndarray
+    medium: Medium
+    relaxation: Relaxation | None
+    frequency: float  # resolved everywhere [Hz]
+    steps: int
+    parts: Mapping[str, GridCapabilityPlan]
+    warnings: tuple[Problem, ...]
+    material: Field  # as the case gives it
+    shared: Shared | None = None  # where other processes have the rest of the grid
+    below: tuple[FdPlan, ...] = ()  # blocks of larger spacing below this one, without capabilities
+    notes: tuple[str, ...] = ()  # automatic choices for the case, with reasons
+    seconds: float = 0.0  # wall time of planning, imports included if planning began the process
+
+    def __repr__(self) -> str:
+        name = self.case.title or self.case.output.prefix
+        return f"<Plan '{name}': {self.points:,} grid points, {self.steps:,} steps>"
+
+    @property
+    def machine(self) -> Machine:
+        """Backend, precision and number of threads that compute the run."""
+        numerics = self.case.numerics
+        return Machine(numerics.backend, numerics.precision, numerics.threads)
+
+    @property
+    def projection(self) -> Projection | None:
+        """Map projection between x, y and longitude, latitude; None if the case has none."""
+        p = self.case.projection
+        return None if p is None else Projection(p.crs, p.origin, p.azimuth)
+
+    @property
+    def world(self) -> World:
+        """Processes of the run."""
+        return self.shared.world if self.shared else World()
+
+    @property
+    def points(self) -> int:
+        """Number of points of the whole grid, all blocks together."""
+        return sum(block.scheme.grid.box.points for block in self.blocks)
+
+    @property
+    def blocks(self) -> tuple[FdPlan, ...]:
+        """Plans of the blocks of the grid, from the uppermost down."""
+        return (self, *self.below)
+
+    def shares(self, part: GridCapabilityPlan) -> list[Share]:
+        """Return one share of a capability for each block that contains some of its places."""
+        places = part.places
+        if not self.below:
+            return [Share(0, np.arange(len(places)), part, self)]
+        floors = np.array([block.scheme.grid.lower[2] for block in self.blocks[:-1]])
+        number = (places[:, 2, None] < floors).sum(1)
+        listed = [(n, np.flatnonzero(number == n), block) for n, block in enumerate(self.blocks)]
+        return [Share(n, numbers, part.some(numbers), block) for n, numbers, block in listed if len(numbers)]
+
+    @property
+    def box(self) -> Box:
+        """Box that this process computes on, its overlap with neighbours included."""
+        return self.shared.subdomain.box if self.shared else self.scheme.grid.box
+
+    @property
+    def sources(self) -> Sources:
+        """Point sources of all capabilities."""
+        return Sources.joined([part.sources for part in self.parts.values()])
+
+    @property
+    def source_material(self) -> np.ndarray:
+        """Lambda, mu and rho (n, 3) at the point sources."""
+        return np.concatenate([np.zeros((0, 3)), *(part.source_material for part in self.parts.values())])
+
+    @property
+    def radiating(self) -> Sources:
+        """Time functions and strengths of everything that radiates, wherever it acts."""
+        return Sources.joined([part.radiating for part in self.parts.values()])
+
+
+@dataclass(frozen=True)
+class Share:
+    """Share of a capability in one block of the grid.
+
+    Attributes
+    ----------
+    block : int
+        Number of the block.
+    numbers : ndarray (n,) of int
+        Indices of the capability's places in the block.
+    part : GridCapabilityPlan
+        Capability restricted to these places.
+    plan : FdPlan
+        Plan of the block.
+    """
+
+    block: int
+    numbers: np.ndarray
+    part: GridCapabilityPlan
+    plan: FdPlan
+
+
+class GridCapabilityPlan(Planned):
+    """Base class of planned, frozen capabilities on a grid; its methods are the defaults."""
+
+    name: str
+    on_surface = False
+    """True if it reads the motion of the free surface, which the program then computes."""
+
+    sources: Sources = Sources.of(())
+    source_material: np.ndarray = np.zeros((0, 3))
+    radiating: Sources = Sources.of(())
+    boxed = False
+    """True if it acts on or reads a whole box, which itself keeps its distance from faces between blocks."""
+    acts_until: float = 0.0
+    """Time [s] until which it drives the grid in ways that ``radiating`` does not include."""
+    must_match: Any = None
+    """JSON data that must be equal in a run that continues from a checkpoint."""
+
+    @property
+    def places(self) -> np.ndarray:
+        """Places (n, 3) [m] at which it drives or reads the grid; empty if it acts elsewhere, within one block."""
+        return np.zeros((0, 3))
+
+    @property
+    def forced(self) -> np.ndarray:
+        """Mask (n,) of the places at which it drives velocities, not stresses alone."""
+        return np.ones(len(self.places), bool)
+
+    def some(self, numbers: np.ndarray) -> Self:
+        """Return the capability restricted to the places ``numbers`` (n,)."""
+        return self
+
+    def placed(self, placing: PlacementContext) -> Self:
+        """Return the capability positioned in the grid."""
+        return self
+
+    def checked(self, checking: MaterialContext) -> Self:
+        """Return the capability in the material, with all checks done."""
+        return self
+
+    def memory(self, steps: int, world: World) -> Memory | None:
+        """Return the memory that it needs on the first process for a run of ``steps`` time steps.
+
+        None if negligible.
+        """
+        return None
+
+    def observers(self, box: Box, step: float) -> Sequence[Observer]:
+        """Return its launches on the free surface of a box whose upper side is the surface.
+
+        Arrays of the surface motion exist there if ``on_surface`` is True. ``step`` is the time step [s].
+        """
+        return ()
+
+    def volume_observers(self, scheme: Scheme, box: Box) -> Sequence[Observer]:
+        """Return its launches at all points of a box, which is the whole grid or the box of one process."""
+        return ()
+
+    def drive(self, plan: FdPlan) -> Drive | None:
+        """Return the source injector of the capability, None if it drives nothing."""
+        return None
+
+    def sampler(self, plan: FdPlan) -> Sampler | None:
+        """Return the sampler of the values that it reads after every step, None if it reads none."""
+        return None
+
+    def state(self, plan: FdPlan) -> Solution | None:
+        """Return the initial wave field, None if the capability does not define it."""
+        return None
+
+    def attach(self, solver: Running) -> GridCapability:
+        """Return the running counterpart of the capability on a solver."""
+        return GridCapability()
+
+
+@dataclass(frozen=True)
+class StepCallback:
+    """Callback of a run, ``act()``, after certain numbers of ``steps`` since the start.
+
+    A pass of several fused steps ends at each of these numbers, so that the callback sees the state after exactly that
+    step.
+    """
+
+    steps: frozenset[int]
+    act: Callable[[], None]
+
+
+class GridCapability(Attached):
+    """Base class of capabilities on a running grid solver; its methods are the defaults.
+
+    All processes call every method after the same steps.
+    """
+
+    @property
+    def after(self) -> Sequence[StepCallback]:
+        """Callbacks during the run."""
+        return ()
+
+    def start(self, state: Solution | None) -> None:
+        """Start a run from a wave field at time 0 (stresses) and half a step before (velocities).
+
+        None means from rest.
+        """
+
+    def sampled(self, values: np.ndarray) -> None:
+        """Take the values of its sampler after each of some steps, (steps, places, ...)."""
+
+
+class Running(Protocol):
+    """Interface of the solver that capabilities use."""
+
+    @property
+    def plan(self) -> FdPlan: ...
+
+    @property
+    def operator(self) -> Operator: ...
+
+    @property
+    def samplers(self) -> Mapping[str, Sampler]:
+        """Samplers by the name of their capability."""
+
+
+def needs_surface_motion(parts: Mapping[str, GridCapabilityPlan]) -> bool:
+    """Return True if a capability reads the motion of the surface."""
+    return any(part.on_surface for part in parts.values())
+
+
+__all__ = [
+    "StepCallback",
+    "MaterialContext",
+    "FdPlan",
+    "GridCapability",
+    "GridCapabilityPlan",
+    "PlacementContext",
+    "Planning",
+    "Running",
+    "Solution",
+    "needs_surface_motion",
+]

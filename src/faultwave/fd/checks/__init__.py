@@ -1,0 +1,1 @@
+"""Checks of a run on a grid: precision, reflections, unused settings and instability."""

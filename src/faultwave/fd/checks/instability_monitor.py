@@ -1,0 +1,236 @@
+"""Detection of unstable growth, which ends a run in the same way as values that are not finite.
+
+Every few steps the sum of squared velocities of every fourth row is checked against two bounds that no wave can
+exceed in rock that conserves or dissipates energy, whatever resonates or is focused:
+
+* The square root of the energy is at most the sum of its initial value, the contributions of all sources (triangle
+  inequality in the energy norm) and the energy released by initial stress where rock yields.
+* Once sources are silent, energy decreases, and kinetic energy is a part of it. Motion may still grow for a while, as
+  when a slow mode swings back, but only with the square of time. Four consecutive time spans with tenfold growth from
+  each to the next are exponential growth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.fd.capability import FdPlan, GridCapability
+from faultwave.fd.method.program import VELOCITY_LEVEL
+from faultwave.fd.method.stencils import VELOCITY
+from faultwave.fd.operators.operator import Operator
+from faultwave.kernels.stencil import Injection
+from faultwave.physics.sources.point import PointSource
+from faultwave.physics.sources.sampled import pieces
+from faultwave.physics.sources.table import Sources
+
+LOOKS, APART = 64, 48
+"""Number of checks in a run, and smallest number of steps between two, a multiple of most numbers of fused steps."""
+ROWS = 4
+"""Stride of the checked rows; every plane is checked, so that motion trapped between planes is not missed."""
+MARGIN = 100.0
+"""Safety factor of the energy bound; near the stability limit leapfrog conserves less than the energy of its fields."""
+SPANS, TENFOLD, LEAST = 4, 10.0, 3
+"""Number of growing time spans, growth of each, and fewest checks in one."""
+SILENT, PARTS = 1e-6, 256
+"""Relative strength below which sources are silent, and number of intervals of the run in which it is evaluated."""
+
+
+@dataclass(frozen=True)
+class Peak:
+    """Largest motion of a check.
+
+    Attributes
+    ----------
+    speed : float
+        Largest speed [m/s] in the plane with the strongest motion.
+    place : tuple of float
+        Coordinates (x, y, z) [m].
+    step : int
+    block : int
+        Number of the block.
+    """
+
+    speed: float
+    place: tuple[float, float, float]
+    step: int
+    block: int = 0
+
+
+def silent_after(sources: Sequence[PointSource], end: float) -> float:
+    """Return the time [s] after which no source acts until ``end`` [s].
+
+    Each source is compared with its own largest strength, because sources of different kinds have different units.
+    """
+    edges, acting = np.linspace(0.0, end, PARTS + 1), np.zeros(PARTS, bool)
+    table = Sources.of(sources)
+    for piece in pieces(len(table), PARTS):
+        strength = np.abs(np.diff(table.released(edges, np.arange(len(table))[piece]), axis=1))
+        acting |= (strength > SILENT * strength.max(1, keepdims=True)).any(0)
+    return float(edges[1:][acting].max(initial=0.0))
+
+
+def grows(squares: Sequence[float]) -> bool:
+    """Return True if sums of squares of consecutive checks without active sources grew exponentially."""
+    for length in range(LEAST, len(squares) // SPANS + 1):
+        spans = np.reshape(squares[-SPANS * length :], (SPANS, length)).max(1)
+        if spans[0] > 0 and (spans[1:] > TENFOLD * spans[:-1]).all():
+            return True
+    return False
+
+
+def source_energy_bound(
+    injections: Sequence[Injection], shape: tuple[int, ...], heaviest: float, softest: float, volume: float
+) -> np.ndarray:
+    """Return the root of the energy [J^(1/2)] that each source adds to cells at rest in a step of unit amplitude.
+
+    Parameters
+    ----------
+    injections : sequence of Injection
+    shape : tuple of int
+        Levels and sources.
+    heaviest : float
+        Largest density [kg/m^3].
+    softest : float
+        Smallest modulus [Pa].
+    volume : float
+        Volume [m^3] of a cell.
+
+    Returns
+    -------
+    ndarray, shape (levels, sources)
+        Upper bounds.
+    """
+    found = np.zeros(shape)
+    for injection in injections:
+        stiff = heaviest if injection.level == VELOCITY_LEVEL else 1.0 / softest
+        energy = 0.5 * volume * stiff * np.square(injection.weights)
+        found[injection.level] += np.bincount(injection.sources, energy, shape[1])
+    return np.sqrt(found)
+
+
+class InstabilityMonitor:
+    """Monitor of unstable growth; all processes check at the same steps.
+
+    Attributes
+    ----------
+    peak : Peak or None
+        Largest motion of the last check.
+    squares : list of float
+        Sums of squared velocities times the cell volume since the sources are silent.
+    root : float
+        Square root of the initial energy [J], or of its bound at a checkpoint.
+    givers : sequence of GridCapability
+        Capabilities that may release energy.
+    lightest, heaviest : float
+        Smallest and largest density [kg/m^3].
+    softest : float
+        Smallest modulus [Pa].
+    """
+
+    def __init__(self, plan: FdPlan, operator: Operator):
+        self.plan, self.operator = plan, operator
+        self.peak: Peak | None = None
+        self.squares: list[float] = []  # sums of the checks since the sources are silent
+        self.root = 0.0  # square root of the initial energy [J], or of its bound at a checkpoint
+        self._silent: float | None = None
+        self.givers: Sequence[GridCapability] = ()  # release energy, as initial stress in yielding rock
+        moduli, specific = list[np.ndarray](), list[np.ndarray]()
+        for made in (block.medium.coefficients for block in plan.blocks):
+            moduli += [np.asarray(made[name]) for name in ("mu2", "mu_xy", "mu_xz", "mu_yz")]
+            moduli += [3.0 * np.asarray(made["lam"]) + np.asarray(made["mu2"])]
+            specific += [np.asarray(made[f"b_{axis}"]) for axis in "xyz"]
+        softest = min(float(np.min(m, where=m > 0, initial=np.inf)) for m in moduli)
+        lightest = 1.0 / max(float(b.max()) for b in specific)
+        heaviest = 1.0 / min(float(np.min(b, where=b > 0, initial=np.inf)) for b in specific)
+        top, low, soft = plan.world.largest([heaviest, -lightest, -softest])
+        self.lightest, self.heaviest, self.softest = -low, top, -soft
+        self._pushes: dict[int, np.ndarray] = {}
+
+    def start(self, energies: Mapping[str, float]) -> None:
+        """Begin with the given initial energies."""
+        self.root = float(np.sqrt(sum(energies[name] for name in ("elastic_energy", "elastic_kinetic_energy"))))
+
+    def bound(self) -> float:
+        """Return the upper bound of the square root of the energy; a collective call of all processes."""
+        here = 0.0
+        for n, op in enumerate(self.operator.blocks):
+            if not op.given.ndim:
+                continue
+            if n not in self._pushes:
+                volume = op.scheme.grid.spacing**3
+                self._pushes[n] = source_energy_bound(
+                    op.drives.injections, op.given.shape, self.heaviest, self.softest, volume
+                )
+            here += float((self._pushes[n] * op.given).sum())
+        given = self._sum(sum(part.energy_given() for part in self.givers))
+        return self.root + self._sum(here) + float(np.sqrt(given))
+
+    def _sum(self, here: float) -> float:
+        """Return the sum over all processes, identical on each."""
+        found = self.plan.world.gather(here)
+        return float(self.plan.world.share(None if found is None else sum(found)))
+
+    def steps(self) -> frozenset[int]:
+        """Return the steps after which the motion is checked."""
+        apart = max(APART, -(-self.plan.steps // LOOKS // APART) * APART)
+        return frozenset({*range(apart, self.plan.steps, apart), self.plan.steps})
+
+    def look(self) -> str:
+        """Return a description of unstable motion, empty if there is none."""
+        squares = self._squares()
+        square = float(squares @ [op.scheme.grid.spacing**3 for op in self.operator.blocks])
+        if not np.isfinite(square):
+            return "velocities are no longer finite numbers"
+        if self._silent is None:
+            until = [part.acts_until for part in self.plan.parts.values()]
+            self._silent = max(silent_after(self.plan.radiating, self.plan.case.end_time), *until)
+        kinetic = 0.5 * self.lightest * square
+        bound = self.bound() ** 2
+        if kinetic > MARGIN * bound:
+            return f"the waves hold {kinetic:.3g} J or more, sources have given less than {bound:.3g} J"
+        if self.operator.time > self._silent:
+            self.squares.append(square)
+        if grows(self.squares):
+            return f"motion grows exponentially, although no source acts since t = {self._silent:.6g} s"
+        return ""
+
+    def _squares(self) -> np.ndarray:
+        """Return the sums of squared velocities of the blocks and record the peak."""
+        return np.array([self._square(n, op) for n, op in enumerate(self.operator.blocks)])
+
+    def _square(self, number: int, op: Operator) -> float:
+        """Return the sum of squared velocities of all processes over one in ROWS rows, and record the peak."""
+        fields = [op.values(name) for name in VELOCITY]
+        planes = np.zeros(len(fields[0]))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for k in range(len(planes)):
+                for field in fields:
+                    rows = field[k, ::ROWS]
+                    planes[k] += np.einsum("yx,yx->", rows, rows, dtype=np.float64)
+            square = self._sum(float(planes.sum()))
+            if np.isfinite(planes).all() and planes.any():
+                k = int(planes.argmax())
+                speed = np.sqrt(sum(np.square(field[k], dtype=np.float64) for field in fields))
+                self._note(number, k, speed)
+        return square
+
+    def _note(self, number: int, k: int, speed: np.ndarray) -> None:
+        if (
+            number
+            and self.peak is not None
+            and self.peak.step == self.operator.steps
+            and self.peak.speed >= speed.max()
+        ):
+            return  # a block above moves more
+        op = self.operator.blocks[number]
+        grid = op.scheme.grid
+        j, i = np.unravel_index(int(speed.argmax()), speed.shape)
+        lo = op.subdomain.owned.box.lo
+        x, y, z = grid.middle(np.array([lo[0] + k, lo[1] + j, lo[2] + i])).tolist()
+        self.peak = Peak(float(speed[j, i]), (x, y, z), self.operator.steps, number)
+
+
+__all__ = ["Peak", "InstabilityMonitor", "grows", "source_energy_bound", "silent_after"]

@@ -1,0 +1,1 @@
+"""Dynamic rupture on a plane of a grid: friction, points and readings."""

@@ -1,0 +1,1 @@
+"""Incident waves and recorded fields injected into a box of a grid."""

@@ -1,0 +1,314 @@
+"""Total field inside a box of the grid and scattered field outside: corrections of the stencils across its faces.
+
+All updates are linear. A point inside holds the total wave field, a point outside only the difference from a known
+incident field. Where the stencil of a point inside reads one outside, the incident field there is missing and is added;
+where the stencil of a point outside reads one inside, it is in excess and is subtracted (Robertsson & Chapman 2000,
+Geophysics 65; the domain reduction method of Bielak et al. 2003, BSSA 93, is equivalent for linear media). The
+corrections are derived from the stencils themselves: these are called with linear forms in place of numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from faultwave.case.model import Case
+from faultwave.fd.method import stencils
+from faultwave.fd.method.closures import WEIGHTS, Weights
+from faultwave.fd.method.differences import WHOLE
+from faultwave.fd.method.program import STRESS_LEVEL, VELOCITY_LEVEL, coefficients, fields
+from faultwave.kernels.stencil import Axis, Box, Stencil
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+Points = np.ndarray
+"""Indices (n, 3) along (z, y, x) of points of the grid."""
+
+
+@dataclass(frozen=True)
+class TotalField:
+    """Points that hold the total field.
+
+    Attributes
+    ----------
+    box : Box
+    top : int or None
+        Plane on the free surface if the box extends up to it.
+    """
+
+    box: Box
+    top: int | None = None
+
+    def inside(self, points: Points) -> np.ndarray:
+        """Return a mask of the points (n, 3) that hold the total field.
+
+        A box up to the free surface has no upper side.
+        """
+        lo, hi = np.array(self.box.lo), np.array(self.box.hi)
+        if self.top is not None:
+            hi[0] = np.iinfo(np.int64).max
+        return np.asarray(((points >= lo) & (points < hi)).all(1))
+
+    def strip(self, reach: int) -> Points:
+        """Return all points from which the other side is at most ``reach`` points away."""
+        lo, hi = np.array(self.box.lo) - reach, np.array(self.box.hi) + reach
+        if self.top is not None:
+            hi[0] = self.top + 1
+        axes = [np.arange(a, b) for a, b in zip(lo, hi, strict=True)]
+        deep = [(x >= a + reach) & (x < b - reach) for x, a, b in zip(axes, self.box.lo, self.box.hi, strict=True)]
+        if self.top is not None:
+            deep[0] = axes[0] >= self.box.lo[0] + reach
+        z, y, x = np.nonzero(~(deep[0][:, None, None] & deep[1][:, None] & deep[2]))
+        return np.stack([axes[0][z], axes[1][y], axes[2][x]], 1)
+
+    def there(self, name: str, points: Points) -> np.ndarray:
+        """Return a mask of the points (n, 3) at which a quantity exists; on a free surface, only if on half planes."""
+        return np.ones(len(points), bool) if self.top is None else points[:, 0] < self.top + (name not in WHOLE)
+
+
+class _LinearForm:
+    """Linear form: sum of values of arrays at offsets (name, z, y, x), each times a factor per point."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, terms: dict[tuple[str, int, int, int], np.ndarray]):
+        self.terms = terms
+
+    def __add__(self, other: _LinearForm) -> _LinearForm:
+        found = dict(self.terms)
+        for key, factor in other.terms.items():
+            found[key] = found[key] + factor if key in found else factor
+        return _LinearForm(found)
+
+    def __mul__(self, factor: np.ndarray | float) -> _LinearForm:
+        return _LinearForm({key: factor * value for key, value in self.terms.items()})
+
+    def __neg__(self) -> _LinearForm:
+        return self * -1.0
+
+    def __sub__(self, other: _LinearForm) -> _LinearForm:
+        return self + (-other)
+
+    __rmul__ = __mul__
+    __radd__ = __add__
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Stencil points whose wave fields are linear forms and whose coefficients are numbers."""
+
+    moving: frozenset[str]
+    coefficients: Mapping[str, np.ndarray]
+    scalars: Mapping[str, float]
+    parities: Mapping[str, np.ndarray]
+
+    def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> _LinearForm | np.ndarray:
+        if name in self.moving:
+            return _LinearForm({(name, z, y, x): np.ones(())})
+        if x or y or z:
+            raise ValueError(f"{name} is read away from the point")
+        return self.coefficients[name]
+
+    def on(self, name: str, plane: int, x: int = 0, y: int = 0) -> _LinearForm:
+        raise ValueError("the stencils of points inside the grid read no planes by number")
+
+    def line(self, name: str, axis: Axis) -> float:
+        raise ValueError(f"{name}: absorbing layers have no total field")
+
+    def parity(self, name: str) -> np.ndarray:
+        return self.parities[name]
+
+    def scalar(self, name: str) -> float:
+        return self.scalars[name]
+
+
+@dataclass(frozen=True)
+class Level:
+    """Corrections after one level of the program.
+
+    Attributes
+    ----------
+    number : int
+        Level.
+    rows : mapping of str to ndarray
+        Indices of the corrected points by array; rows of all arrays are concatenated.
+    weights : mapping of str to sparse array (rows, points)
+        Factors of the incident field by array; the columns are the points of ``needed``.
+    """
+
+    number: int
+    rows: Mapping[str, np.ndarray]
+    weights: Mapping[str, sparse.csr_array]
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return sum(map(len, self.rows.values()))
+
+    def increments(self, incident: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return the corrections (steps, rows) for an incident field (steps, points) by array."""
+        parts = [(weights @ incident[name].T).T for name, weights in self.weights.items() if weights.shape[1]]
+        return np.asarray(sum(parts[1:], start=parts[0]))
+
+
+@dataclass(frozen=True)
+class Update:
+    """Update of points outside absorbing layers: with ``attenuation`` or without, by differences of an ``order``."""
+
+    attenuation: bool
+    order: int
+
+    @classmethod
+    def of(cls, case: Case, order: int) -> Update:
+        """Return the update of a case in a block of this order."""
+        return cls(case.attenuation is not None, order)
+
+    @property
+    def kernels(self) -> tuple[tuple[int, Stencil], ...]:
+        """Stencils by level."""
+        place = stencils.StencilPlace(order=self.order)
+        return (
+            (VELOCITY_LEVEL, stencils.velocity(False, place)),
+            (STRESS_LEVEL, stencils.stress(self.attenuation, False, place)),
+        )
+
+    @property
+    def weights(self) -> Weights:
+        """Weights of the differences."""
+        return WEIGHTS[self.order]
+
+    @property
+    def reach(self) -> int:
+        """Number of points that stencils read to either side."""
+        return self.weights.reach
+
+
+def _crossing(
+    where: TotalField, points: Points, form: _LinearForm
+) -> dict[str, list[tuple[np.ndarray, Points, np.ndarray]]]:
+    """Return the terms of a form that cross the boundary of the box.
+
+    Returns
+    -------
+    dict of str to list
+        By array: indices of points, the points that they read on the other side, and signed factors.
+    """
+    here, found = where.inside(points), dict[str, list[tuple[np.ndarray, Points, np.ndarray]]]()
+    for (name, *offset), factor in form.terms.items():
+        other = points + np.array(offset)
+        across = np.flatnonzero((where.inside(other) != here) & where.there(name, other))
+        if len(across):
+            signed = np.broadcast_to(factor, len(points))[across] * np.where(here[across], 1.0, -1.0)
+            found.setdefault(name, []).append((across, other[across], signed))
+    return found
+
+
+@dataclass(frozen=True)
+class StencilCoefficients:
+    """Coefficients of the stencils.
+
+    Attributes
+    ----------
+    coefficient : callable
+        Returns a material coefficient by name at all points.
+    scalars : mapping of str to float
+    parities : mapping of str to ndarray (2, 2, 2)
+        Tables by parity along z, y and x.
+    """
+
+    coefficient: Callable[[str], np.ndarray]
+    scalars: Mapping[str, float]
+    parities: Mapping[str, np.ndarray]
+
+
+def needed(where: TotalField, update: Update) -> dict[str, Points]:
+    """Return the points (n, 3), by array, whose incident field is needed; the same for every material."""
+    blank = StencilCoefficients(
+        lambda name: np.ones(()),
+        {f"c{n + 1}{kind}": 1.0 for n in range(update.reach) for kind in "sv"},
+        dict.fromkeys("AB", np.ones((2, 2, 2))),
+    )
+    found: dict[str, list[Points]] = {}
+    points = where.strip(update.reach)
+    for _, forms in _forms(points, update, blank):
+        for output, form in forms.items():
+            mine = where.there(output, points)
+            for name, parts in _crossing(where, points, form).items():
+                found.setdefault(name, []).extend(other[mine[across]] for across, other, _ in parts)
+    return {name: np.unique(np.concatenate(found[name]), axis=0) for name in stencils.FIELDS if name in found}
+
+
+def _forms(points: Points, update: Update, numbers: StencilCoefficients) -> list[tuple[int, dict[str, _LinearForm]]]:
+    """Return, by level, the update of every array at points (n, 3) as linear forms."""
+    moving = frozenset(fields(update.attenuation))
+    known = {name: numbers.coefficient(name) for name in coefficients(update.attenuation)}
+    z, y, x = (points % 2).T
+    point = _Point(moving, known, numbers.scalars, {name: table[z, y, x] for name, table in numbers.parities.items()})
+    return [(level, dict(kernel.function(point))) for level, kernel in update.kernels]
+
+
+def levels(
+    where: TotalField, update: Update, numbers: StencilCoefficients, listed: Mapping[str, Points], points: Points
+) -> list[Level]:
+    """Return the corrections at ``points`` due to an incident field.
+
+    Parameters
+    ----------
+    where : TotalField
+    update : Update
+    numbers : StencilCoefficients
+        Coefficients at ``points``.
+    listed : mapping of str to ndarray
+        Points of the incident field by array (see ``needed``).
+    points : ndarray (n, 3)
+
+    Returns
+    -------
+    list of Level
+    """
+    columns = {name: _Columns(of) for name, of in listed.items()}
+    found = []
+    for number, forms in _forms(points, update, numbers):
+        rows, parts, count = dict[str, np.ndarray](), dict[str, list[tuple[np.ndarray, ...]]](), 0
+        for output, form in forms.items():
+            mine = where.there(output, points)
+            crossing = _crossing(where, points, form)
+            acting = [across[mine[across]] for listed_ in crossing.values() for across, _, _ in listed_]
+            at = np.unique(np.concatenate(acting)) if acting else np.zeros(0, np.int64)
+            if not len(at):
+                continue
+            rows[output] = at
+            for name, terms in crossing.items():
+                for across, other, factor in terms:
+                    kept = mine[across]
+                    place = count + np.searchsorted(at, across[kept])
+                    parts.setdefault(name, []).append((place, columns[name].of(other[kept]), factor[kept]))
+            count += len(at)
+        weights = {}
+        for name, listed_parts in parts.items():
+            from scipy import sparse  # takes long to import, and few runs need it
+
+            row, column, factor = (np.concatenate(part) for part in zip(*listed_parts, strict=True))
+            weights[name] = sparse.csr_array((factor, (row, column)), (count, len(listed[name])))
+        found.append(Level(number, rows, weights))
+    return found
+
+
+class _Columns:
+    """Inverse index of a list of points."""
+
+    def __init__(self, points: Points):
+        self.low, self.size = points.min(0), np.ptp(points, axis=0) + 1
+        self.keys = np.ravel_multi_index((points - self.low).T, self.size)
+        self.order = np.argsort(self.keys)
+
+    def of(self, points: Points) -> np.ndarray:
+        keys = np.ravel_multi_index((points - self.low).T, self.size)
+        return np.asarray(self.order[np.searchsorted(self.keys, keys, sorter=self.order)])
+
+
+__all__ = ["Level", "StencilCoefficients", "Points", "TotalField", "Update", "levels", "needed"]

@@ -1,0 +1,1 @@
+"""Finite-difference method: closures, stencils, material, faults in the stencils, and the program of a step."""

@@ -1,0 +1,404 @@
+"""Staggered-grid differences: order 4 or 8 in the interior, second or third order along z next to the free surface.
+
+Differences next to the surface satisfy summation by parts. Along z the quantities live on two grids: w, sxz and syz
+on *whole* planes, the others on *half* planes between them. Both grids have a plane on the surface: u, v, the normal
+stresses and sxy have one plane more, which lies on it. In spacings downwards from the surface,
+
+    whole: 0, 1, 2, 3, ...        half: 0, 1/2, 3/2, 5/2, ...
+
+Differences of quantities of one grid are evaluated on the other. With the diagonal norms H (quadrature weights of the
+planes, in cells) of ``closures``, the differences of stresses are minus the adjoints of the differences of
+velocities, as summation by parts requires for a traction-free boundary. The operator of the grid is therefore
+self-adjoint in the energy norm for any material: energy is conserved, and sources and receivers are reciprocal. Means
+along z, needed by grids that follow a topography, are adjoints of each other in the same norms. ``closures`` holds
+half of the weights; the others follow from them. The weights of means are from [1]_, as in the MIT-licensed tables of
+sbp.jl.
+
+Where a grid is joined to another one above or below, the same differences end at the shared plane, mirrored at the
+lower end. On the plane itself they include one half of the jump to the interpolated value of the other grid, divided
+by the weight of the plane, on both sides and for velocities and stresses alike. The operator of both grids together
+is then self-adjoint in the sum of their norms ([2]_, [3]_): energy is conserved for any material.
+
+References
+----------
+.. [1] O'Reilly & Petersson (2019), arXiv:1907.01105.
+.. [2] O'Reilly et al. (2017).
+.. [3] Gao & Keyes, arXiv:1903.06795.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from faultwave.fd.method.closures import WEIGHTS
+
+C1, C2 = WEIGHTS[4].inside
+"""Weights of the nearest and the next pair of a fourth-order staggered difference."""
+NORM, DEEP, READ = WEIGHTS[4].norm, WEIGHTS[4].deep, WEIGHTS[4].read
+"""Norm H by grid, number of planes with modified differences, and number of planes these read, for order 4."""
+GRIDS = ("whole", "half")
+M1, M2 = 9.0 / 16.0, -1.0 / 16.0
+"""Weights of the nearest and the next pair of a mean half a point ahead or behind."""
+WHOLE = ("w", "sxz", "syz", "mean_w")
+"""Quantities on whole planes; all others are on half planes."""
+_MEANS_ON_HALF = (
+    (0.8338228784688313, 0.17751233164292596, 0.14350670130765417, -0.15484191141941145, 0.0),
+    (0.1813404047323969, 1.1246711188154426, -0.2933634518280757, -0.012648071719763686, 0.0),
+    (-0.13311427062823994, 0.7930714675884345, 0.31319987670785077, 0.026842926331954644, 0.0),
+    (0.09690785566330458, -0.1539344946680898, 0.44864912028443893, 0.6768738207821733, -0.06849630206182696),
+)
+"""Means on the uppermost half planes of values on the uppermost whole planes."""
+LOWS = {order: max(len(norm) for norm in of.norm.values()) for order, of in WEIGHTS.items()}
+"""Number of planes with modified differences at a lower end joined to another grid, by order.
+
+The plane on the face, stored in plane -1 of the arrays, is included.
+"""
+LOW = LOWS[4]
+
+
+@cache
+def _matrices(order: int) -> dict[tuple[str, bool], np.ndarray]:
+    """Return the downward difference matrices from the surface down, by (grid of the result, traction-free surface).
+
+    Rows are planes of the result, columns planes of the other grid.
+    """
+    of = WEIGHTS[order]
+    count, near = 2 * of.read, of.reach
+    half = np.zeros((count, count))
+    half[: len(of.on_half), : len(of.on_half[0])] = of.on_half
+    inside = [*(-c for c in reversed(of.inside)), *of.inside]
+    for n in range(len(of.on_half), count):
+        for column, weight in zip(range(n - near, n + near), inside, strict=True):
+            if column < count:
+                half[n, column] = weight
+    h, p = (np.r_[of.norm[grid], np.ones(count - len(of.norm[grid]))] for grid in ("half", "whole"))
+    whole_free = -(h[:, None] * half).T / p[:, None]
+    whole = whole_free.copy()
+    whole[0, 0] -= 1.0 / p[0]
+    half_free = -(p[:, None] * whole).T / h[:, None]
+    return {("half", False): half, ("half", True): half_free, ("whole", False): whole, ("whole", True): whole_free}
+
+
+def _joined(grid: str, order: int) -> np.ndarray:
+    """Return the difference matrix at the face to another grid without the coupling term, half of the jump over H."""
+    found = _matrices(order)[grid, False].copy()
+    found[0, 0] = 0.0 if order == 4 else found[0, 0] + 0.5 / WEIGHTS[order].norm[grid][0]  # for order 4 exactly zero
+    return found
+
+
+def joint(grid: str, order: int = 4) -> float:
+    """Return the coupling weight of the other grid's value on the face in a downward difference [1/spacing]."""
+    return -0.5 / WEIGHTS[order].norm[grid][0]
+
+
+def _means() -> dict[str, np.ndarray]:
+    """Return the matrices of means from the surface down, by the grid of the result.
+
+    Rows are planes of the result, columns planes of the other grid.
+    """
+    count = 2 * WEIGHTS[4].read
+    half = np.zeros((count, count))
+    half[: len(_MEANS_ON_HALF), : len(_MEANS_ON_HALF[0])] = _MEANS_ON_HALF
+    for n in range(len(_MEANS_ON_HALF), count):
+        for column, weight in zip(range(n - 2, n + 2), (M2, M1, M1, M2), strict=True):
+            if column < count:
+                half[n, column] = weight
+    norms = WEIGHTS[4].norm
+    h, p = (np.r_[norms[grid], np.ones(count - len(norms[grid]))] for grid in ("half", "whole"))
+    return {"half": half, "whole": (h[:, None] * half).T / p[:, None]}
+
+
+_MEANS = _means()
+
+
+def grid_of(name: str) -> str:
+    """Return 'whole' or 'half', the planes a quantity lives on."""
+    return "whole" if name in WHOLE else "half"
+
+
+def other(grid: str) -> str:
+    """Return the grid on which differences of quantities of ``grid`` are evaluated."""
+    return "half" if grid == "whole" else "whole"
+
+
+def low_planes(order: int = 4) -> np.ndarray:
+    """Return the planes read by differences at a joined lower end, from the face up.
+
+    Half planes on the face are stored in plane -1, as whole planes are.
+    """
+    return np.arange(LOWS[order] + WEIGHTS[order].reach) - 1
+
+
+def planes(grid: str, top: int, order: int = 4) -> np.ndarray:
+    """Return the planes of a quantity of ``grid`` that differences near the surface read, from the surface down.
+
+    Half planes on the surface are stored in plane ``top``, one above the last.
+    """
+    return top - (grid == "whole") - np.arange(WEIGHTS[order].read)
+
+
+def weights(grid: str, traction_free: bool, order: int = 4, joined: bool = False) -> np.ndarray:
+    """Return the upward difference weights of a quantity of ``grid`` near the surface or the face to a grid above.
+
+    Parameters
+    ----------
+    grid : {"whole", "half"}
+    traction_free : bool
+        True for stresses, which have no traction on the surface.
+    order : int
+    joined : bool
+        True at the face to a grid above.
+
+    Returns
+    -------
+    ndarray, shape (deep, read)
+        Weights [1/spacing] by plane of the result, the uppermost ones from below up to the surface, and by the planes
+        of ``planes``. Zero where the result has no such plane.
+    """
+    of = _joined(other(grid), order) if joined else _matrices(order)[other(grid), traction_free]
+    return _uppermost(grid, -of, order)
+
+
+def low_weights(grid: str, order: int = 4) -> np.ndarray:
+    """Return the upward difference weights (LOWS, planes) at a joined lower end, upwards, by ``low_planes``."""
+    return _joined(other(grid), order)[: LOWS[order], : len(low_planes(order))]
+
+
+def _uppermost(grid: str, matrix: np.ndarray, order: int) -> np.ndarray:
+    """Return the rows of a matrix as weights of planes of the arrays of a quantity of ``grid``, from the lowest up."""
+    deep, read = WEIGHTS[order].deep, WEIGHTS[order].read
+    found = np.zeros((deep, read))
+    if grid == "whole":
+        found[:] = matrix[:deep, :read][::-1]
+    else:
+        found[:-1] = matrix[: deep - 1, :read][::-1]
+    return found
+
+
+WIDE, ROWS = 9, 24
+"""Number of planes that a mean of differences reads, and number of planes below the surface with stored weights."""
+BENT = (M1 * (C1 + C2) - M2 * C1, M1 * C2 + M2 * C1, M2 * C2)
+"""Interior weights of the mean of a difference, or the difference of a mean: nearest pair of planes, next and so on."""
+
+
+def _composite(grid: str, stresses: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the products of means and differences of a quantity of ``grid`` on its own planes, from the surface down.
+
+    These are means of upward differences of velocities, or differences of means of stresses, which have no traction
+    on the surface.
+
+    Returns
+    -------
+    first : ndarray, shape (ROWS,)
+        First plane that is read.
+    weights : ndarray, shape (ROWS, WIDE)
+        Weights of the planes from there down.
+    """
+    count = ROWS + WIDE
+    steps = {}
+    for of in GRIDS:  # downward differences and means on planes of ``of``
+        behind = (-2, -1, 0, 1) if of == "half" else (-1, 0, 1, 2)
+        for kind, table, inside in (
+            ("difference", _matrices(4)[of, stresses], (-C2, -C1, C1, C2)),
+            ("mean", _MEANS[of], (M2, M1, M1, M2)),
+        ):
+            matrix = np.zeros((2 * count, 2 * count))
+            for n in range(2 * count - 2):
+                for offset, weight in zip(behind, inside, strict=True):
+                    if n + offset >= 0:
+                        matrix[n, n + offset] = weight
+            matrix[:DEEP] = 0.0
+            matrix[:DEEP, : table.shape[1]] = table[:DEEP]
+            steps[kind, of] = matrix
+    last, before = ("difference", "mean") if stresses else ("mean", "difference")
+    product = -steps[last, grid] @ steps[before, other(grid)]
+    first = np.array([np.flatnonzero(row)[0] for row in product[:ROWS]])
+    return first, np.stack([row[a : a + WIDE] for row, a in zip(product, first, strict=False)])
+
+
+def curvilinear_along_z(name: str, at: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return planes and weights (..., WIDE) [1/spacing] of the mean along z of a velocity's difference along z.
+
+    ``at`` (...) are planes of the velocity's own grid.
+    """
+    grid = grid_of(name)
+    surface = top - (grid == "whole")
+    depth = surface - np.asarray(at)
+    first, table = _COMPOSITES[grid, False]
+    row = np.clip(depth, 0, ROWS - 1)
+    start = first[row] + np.maximum(depth - row, 0)
+    return surface - (start[..., None] + np.arange(WIDE)), table[row]
+
+
+_COMPOSITES = {(grid, stresses): _composite(grid, stresses) for grid in GRIDS for stresses in (False, True)}
+CURVILINEAR_PLANES, CURVILINEAR_PLANES_READ = 6, 9
+"""Number of planes where these products have modified weights, and number of planes from the surface down they read."""
+
+
+def curvilinear_planes(grid: str, top: int) -> np.ndarray:
+    """Return the planes of the arrays that these products read near the surface, from the surface down."""
+    return top - np.arange(grid == "whole", CURVILINEAR_PLANES_READ)
+
+
+def curvilinear_weights(grid: str, stresses: bool) -> np.ndarray:
+    """Return the weights (CURVILINEAR_PLANES, planes) of these products near the surface, by ``curvilinear_planes``.
+
+    Rows are the uppermost planes of the arrays from below up to the surface.
+    """
+    first, table = _COMPOSITES[grid, stresses]
+    rows = np.zeros((CURVILINEAR_PLANES, CURVILINEAR_PLANES_READ + WIDE))
+    for row, start, values in zip(rows, first, table, strict=False):
+        row[start : start + WIDE] = values
+    count = CURVILINEAR_PLANES - (grid == "whole")  # the plane above the last has none
+    found = np.zeros((CURVILINEAR_PLANES, CURVILINEAR_PLANES_READ - (grid == "whole")))
+    found[:count] = rows[:count, : found.shape[1]][::-1]
+    return found
+
+
+def curvilinear_line(grid: str, stresses: bool, number: int) -> str:
+    """Return the name of the profile along z of the weights of plane ``number`` of ``curvilinear_planes``."""
+    return f"bent_{'stress' if stresses else 'velocity'}_{grid}{number}"
+
+
+def line(grid: str, stresses: bool, number: int) -> str:
+    """Return the name of the profile along z of the weights of plane ``number`` of ``planes``."""
+    return f"{'traction_free' if stresses else 'strain'}_{grid}{number}"
+
+
+def other_line(grid: str) -> str:
+    """Return the name of the profile along z of the coupling weights of a quantity of ``grid`` to joined grids."""
+    return f"joined_{grid}"
+
+
+def _padded(values: np.ndarray, count: int) -> np.ndarray:
+    """Return values padded by zeros to a length of ``count`` along the last axis."""
+    more = np.zeros((*values.shape[:-1], count - values.shape[-1]), values.dtype)
+    return np.concatenate([values, more], -1)
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Ends along z of a grid at which differences are modified.
+
+    Attributes
+    ----------
+    top : int
+        Number of planes of the grid.
+    free : bool
+        True for a free surface.
+    joined_above, joined_below : bool
+        True if another grid is joined above or below.
+    order : int
+    """
+
+    top: int
+    free: bool = False
+    joined_above: bool = False
+    joined_below: bool = False
+    order: int = 4
+
+    @property
+    def upper(self) -> bool:
+        """True if the upper end is modified; half planes then have one plane more, plane ``top`` of the arrays."""
+        return self.free or self.joined_above
+
+    @property
+    def first(self) -> int:
+        """Number of the lowest plane of the arrays."""
+        return -1 if self.joined_below else 0
+
+    def lines(self) -> dict[str, np.ndarray]:
+        """Return all profiles along z of the weights, on the planes from ``first`` on."""
+        count, found, of = self.top + self.upper - self.first, {}, WEIGHTS[self.order]
+        for grid in of.norm:
+            for stresses in (False, True):
+                table, low = weights(grid, stresses, self.order, self.joined_above), low_weights(grid, self.order)
+                for number in range(max(of.read, low.shape[1] * self.joined_below)):
+                    profile = np.zeros(count)
+                    if self.upper and number < of.read:
+                        profile[-of.deep :] = table[:, number]
+                    if self.joined_below:
+                        profile[: len(low)] = low[:, number]
+                    found[line(grid, stresses, number)] = profile
+            if self.joined_above or self.joined_below:
+                result, profile = other(grid), np.zeros(count)
+                if self.joined_above:
+                    profile[-1 - (result == "whole")] = -joint(result, self.order)
+                if self.joined_below:
+                    profile[0] = joint(result, self.order)
+                found[other_line(grid)] = profile
+        return found
+
+    def along_z(self, name: str, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return planes and weights (..., read) [1/spacing] of a velocity's differences along z.
+
+        ``at`` (...) are planes of the other grid, on which they are evaluated. On faces to other grids the coupling
+        terms of ``across_z`` are added.
+        """
+        grid, of, at = grid_of(name), WEIGHTS[self.order], np.asarray(at)
+        most = max(of.read, len(low_planes(self.order)) * self.joined_below)  # planes of a row
+        nodes = at[..., None] - (of.reach if grid == "whole" else of.reach - 1)
+        nodes = nodes + np.minimum(np.arange(most), 2 * of.reach - 1)
+        shares = np.zeros(most)
+        shares[: 2 * of.reach] = [*(-c for c in reversed(of.inside)), *of.inside]
+        if self.upper:
+            deep, table = self.top + 1 - of.deep, weights(grid, False, self.order, self.joined_above)
+            beside = (at >= deep)[..., None]
+            nodes = np.where(beside, _padded(planes(grid, self.top, self.order), most), nodes)
+            shares = np.where(beside, _padded(table[np.clip(at - deep, 0, of.deep - 1)], most), shares)
+        if self.joined_below:
+            low = low_weights(grid, self.order)
+            beside = (at < len(low) - 1)[..., None]
+            nodes = np.where(beside, _padded(low_planes(self.order), most), nodes)
+            shares = np.where(beside, _padded(low[np.clip(at + 1, 0, len(low) - 1)], most), shares)
+        return nodes, np.broadcast_to(shares, nodes.shape)
+
+    def across_z(self, name: str, at: np.ndarray, above: bool) -> np.ndarray:
+        """Return the coupling weight [1/spacing] of the other grid's velocity on the face in a difference."""
+        result = other(grid_of(name))
+        face = self.top - (result == "whole") if above else -1
+        return np.where(np.asarray(at) == face, joint(result, self.order) * (-1.0 if above else 1.0), 0.0)
+
+    def norm(self, name: str, plane: int | np.ndarray) -> np.ndarray:
+        """Return the weights of planes of the arrays in the norm H of a quantity."""
+        grid, planes_of = grid_of(name), np.asarray(plane)
+        share = np.ones(planes_of.shape)
+        for n, weight in enumerate(WEIGHTS[self.order].norm[grid]):
+            if self.upper:
+                share = np.where(self.top - (grid == "whole") - planes_of == n, weight, share)
+            if self.joined_below:
+                share = np.where(planes_of + 1 == n, weight, share)
+        return share
+
+
+__all__ = [
+    "C1",
+    "C2",
+    "DEEP",
+    "GRIDS",
+    "LOW",
+    "LOWS",
+    "M1",
+    "M2",
+    "NORM",
+    "READ",
+    "BENT",
+    "CURVILINEAR_PLANES",
+    "CURVILINEAR_PLANES_READ",
+    "Ends",
+    "curvilinear_along_z",
+    "curvilinear_line",
+    "curvilinear_planes",
+    "curvilinear_weights",
+    "grid_of",
+    "joint",
+    "line",
+    "low_planes",
+    "other",
+    "other_line",
+    "planes",
+    "weights",
+]

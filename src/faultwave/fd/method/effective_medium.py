@@ -1,0 +1,328 @@
+"""Effective media: coefficients of the staggered grid for a material that varies within cells.
+
+Density is averaged over the cell around each velocity. The shear modulus of a shear stress is averaged harmonically
+in the plane of the shear and arithmetically across it, the P modulus harmonically along each axis ([1]_, [2]_), and
+the bulk modulus harmonically. All these cells, of edge h around points half an edge apart, are unions of cubes of
+edge h/2, in which the material is sampled at one or more points along each axis.
+
+References
+----------
+.. [1] Moczo et al. (2002).
+.. [2] Kristek et al. (2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.fd.method.grid import Grid
+from faultwave.kernels.stencil import Box
+from faultwave.media.attenuation import ORDER, Relaxation
+from faultwave.media.field import Field, axes_of
+from faultwave.media.homogenise import at_points
+from faultwave.media.quality import Bound, clip_quality, combine_bounds
+
+PLANES = 16  # largest number of planes sampled at once
+MOST_SAMPLES = 6_000_000  # largest number of samples at once, unless a single plane has more: about 100 bytes each
+SAMPLES = {
+    0: 1,
+    1: 8,
+    2: 2,
+    3: 1,
+}  # samples per half cell along an axis, by the number of axes along which the material varies
+KINDS = {  # offsets (z, y, x) of each coefficient in half cell edges
+    "b_x": (0, 0, 1), "b_y": (0, 1, 0), "b_z": (1, 0, 0),
+    "mu_xy": (0, 1, 1), "mu_xz": (1, 0, 1), "mu_yz": (1, 1, 0),
+}  # fmt: skip
+
+
+LIVES = {"b_x": "u", "b_y": "v", "b_z": "w", "lam": "sxx", "mu2": "sxx", "mu_xy": "sxy", "mu_xz": "sxz", "mu_yz": "syz"}
+"""Quantity at whose points each coefficient is defined."""
+
+
+@dataclass(frozen=True)
+class Medium:
+    """Coefficients of a grid, with extremes of the wave speeds and quality factors.
+
+    Attributes
+    ----------
+    coefficients : dict of ndarray
+        Arrays (nz, ny, nx), or broadcastable to it, by name.
+    fastest : float
+        Largest P speed [m/s] of the unrelaxed moduli, which bounds the step.
+    slowest : float
+        Smallest S speed [m/s], in fluids P speed; below a topography divided by the stretch of the cells.
+    slow_place : tuple of float
+        Place [m] of ``slowest``.
+    too_slow : float
+        Fraction of the sampled points where that speed is below the requested limit.
+    shear : float
+        Smallest S speed [m/s] outside fluids, divided by the stretch as ``slowest``.
+    gains : Bound
+        Points where Qp is so large compared with Qs that compression would gain energy; coefficients use the bound
+        there.
+    strong : Bound
+        Points where Q is below ``LOWEST_Q``; coefficients use the bound there.
+    border : tuple of int or None
+        First plane and end of the planes around fluid-solid interfaces (``fd.method.fluid_solid_interface``), whose arrays are then
+        included.
+    shallow : bool
+        True if some interfaces have no special stencils: near the surface, below a topography, or with another order
+        than 4.
+    below, above : frozenset of bool
+        Kinds of cells near the lower and the upper end, fluid (True) and rock (False), if the run has both.
+    """
+
+    coefficients: dict[str, np.ndarray]
+    fastest: float
+    slowest: float
+    slow_place: tuple[float, float, float]
+    too_slow: float
+    shear: float = np.inf
+    gains: Bound = Bound()
+    strong: Bound = Bound()
+    border: tuple[int, int] | None = None
+    shallow: bool = False
+    below: frozenset[bool] = frozenset()
+    above: frozenset[bool] = frozenset()
+
+
+def effective_medium(
+    field: Field, grid: Grid, corners: tuple[np.ndarray, np.ndarray], relaxation: Relaxation | None, dtype: type,
+    limit: float = 0.0, box: Box | None = None, joined: bool = False,
+) -> Medium:  # fmt: skip
+    """Return the effective medium of a grid, or of a box of it.
+
+    Planes of the box above or below the grid are on its upper or lower face. Outside the corners, in absorbing
+    layers, the material continues from the edge. Below a topography corners and box refer to the flat grid, and
+    coefficients are stored divided by the stretch of their cells (``fd.method.curvilinear_layer``).
+
+    Parameters
+    ----------
+    field : Field
+    grid : Grid
+    corners : tuple of ndarray, shape (3,)
+        Lower and upper corner [m].
+    relaxation : Relaxation or None
+        Mechanisms of attenuation.
+    dtype : type
+        Type of the coefficients.
+    limit : float
+        S speeds, in fluids P speeds, [m/s] below it are counted.
+    box : Box or None
+        Box of the grid; None for all of it.
+    joined : bool
+        True if the upper face is joined to another grid rather than free.
+
+    Returns
+    -------
+    Medium
+
+    Raises
+    ------
+    InputError
+        If values are missing, not finite or not positive (``media.homogenise.at_points``).
+    """
+    lower, upper = corners
+    axes = axes_of(field) if grid.relief is None else frozenset("xyz")
+    slices = axes | {"z"} if relaxation else axes  # mechanisms alternate, so that defects differ from plane to plane
+    box = box or grid.box
+    top = grid.shape[0]
+    cells = Box((max(box.lo[0], 0), *box.lo[1:]), (min(box.hi[0], top), *box.hi[1:]))
+    lo, hi = (
+        tuple(v if a in slices else end for v, a in zip(c, "zyx", strict=True))
+        for end, c in ((0, cells.lo), (1, cells.hi))
+    )
+    whole_axes = tuple(a in slices for a in "zyx")
+    samples = SAMPLES[len(axes)]
+    parts: list[dict[str, np.ndarray]] = []
+    fastest, slow, bounds = list[float](), list[_Slow](), list[tuple[Bound, Bound]]()
+    plane = 2 * samples * int(np.prod([2 * samples * (hi[k] - lo[k]) if whole_axes[k] else 1 for k in (1, 2)]))
+    for first, last in _slabs(lo[0], hi[0], plane):
+        part = Box((first, lo[1], lo[2]), (last, hi[1], hi[2]))
+        lattice, points = _sample(field, grid, part, whole_axes, lower, upper, samples, relaxation is not None)
+        slow.append(_slow(lattice, points, limit))
+        if relaxation:
+            bounds.append(clip_quality(lattice, points))
+            _unrelax(lattice, relaxation)
+        fastest.append(float(np.sqrt(((lattice["lambda"] + 2 * lattice["mu"]) / lattice["rho"]).max())))
+        made = Box((first, *box.lo[1:]), (last, *box.hi[1:]))
+        if "z" in slices and first == 0 > box.lo[0]:
+            parts.append(_below_face(lattice, made, relaxation, dtype, samples))
+        parts.append(_coefficients(lattice, made, relaxation, dtype, samples))
+        if last == top < box.hi[0]:
+            parts.append(_on_face(lattice, made, relaxation, dtype, samples))
+            if not joined:
+                parts[-1] |= _still(parts[-1], lattice["mu"][-3 * samples :], samples, 1)
+    whole = {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
+    if top < box.hi[0] and "z" not in slices and not joined:
+        whole |= _still(whole, lattice["mu"], samples, box.shape[0])
+    if grid.relief is not None:
+        for name, values in whole.items():
+            if name in LIVES:
+                whole[name] = np.asarray(values / grid.stretch(LIVES[name], box), dtype)
+    gains, strong = (combine_bounds(b) for b in zip(*bounds, strict=True)) if bounds else (Bound(), Bound())
+    worst, too_slow = min(slow, key=lambda s: s.speed), sum(s.below for s in slow) / sum(s.sampled for s in slow)
+    shear = min(s.shear for s in slow)
+    return Medium(whole, max(fastest), worst.speed, worst.place, too_slow, shear, gains, strong)
+
+
+@dataclass(frozen=True)
+class _Slow:
+    """Slowest points of a slab.
+
+    Attributes
+    ----------
+    speed : float
+        Smallest S speed [m/s], in fluids P speed.
+    place : tuple of float
+        Its place [m].
+    shear : float
+        Smallest S speed [m/s] outside fluids.
+    below, sampled : int
+        Number of samples below the limit, and in all.
+    """
+
+    speed: float
+    place: tuple[float, float, float]
+    shear: float
+    below: int
+    sampled: int
+
+
+def _slow(lattice: dict[str, np.ndarray], points: np.ndarray, limit: float) -> _Slow:
+    """Return the slowest points of a slab.
+
+    Below a topography speeds are divided by the ``stretch`` of the cells, which reduces the points per wavelength.
+    """
+    solid = lattice["mu"] > 0
+    speed = np.sqrt(np.where(solid, lattice["mu"], lattice["lambda"]) / lattice["rho"])
+    speed = speed / lattice["stretch"] if "stretch" in lattice else speed
+    x, y, z = points.reshape(-1, 3)[int(np.argmin(speed))]
+    shear = float(np.min(speed, where=solid, initial=np.inf))
+    return _Slow(float(speed.min()), (float(x), float(y), float(z)), shear, int((speed < limit).sum()), speed.size)
+
+
+def _slabs(low: int, high: int, plane: int) -> Iterator[tuple[int, int]]:
+    """Yield the first plane and the end of each slab, for planes of ``plane`` samples."""
+    planes = min(PLANES, max(1, MOST_SAMPLES // plane))
+    return ((first, min(first + planes, high)) for first in range(low, high, planes))
+
+
+def _sample(
+    field: Field, grid: Grid, box: Box, varying: Sequence[bool], lower: np.ndarray, upper: np.ndarray,
+    samples: int, attenuation: bool,
+) -> tuple[dict[str, np.ndarray], np.ndarray]:  # fmt: skip
+    """Return the sampled moduli, density and, with ``attenuation``, Qp and Qs, and the sample points.
+
+    Each half cell has ``samples`` points along each axis; one half cell beyond the last is included.
+    """
+    coordinates = []
+    for k, (first, last, full) in enumerate(zip(box.lo, box.hi, grid.shape, strict=True)):
+        n = 2 * samples
+        steps = np.arange(n * first, n * last + samples) if varying[k] or full == 1 else np.array([samples * full])
+        steps = np.minimum(steps, 2 * n * full - 1 - steps)  # beyond the last cell: mirrored
+        x = grid.inside(2 - k, steps, n)
+        coordinates.append(np.clip(x, lower[2 - k], upper[2 - k]))
+    z, y, x = np.meshgrid(*coordinates, indexing="ij")
+    points = np.stack([x, y, z], -1)
+    if grid.relief is not None:
+        points[..., 2] += grid.relief.lifted(*coordinates[::-1])
+    flat = points.reshape(-1, 3)
+    names = ["rho", "lambda", "mu"] + (["Qp", "Qs"] if attenuation else [])
+    values = at_points(field, names, flat, np.ones(len(flat), np.int64))
+    lattice = {name: v.reshape(z.shape) for name, v in values.items()}
+    if grid.relief is not None:
+        lattice["stretch"] = grid.relief.stretches(*coordinates[::-1])
+    return lattice, points
+
+
+def _unrelax(lattice: dict[str, np.ndarray], relaxation: Relaxation) -> None:
+    """Replace moduli at the reference frequency by the unrelaxed ones, in place."""
+    p_modulus = (lattice["lambda"] + 2 * lattice["mu"]) * relaxation.unrelaxed(lattice["Qp"])
+    lattice["mu"] = lattice["mu"] * relaxation.unrelaxed(lattice["Qs"])
+    lattice["lambda"] = p_modulus - 2 * lattice["mu"]
+
+
+def _mean(a: np.ndarray, axis: int, half: int, samples: int, harmonic: bool = False) -> np.ndarray:
+    """Return means over cells around each centre, or ``half`` an edge above along ``axis``, of ``samples`` per half."""
+    if a.shape[axis] == 1:
+        return a
+    a = np.moveaxis(a, axis, 0)
+    count = (len(a) - samples) // (2 * samples)
+    parts = a[half * samples :][: 2 * samples * count].reshape(count, 2 * samples, *a.shape[1:])
+    with np.errstate(divide="ignore"):
+        result = 1.0 / (1.0 / parts).mean(1) if harmonic else parts.mean(1)
+    return np.moveaxis(result, 0, axis)
+
+
+def _means(a: np.ndarray, half: tuple[int, int, int], samples: int, harmonic: str = "") -> np.ndarray:
+    """Return means over cells, arithmetic along most axes first, then harmonic along the axes named."""
+    order = sorted(range(3), key=lambda k: "zyx"[k] in harmonic)
+    for k in order:
+        a = _mean(a, k, half[k], samples, "zyx"[k] in harmonic)
+    return a
+
+
+def _on_face(
+    lattice: dict[str, np.ndarray], box: Box, relaxation: Relaxation | None, dtype: type, samples: int
+) -> dict[str, np.ndarray]:
+    """Return the coefficients on the upper face of a box, of cells half an edge higher, half of them above the face."""
+    last = {name: values[-3 * samples :] for name, values in lattice.items()}
+    plane = Box((box.hi[0], *box.lo[1:]), (box.hi[0] + 1, *box.hi[1:]))
+    return _coefficients(last, plane, relaxation, dtype, samples, 1)
+
+
+def _below_face(
+    lattice: dict[str, np.ndarray], box: Box, relaxation: Relaxation | None, dtype: type, samples: int
+) -> dict[str, np.ndarray]:
+    """Return the coefficients on the lower face to another grid, from the half of each cell above it."""
+    around = {name: np.concatenate([v[: 2 * samples][::-1], v[:samples]]) for name, v in lattice.items()}
+    plane = Box((box.lo[0] - 1, *box.lo[1:]), (box.lo[0], *box.hi[1:]))
+    return _coefficients(around, plane, relaxation, dtype, samples, 1)
+
+
+def _still(found: Mapping[str, np.ndarray], mu: np.ndarray, samples: int, planes: int) -> dict[str, np.ndarray]:
+    """Return buoyancies along x and y that are zero where a free surface is fluid, as pressure vanishes all along it.
+
+    The last of the planes lies on the surface. Returns an empty dictionary if all of it is rock.
+    """
+    result = {}
+    for name in ("b_x", "b_y"):
+        rigid = _means(mu, (1, *KINDS[name][1:]), samples)[-1:] > 0
+        if not rigid.all():
+            result[name] = np.repeat(found[name], planes // len(found[name]), 0)
+            result[name][-1:] *= rigid
+    return result
+
+
+def _coefficients(
+    lattice: dict[str, np.ndarray], box: Box, relaxation: Relaxation | None, dtype: type, samples: int, higher: int = 0
+) -> dict[str, np.ndarray]:
+    """Return the coefficients of cells, or of cells half an edge higher if ``higher`` is 1.
+
+    In the latter case only coefficients of quantities at centres along z are needed.
+    """
+    rho, mu = lattice["rho"], lattice["mu"]
+    bulk, centre = lattice["lambda"] + 2.0 / 3.0 * mu, (higher, 0, 0)
+    kinds = {name: (min(1, half[0] + higher), *half[1:]) for name, half in KINDS.items()}
+    result = {name: 1.0 / _means(rho, half, samples) for name, half in kinds.items() if name[0] == "b"}
+    # harmonic in the plane of the shear, arithmetic across it: exact for layers along any axis (Kristek et al. 2017)
+    result |= {name: _means(mu, half, samples, name[-2:]) for name, half in kinds.items() if name[0] == "m"}
+    volume, shear = (_means(a, centre, samples, "xyz") for a in (bulk, mu))
+    lam = volume - 2.0 / 3.0 * shear
+    # mean of the P moduli along the axes: the best isotropic fit of layers, which are stiffer along than across
+    p_modulus = sum(_means(lattice["lambda"] + 2 * mu, centre, samples, axis) for axis in "xyz") / 3
+    result |= {"lam": lam, "mu2": np.where(shear > 0, p_modulus - lam, 0.0)}  # a cell with some fluid counts as fluid
+    if relaxation:
+        k, j, i = np.meshgrid(*(np.arange(a, b) % 2 for a, b in zip(box.lo, box.hi, strict=True)), indexing="ij")
+        mechanism = ORDER[4 * k + 2 * j + i]
+        for name, q in (("defect_p", "Qp"), ("defect_s", "Qs")):
+            mean = _means(lattice[q], centre, samples, "xyz")
+            result[name] = relaxation.defect(mean, mechanism)
+        # guarantees dissipation in compression where means and fits of media or mechanisms would not
+        result["defect_p"] = np.maximum(result["defect_p"], 2 / 3 * result["defect_s"] * result["mu2"] / p_modulus)
+    return {name: np.asarray(v, dtype) for name, v in result.items()}

@@ -1,0 +1,335 @@
+"""Split nodes: stencils near the plane of a fault, whose two sides may slide past each other.
+
+The plane lies on centres of cells. Velocities along it, and stresses that act within it alone, have one value on each
+side; arrays of the grid hold the values of the lower side, ``fault_plane.high`` names the arrays of the upper one. Each
+side has differences across the plane with a summation-by-parts (SBP) closure and the norms
+
+    on the plane, and one spacing from it: 11/24, 25/24;      half a spacing from it, and further: 1.
+
+The differences of quantities on the plane, evaluated half a spacing from it, are (-25, 26, -1)/24; the others follow
+from the SBP property. They are exact for linear functions, and their highest frequency is below the highest one of
+interior differences. Where the sides do not slide, they combine to differences of second order that do not reach across
+the plane.
+
+The normal velocity is the same on both sides: the plane itself has no mass, and its velocity follows from the balance
+of normal traction. Therefore tractions do no work except for friction with the slip rate, whatever the rock
+(``docs/theory/grids.md``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave.fd.method.fault_plane import FaultPlane, high, locked
+from faultwave.fd.method.stencils import (
+    AXES,
+    SHEAR,
+    STRAINS,
+    STRESS,
+    STRESS_DERIVATIVES,
+    VELOCITY,
+    StencilPlace,
+    along_axis,
+    damped,
+    normal_stresses,
+    shear_stress,
+)
+from faultwave.kernels import math as m
+from faultwave.kernels.stencil import Axis, Box, Point, Stencil
+
+INSIDE = (1 / 24, -27 / 24, 27 / 24, -1 / 24)
+FORWARD = {0: (0.0, -25 / 24, 26 / 24, -1 / 24), -1: (1 / 24, -26 / 24, 25 / 24, 0.0)}
+"""Coefficients of differences half a point ahead, for points -1 to 2 ahead, by row relative to the plane."""
+BACKWARD = {
+    0: (1 / 22, -25 / 22, 25 / 22, -1 / 22),
+    1: (0.0, -26 / 25, 27 / 25, -1 / 25),
+    -1: (1 / 25, -27 / 25, 26 / 25, 0.0),
+}
+"""Coefficients of differences half a point behind, for points -2 to 1 ahead.
+
+On the plane, where its sides move together.
+"""
+WEIGHTS = {0: 22 / 24, 1: 25 / 24, -1: 25 / 24}
+"""Norm weights, by row, of quantities on cell centres across the plane.
+
+Half of the weight on the plane for each side.
+"""
+INVERSE_SIDE_NORM = 24 / 11
+"""Inverse norm weight of one side on the plane."""
+ROWS = {"fault-low": (-2, 0), "fault-on": (0, 1), "fault-high": (1, 2)}
+"""Rows relative to the plane that have stencils of their own."""
+
+
+LINES = tuple(f"split_{way}{n}" for way in ("forward", "backward") for n in range(4))
+"""Names of the profiles of differences across the plane."""
+
+
+def lines(plane: FaultPlane, count: int) -> dict[str, np.ndarray]:
+    """Return the profiles of differences across the plane, ``count`` points long."""
+    found = {}
+    for forward, tables in ((True, FORWARD), (False, BACKWARD)):
+        for n in range(4):
+            profile = np.full(count, INSIDE[n])
+            for row, table in tables.items():
+                profile[plane.index + row] = table[n]
+            found[_line(forward, n)] = profile
+    return found
+
+
+def shares(plane: FaultPlane, name: str, count: int) -> np.ndarray:
+    """Return the norm weights (ny, 1) or (nx,) of a quantity's points across the plane; on it, of the lower side."""
+    found = np.ones(count)
+    if on_centres(plane, name):
+        for row, weight in WEIGHTS.items():
+            found[plane.index + row] = weight if row else 1.0 / INVERSE_SIDE_NORM
+    return found[:, None] if plane.axis == "y" else found
+
+
+def upper_side_norm(plane: FaultPlane, name: str) -> float:
+    """Return the norm weight of the upper side on the plane."""
+    return 1.0 / INVERSE_SIDE_NORM if on_centres(plane, name) else 0.0
+
+
+def on_centres(plane: FaultPlane, name: str) -> bool:
+    """Return True if a quantity has values on the plane."""
+    axes: tuple[str, ...] = SHEAR.get(name, (VELOCITY[name],) if name in VELOCITY else ())
+    return plane.axis not in axes
+
+
+def _line(forward: bool, number: int) -> str:
+    return f"split_{'forward' if forward else 'backward'}{number}"
+
+
+class _High:
+    """Point of a stencil as seen by the upper side of the fault."""
+
+    def __init__(self, point: Point, plane: FaultPlane):
+        self.point, self.names = point, {n: high(n) for n in plane.doubled}
+        self.line, self.parity, self.scalar = point.line, point.parity, point.scalar
+
+    def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> Any:
+        return self.point.at(self.names.get(name, name), x=x, y=y, z=z)
+
+    def on(self, name: str, plane: int, x: int = 0, y: int = 0) -> Any:
+        return self.point.on(self.names.get(name, name), plane, x=x, y=y)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Stencils of the rows near a fault.
+
+    Attributes
+    ----------
+    plane : FaultPlane
+    part : str
+        Rows: 'fault-low', 'fault-on' where the sides move together, 'split' where they may slide, or 'fault-high'.
+    """
+
+    plane: FaultPlane
+    part: str
+
+    def velocity(self, sponge: bool, place: StencilPlace) -> Stencil:
+        """Return the stencil of the velocities.
+
+        At split nodes the sides move as if they were free, and the traction that would lock them is stored.
+        """
+
+        def function(p: Point) -> dict[str, Any]:
+            result: dict[str, Any] = {}
+            for name, axis in VELOCITY.items():
+                if self.part == "split" and axis != self.plane.axis:
+                    result |= self._free(p, name, axis, place)
+                    continue
+                total = self._force(p, name, place, result)
+                result[name] = p.at(name) + p.at(f"b_{axis}") * total
+            result = damped(p, result, VELOCITY, sponge, place) if self.part != "split" else result
+            return result | self._mirror_to_upper_side(result)
+
+        return Stencil(self._name("velocity", sponge, place), function)
+
+    def stress(self, attenuation: bool, sponge: bool, place: StencilPlace) -> Stencil:
+        """Return the stencil of the stresses."""
+
+        def function(p: Point) -> dict[str, Any]:
+            result: dict[str, Any] = {}
+            if self.part == "split":
+                result |= self._split_stresses(p, place)
+            else:
+                e = {axis: self._slope(p, p, of, axis, False, place, result) for of, axis in VELOCITY.items()}
+                result |= normal_stresses(p, e, attenuation)
+            for name, axes in SHEAR.items():
+                if self.part == "split" and self.plane.axis not in axes:
+                    continue
+                parts = [self._slope(p, p, of, axis, True, place, result) for of, axis in STRAINS[name]]
+                result |= shear_stress(p, name, parts[0] + parts[1], attenuation)
+            result = damped(p, result, STRESS, sponge, place) if self.part != "split" else result
+            return result | self._mirror_to_upper_side(result)
+
+        return Stencil(self._name("stress", sponge, place), function)
+
+    def _name(self, of: str, sponge: bool, place: StencilPlace) -> str:
+        part = self.part.replace("-", "_")
+        return f"{of}_{part}_{self.plane.axis}" + "_sponge" * sponge + place.name
+
+    def _mirror_to_upper_side(self, result: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of the upper side where it moves with the lower one."""
+        return {high(n): result[n] for n in self.plane.doubled if n in result} if self.part == "fault-on" else {}
+
+    def _force(self, p: Point, name: str, place: StencilPlace, result: dict[str, Any]) -> Any:
+        total: Any = None
+        for of, along, forward in STRESS_DERIVATIVES[name]:
+            if along == self.plane.axis:
+                d = self._across(p, of, forward)
+            else:
+                d = along_axis(p, of, along, forward, f"psi_{name}_{along}", place, result)
+            total = d if total is None else total + d
+        return total
+
+    def _slope(
+        self, p: Point, q: Any, of: str, axis: Axis, forward: bool, place: StencilPlace, result: dict[str, Any]
+    ) -> Any:  # fmt: skip
+        """Return the derivative of a velocity along an axis; ``q`` is the point as seen by one of the sides."""
+        if axis == self.plane.axis:
+            return self._across(p, of, forward)
+        return along_axis(q, of, axis, forward, f"psi_e{of}_{axis}", place, result)
+
+    def _across(self, p: Point, of: str, forward: bool) -> Any:
+        """Return the difference across the plane, including dt/h and the unit of the coefficient that multiplies it."""
+        axis, start, total = self.plane.axis, -1 if forward else -2, None
+        on_plane = {"fault-high": -1, "fault-on": 0, "split": 0}.get(self.part)
+        for n in range(4):
+            upper = forward and start + n == on_plane and of in self.plane.doubled
+            term = p.line(_line(forward, n), axis) * p.at(high(of) if upper else of, **{axis: start + n})
+            total = term if total is None else total + term
+        return _share(p, of) * total
+
+    def _side(self, p: Point, of: str, upper: bool) -> Any:
+        """Return the value extrapolated to the plane from one side, times the norm there.
+
+        The weights are 25/24 of the value half a spacing from the plane and -1/24 of the next.
+        """
+        near, far = (0, 1) if upper else (-1, -2)
+        axis = self.plane.axis
+        return (25 / 24) * p.at(of, **{axis: near}) - (1 / 24) * p.at(of, **{axis: far})
+
+    def _free(self, p: Point, name: str, axis: Axis, place: StencilPlace) -> dict[str, Any]:
+        """Return both sides of a velocity for unchanged traction on the plane, and the traction that would lock them."""
+        moved, unused = [], dict[str, Any]()
+        b = p.at(f"b_{axis}")
+        for upper, q in ((False, p), (True, _High(p, self.plane))):
+            total: Any = None
+            for of, along, forward in STRESS_DERIVATIVES[name]:
+                if along == self.plane.axis:
+                    d = (INVERSE_SIDE_NORM if upper else -INVERSE_SIDE_NORM) * (
+                        _share(p, of) * self._side(p, of, upper)
+                    )
+                else:
+                    d = along_axis(q, of, along, forward, "", place, unused)
+                total = d if total is None else total + d
+            moved.append(q.at(name) + b * total)
+        lower, higher = moved
+        freed = compliance(p, axis)
+        moves = freed > 0.0
+        return {
+            name: lower,
+            high(name): higher,
+            locked(axis): m.where(moves, (higher - lower) / m.where(moves, freed, 0.0 * freed + 1.0), 0.0 * freed),
+        }
+
+    def _split_stresses(self, p: Point, place: StencilPlace) -> dict[str, Any]:
+        """Return normal stresses and the in-plane shear stress of both sides.
+
+        The fault-normal stress is common to them.
+        """
+        plane, unused = self.plane, dict[str, Any]()
+        upper_point = _High(p, plane)
+        normal = next(name for name, axis in VELOCITY.items() if axis == plane.axis)
+        sides: list[dict[Axis, Any]] = []
+        for q in (p, upper_point):
+            sides.append({a: self._slope(p, q, of, a, False, place, unused) for a, of in plane.sliding.items()})
+        lam, mu2 = p.at("lam"), p.at("mu2")
+        stiff = lam + mu2
+        some = stiff > 0.0
+        share = m.where(some, lam / m.where(some, stiff, 0.0 * stiff + 1.0), 0.0 * stiff)
+        areas = [sum(e[a] for a in plane.sliding) for e in sides]
+        mean = (0.5 * INVERSE_SIDE_NORM) * (
+            _share(p, normal) * (self._side(p, normal, True) - self._side(p, normal, False))
+        )
+        apart = 0.5 * (share * (areas[1] - areas[0]))
+        result: dict[str, Any] = {}
+        shear = next(name for name, axes in SHEAR.items() if plane.axis not in axes)
+        for q, e, own, name_of in ((p, sides[0], mean + apart, str), (upper_point, sides[1], mean - apart, high)):
+            whole = {a: own if a == plane.axis else e[a] for a in AXES}
+            made = normal_stresses(q, whole, False)
+            parts = [self._slope(p, q, of, a, True, place, unused) for of, a in STRAINS[shear]]
+            made |= shear_stress(q, shear, parts[0] + parts[1], False)
+            result |= {name_of(n): v for n, v in made.items() if name_of is str or n in plane.doubled}
+        return result
+
+
+def compliance(p: Point, axis: Axis) -> Any:
+    """Return the decrease of the slip rate in a step per increase of traction along an axis of the plane [m/s/Pa]."""
+    return (2.0 * INVERSE_SIDE_NORM) * (p.scalar("share_s") * p.at(f"b_{axis}"))
+
+
+def _share(p: Point, of: str) -> Any:
+    return p.scalar("share_v" if of in VELOCITY else "share_s")
+
+
+def cut(parts: Sequence[tuple[int, int, str]], plane: FaultPlane) -> list[tuple[int, int, str]]:
+    """Return segments across the plane with the rows near it separated."""
+    found = []
+    for first, end, side in parts:
+        low, top = plane.index + ROWS["fault-low"][0], plane.index + ROWS["fault-high"][1]
+        if not first < low or not top < end:
+            found.append((first, end, side))
+            continue
+        if side:
+            raise ValueError(f"the plane of a fault lies in the layer {side}")
+        rows = [(plane.index + a, plane.index + b, part) for part, (a, b) in ROWS.items()]
+        found += [(first, low, side), *rows, (top, end, side)]
+    return found
+
+
+def regions(plane: FaultPlane, part: str, region: Box, in_layer: bool) -> list[tuple[Rows, Box]]:
+    """Return stencils and boxes of a region of rows; on the plane, split nodes are separated from locked ones."""
+    if part != "fault-on" or in_layer:
+        return [(Rows(plane, part), region)]
+    rest, found = region, []
+    for k, axis in enumerate("zyx"):
+        if axis == plane.axis:
+            continue
+        for lo, hi in ((rest.lo[k], plane.box.lo[k]), (plane.box.hi[k], rest.hi[k])):
+            a, b = max(rest.lo[k], lo), min(rest.hi[k], hi)
+            if a < b:
+                found.append((Rows(plane, part), _bounded(rest, k, a, b)))
+        a, b = max(rest.lo[k], plane.box.lo[k]), min(rest.hi[k], plane.box.hi[k])
+        if a >= b:
+            return found
+        rest = _bounded(rest, k, a, b)
+    return [*found, (Rows(plane, "split"), rest)]
+
+
+def _bounded(box: Box, axis: int, first: int, end: int) -> Box:
+    lo, hi = list(box.lo), list(box.hi)
+    lo[axis], hi[axis] = first, end
+    return Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
+
+
+__all__ = [
+    "LINES",
+    "INVERSE_SIDE_NORM",
+    "WEIGHTS",
+    "Rows",
+    "compliance",
+    "cut",
+    "lines",
+    "on_centres",
+    "regions",
+    "shares",
+    "upper_side_norm",
+]

@@ -1,0 +1,1 @@
+"""Plasticity of rock and nonlinear soil on grids."""

@@ -1,0 +1,1 @@
+"""Snapshots, surface maxima and recorded points on grids."""
