@@ -491,7 +491,7 @@ def test_more_processes_than_cells(tmp_path):
 def test_blow_up_ends_all_processes(tmp_path):
     case = asked(tmp_path, "out", end_time=30.0)
     case["numerics"]["cfl"] = 3.0
-    loosen = "from faultwave.dg.mesh.placement import plan; plan.LARGEST_CFL[3] = 9.0"
+    loosen = "from faultwave.dg.planning import plan; plan.LARGEST_CFL[3] = 9.0"
     done = launch(2, case, setup=loosen)
     assert done.returncode != 0 and "blew up" in done.stderr
     assert json.loads((tmp_path / "out" / "run-manifest.json").read_text())["status"] == "failed"

@@ -11,7 +11,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError, Interrupted, RunError
-from faultwave.dg.mesh.placement import plan as planning
+from faultwave.dg.planning import plan as planning
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 
 PULSE = {"kind": "triangle", "duration": 0.5}

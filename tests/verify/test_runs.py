@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from faultwave.dg.mesh.placement import plan
+from faultwave.dg.planning import plan
 from faultwave.physics.waves import law as find_law
 from faultwave.verify import meshes, setups
 from faultwave.verify.cases import (

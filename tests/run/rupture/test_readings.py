@@ -8,7 +8,7 @@ import pytest
 
 from faultwave.dg.fault.probe import FaultProbe
 from faultwave.dg.method.basis import tet_basis
-from faultwave.dg.sampling.recorders import sample_buffer
+from faultwave.dg.sampling import sample_buffer
 from faultwave.dg.sampling.snapshots import Snapshots
 from faultwave.observe.receivers import ReceiverRecorder
 from faultwave.observe.refine import refine_triangle
