@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.projection import Projection
+from faultwave.base.math.projection import Projection
 from faultwave.domain.build.traces import read_traces
 from faultwave.domain.build.triangles import read_triangles
 from faultwave.media.rasters import load_ground

@@ -23,17 +23,17 @@ from faultwave.base.errors import FaultwaveError, InputError, Problem
 from faultwave.base.units import to_si
 from faultwave.case.load import load_case
 from faultwave.domain import tets
-from faultwave.domain.tets.generate import generate
-from faultwave.domain.tets.gmsh_statements import check_script
+from faultwave.domain.tets.formats.netcdf import FACES
+from faultwave.domain.tets.formats.puml import write_puml
+from faultwave.domain.tets.generators.generate import generate
+from faultwave.domain.tets.gmsh.statements import check_script
 from faultwave.domain.tets.load import read_mesh
-from faultwave.domain.tets.netcdf import FACES
-from faultwave.domain.tets.puml import write_puml
 from faultwave.media.easi import load_easi
 from faultwave.media.easi.components.grids import read_netcdf, read_scec
 from faultwave.media.load import read_layers
 from faultwave.media.models import open_models
 from faultwave.observe.dataset import energies_from_arrays
-from faultwave.observe.points import read_points, read_stations
+from faultwave.observe.stations.points import read_points, read_stations
 from faultwave.output import checkpoint as container
 from faultwave.output.formats.energies_csv import read_energies, write_energies
 from faultwave.output.formats.image import PlaneReader

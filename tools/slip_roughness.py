@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.observe.roughness import beside, residuals
+from faultwave.observe.snapshots.roughness import beside, residuals
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import load_results
 

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, RunError
-from faultwave.base.memory import machine_memory
+from faultwave.base.processes.memory import machine_memory
 from faultwave.case.load import load_case
-from faultwave.case.model import Case
-from faultwave.case.outputs import Output
-from faultwave.case.sources import TimeFunction
+from faultwave.case.settings.model import Case
+from faultwave.case.settings.outputs import Output
+from faultwave.case.settings.sources import TimeFunction
 from faultwave.comm import world
 from faultwave.engine.disk import check_disk
 from faultwave.engine.solver import BlowUp, Unattended
@@ -32,7 +32,7 @@ from faultwave.fd.engine import ENGINE
 from faultwave.fd.operators.points import outside
 from faultwave.fd.operators.time_dispersion import removes
 from faultwave.observe.dataset import Dataset, Variable
-from faultwave.observe.points import point_lines
+from faultwave.observe.stations.points import point_lines
 from faultwave.output.atomic import atomic_path
 from faultwave.output.folder import create_folder
 from faultwave.output.formats.maps_netcdf import write_maps

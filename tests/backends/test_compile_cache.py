@@ -17,9 +17,9 @@ import pytest
 from faultwave import backends
 from faultwave.backends.cpu import compile as compilation
 from faultwave.backends.cpu import runtime
-from faultwave.base import cache
 from faultwave.base.errors import BackendError
-from faultwave.base.telling import status_listener
+from faultwave.base.files import cache
+from faultwave.base.status import status_listener
 from faultwave.kernels.language import Kernel
 
 SOURCE = "long run(void) { return 42; }\n"

@@ -18,7 +18,7 @@ from faultwave.backends.device import compilers
 from faultwave.backends.device.compilers import Built, build, missing, target_of
 from faultwave.backends.device.target import TARGETS
 from faultwave.base.errors import BackendError, InputError
-from faultwave.bench.grid_kernel_report import built, stencil_report, step_cost
+from faultwave.bench.grids.kernel_report import built, stencil_report, step_cost
 from faultwave.bench.kernel_report import all_kernels, kernel_report
 from faultwave.dg.method.forms import form
 from faultwave.dg.operators import kernels

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from faultwave.base.asked import command, command_line, option
 from faultwave.base.errors import InputError
+from faultwave.base.wording import command, command_line, option
 
 
 def test_words_of_both() -> None:

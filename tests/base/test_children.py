@@ -10,11 +10,11 @@ from pathlib import Path
 import h5py
 import pytest
 
-from faultwave.base import probe as probing
-from faultwave.base.children import PYTHON, without_launcher
 from faultwave.base.errors import InputError
-from faultwave.base.probe import probe
-from faultwave.base.reader_process import ReaderProcess
+from faultwave.base.files import probe as probing
+from faultwave.base.files.probe import probe
+from faultwave.base.files.reader_process import ReaderProcess
+from faultwave.base.processes.children import PYTHON, without_launcher
 
 GUEST = "import pathlib; pathlib.Path(__file__).with_name('imported').touch()\n"
 

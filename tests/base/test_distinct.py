@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from faultwave.base import distinct as module
-from faultwave.base.distinct import distinct
+from faultwave.base.math import unique_rows as module
+from faultwave.base.math.unique_rows import distinct
 
 
 @pytest.mark.parametrize("factors", [module.FACTORS, (0, 0)])  # with zeros all rows have one hash

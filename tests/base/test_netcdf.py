@@ -13,9 +13,9 @@ import netCDF4
 import numpy as np
 import pytest
 
-from faultwave.base import netcdf, probe_child, reader_process
 from faultwave.base.errors import InputError
-from faultwave.base.netcdf import open_netcdf
+from faultwave.base.files import netcdf, probe_child, reader_process
+from faultwave.base.files.netcdf import open_netcdf
 
 ROOT = Path(__file__).resolve().parents[2]
 READERS = ("netcdf", "asagi", "maps", "netcdf-raster", "gmt-grid")

@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from faultwave.base import cores, pieces
+from faultwave.base.processes import cores, pieces
 
 
 @pytest.fixture(params=[1, 3])

@@ -12,11 +12,11 @@ import h5py
 import numpy as np
 import pytest
 
-from faultwave.base import probe as probing
-from faultwave.base import probe_child, reader_process
 from faultwave.base.errors import InputError
-from faultwave.base.hdf5 import dataset, opened
-from faultwave.base.probe import probe
+from faultwave.base.files import probe as probing
+from faultwave.base.files import probe_child, reader_process
+from faultwave.base.files.hdf5 import dataset, opened
+from faultwave.base.files.probe import probe
 
 
 def written(path: Path, **values: object) -> Path:

@@ -9,12 +9,12 @@ import netCDF4
 import numpy as np
 import pytest
 
-from faultwave.base import netcdf, probe_child
-from faultwave.base import probe as probing
 from faultwave.base.errors import InputError
-from faultwave.base.netcdf import open_netcdf
-from faultwave.base.probe import probe
-from faultwave.base.reader_process import ReaderCrashed, ReaderProcess
+from faultwave.base.files import netcdf, probe_child
+from faultwave.base.files import probe as probing
+from faultwave.base.files.netcdf import open_netcdf
+from faultwave.base.files.probe import probe
+from faultwave.base.files.reader_process import ReaderCrashed, ReaderProcess
 
 GREETS = "import struct, sys\nsend = lambda b: sys.stdout.buffer.write(struct.pack('<I', len(b)) + b)\nsend(b'')\n"
 DIES = GREETS + "sys.stdout.flush(); sys.stdin.readline()\n"

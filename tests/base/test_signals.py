@@ -5,11 +5,11 @@ import signal
 import subprocess
 import sys
 
-from faultwave.base import signals
+from faultwave.base.processes import signals
 
 TELLS = """
 import os, signal
-from faultwave.base import signals
+from faultwave.base.processes import signals
 def stop(number, frame):
     signals.detach_lost_terminal()
     os.write(1, b"nobody reads this")

@@ -8,7 +8,7 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.base.units import to_si
-from faultwave.bench import kept
+from faultwave.bench import results
 from faultwave.bench.accuracy import estimates, ladder, planned, propose, table
 from faultwave.bench.accuracy.picture import draw
 from faultwave.bench.accuracy.problem import Point, Setting, energetic_frequency, problems
@@ -97,13 +97,13 @@ def test_a_ladder_ends_at_the_budget_and_at_the_error():
 
 def test_a_ladder_has_the_engine_and_order_asked_for():
     known = problems()
-    ladder.check(ladder.Ask((known["cavity"], known["loh1"]), engines=("fd",), orders=(8,)), kept.Files())
+    ladder.check(ladder.Ask((known["cavity"], known["loh1"]), engines=("fd",), orders=(8,)), results.Files())
     with pytest.raises(InputError, match=r"fdd is not measured on loh1[\s\S]*dg, fd[\s\S]*9 is not[\s\S]*2, 3, 4"):
-        ladder.check(ladder.Ask((known["loh1"],), engines=("fdd",), orders=(9,)), kept.Files())
+        ladder.check(ladder.Ask((known["loh1"],), engines=("fdd",), orders=(9,)), results.Files())
     with pytest.raises(InputError, match="fd is not measured on cavity"):
-        ladder.check(ladder.Ask((known["cavity"],), engines=("fd",)), kept.Files())
+        ladder.check(ladder.Ask((known["cavity"],), engines=("fd",)), results.Files())
     with pytest.raises(InputError, match="together"):
-        ladder.check(ladder.Ask((known["loh1"],), engines=("fd",), orders=(5,)), kept.Files())
+        ladder.check(ladder.Ask((known["loh1"],), engines=("fd",), orders=(5,)), results.Files())
 
 
 def test_problems_of_which_nothing_was_measured_are_left_out():
@@ -146,7 +146,7 @@ def test_rows_mark_the_cheapest_and_what_is_outside():
 
 def test_files_are_read_back_and_others_refused(tmp_path):
     path = tmp_path / "accuracy.json"
-    kept.write_json(path, whole(made()))
+    results.write_json(path, whole(made()))
     assert table.read(path)["problems"] == json.loads(json.dumps([made()]))
     path.write_text("{}")
     with pytest.raises(InputError, match="no file of faultwave bench accuracy"):

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from faultwave.bench import kept
+from faultwave.bench import results
 from faultwave.bench.accuracy import table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,7 +34,7 @@ def spread(values):
 
 
 def test_the_page_has_the_table_of_the_package():
-    opening, closing = kept.markers("accuracy")
+    opening, closing = results.markers("accuracy")
     text = (ROOT / "docs/performance.md").read_text("utf-8")
     assert text.split(opening)[1].split(closing)[0].strip() == table.markdown(table.read()).strip()
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from faultwave import backends
-from faultwave.bench import device_roofs
-from faultwave.bench.device_roofs import FLOPS, adding, copying, multiplying
 from faultwave.bench.energy import joules, why_not
 from faultwave.bench.problem import Setting
 from faultwave.bench.proxy import proxy
 from faultwave.bench.report import proxy_sections
+from faultwave.bench.rooflines import device_roofs
+from faultwave.bench.rooflines.device_roofs import FLOPS, adding, copying, multiplying
 from faultwave.kernels.count import cost
 
 needs_opencl = pytest.mark.skipif(bool(backends.missing("opencl")), reason=backends.missing("opencl"))

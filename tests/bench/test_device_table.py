@@ -10,7 +10,7 @@ import pytest
 from faultwave import backends
 from faultwave.base.errors import InputError
 from faultwave.bench import device_table as room
-from faultwave.bench import kept
+from faultwave.bench import results
 
 
 def proxy(order: int, precision: str, cells: int, rate: float) -> dict[str, Any]:
@@ -59,9 +59,9 @@ def test_every_order_is_measured_and_set_beside_what_is_wanted(monkeypatch: pyte
     assert rows["TPV5, order 4, 5 cells, 3 clusters, outputs on"][:2] == ["90.00", "70.00"]
     assert "Copy 4,000 GB/s, multiply-add 30,000 GFLOP/s" in text and "7 launches in 5 stages, 8 updates" in text
     page = tmp_path / "page.md"
-    begin, end = kept.markers("device")
+    begin, end = results.markers("device")
     page.write_text(f"before\n{begin}\n{end}\nafter\n")
-    kept.insert(page, text, "device")
+    results.insert(page, text, "device")
     assert page.read_text() == f"before\n{begin}\n{text}\n{end}\nafter\n"
 
 
@@ -70,25 +70,25 @@ def test_only_some_orders(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_page_has_a_place_for_the_table() -> None:
-    kept.around(Path(__file__).parents[2] / "docs" / "performance.md", "device")
+    results.around(Path(__file__).parents[2] / "docs" / "performance.md", "device")
 
 
 def test_everything_wrong_is_told_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backends, "missing", lambda name: "")
     with pytest.raises(InputError) as caught:
-        room.check(room.Plan("cpu", orders=(3,)), kept.Files(tmp_path / "none.md"))
+        room.check(room.Plan("cpu", orders=(3,)), results.Files(tmp_path / "none.md"))
     told = str(caught.value)
     assert "'cpu' is not a backend of graphics processors" in told and "4 among them" in told and "none.md" in told
-    room.check(room.Plan("cuda"), kept.Files())
+    room.check(room.Plan("cuda"), results.Files())
 
 
 def test_numbers_that_cannot_be_measured_are_told_before(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = room.Plan("cdua", cells=3, few=-1, size=float("nan"), steps=0, repeats=0, orders=(4, 9))
     with pytest.raises(InputError) as caught:
-        room.check(wrong, kept.Files())
+        room.check(wrong, results.Files())
     told = {problem.where: problem for problem in caught.value.problems}
     assert told.keys() == {"--backend", "--cells", "--few", "--size", "--steps", "--repeats", "--order"}
     assert "did you mean 'cuda'?" in told["--backend"].advice and "9 is not measured" in told["--order"].what
     monkeypatch.setattr(backends, "missing", lambda name: f"{name} needs a driver")
     with pytest.raises(InputError, match="hip needs a driver"):
-        room.check(room.Plan("hip"), kept.Files())
+        room.check(room.Plan("hip"), results.Files())

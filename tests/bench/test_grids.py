@@ -5,32 +5,32 @@ import json
 import pytest
 
 from faultwave.base.errors import InputError
-from faultwave.bench import grids
+from faultwave.bench.grids import features
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(grids, "REPEAT_SECONDS", 0.01)
+    monkeypatch.setattr(features, "REPEAT_SECONDS", 0.01)
 
 
 def test_what_is_reported():
-    r = grids.bench(grids.Setting(48, threads=1, repeats=2, chosen=("surface", "hill", "blocks", "everything")))
+    r = features.bench(features.Setting(48, threads=1, repeats=2, chosen=("surface", "hill", "blocks", "everything")))
     assert r["points"]["plain"] == r["points"]["surface"] == r["points"]["everything"] == 48**3
     assert r["points"]["blocks"] == 48**3 // 2 + 48**3 // 16
     assert set(r["ratios"]) == {"surface", "hill", "blocks", "everything"}
     assert all(t > 0 for t in r["seconds_per_step"].values())
     assert 0 < r["bent_share"] < 1 and not r["yielding_share"]
     json.dumps(r)
-    assert "point of two blocks / of one" in str(grids.sections(r))
+    assert "point of two blocks / of one" in str(features.sections(r))
 
 
 def test_rock_that_yields_and_faults():
-    r = grids.bench(grids.Setting(48, threads=1, repeats=1, chosen=("fault", "few-yield", "all-yield", "soil")))
+    r = features.bench(features.Setting(48, threads=1, repeats=1, chosen=("fault", "few-yield", "all-yield", "soil")))
     assert set(r["seconds_per_step"]) == {"plain", "surface", "fault", "few-yield", "all-yield", "soil"}
     assert set(r["points"].values()) == {48**3}
     few, every = r["yielding_share"]["few-yield"], r["yielding_share"]["all-yield"]
     assert 0.005 < few < 0.02 and every > 0.85  # cells beside rigid sides never yield
-    assert "few-yield, " in str(grids.sections(r))
+    assert "few-yield, " in str(features.sections(r))
 
 
 def test_ratios():
@@ -40,11 +40,11 @@ def test_ratios():
     }  # fmt: skip
     expected = {"surface": 1.02, "hill": 2.5, "blocks": 1.0, "everything": 1.5 / 1.2 / 1.2}
     for name, ratio in expected.items():
-        assert grids.ratio(name, seconds, points, 0.5) == pytest.approx(ratio), name
+        assert features.ratio(name, seconds, points, 0.5) == pytest.approx(ratio), name
 
 
 def test_a_setting_that_cannot_be():
     with pytest.raises(InputError) as found:
-        grids.bench(grids.Setting(50, precision="half", threads=0, repeats=0, chosen=("faults",)))
+        features.bench(features.Setting(50, precision="half", threads=0, repeats=0, chosen=("faults",)))
     assert len(found.value.problems) == 5
     assert "did you mean 'fault'" in str(found.value).lower()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from faultwave.bench.kept import Files, insert, markers
+from faultwave.bench.results import Files, insert, markers
 from faultwave.cli.main import app
 
 COMMANDS = {"size": "double size", "device": "device", "accuracy": "accuracy", "table": "bench"}

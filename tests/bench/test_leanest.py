@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from faultwave.bench.leanest import derivative_nonzeros, minimal_flops, trace_nonzeros
+from faultwave.bench.rooflines.minimal_flops import derivative_nonzeros, minimal_flops, trace_nonzeros
 
 # Nonzeros counted on paper: derivatives of degrees 1 (1 + 1 + 2: along e3 - e2 two of the linear modes change), 2 and 3;
 # traces of faces 0 to 3.

@@ -264,7 +264,7 @@ def test_a_file_that_is_no_result(tmp_path, text, words):
 def test_the_command_writes_what_it_measured(tmp_path, monkeypatch):
     from typer.testing import CliRunner
 
-    from faultwave.bench import roofs
+    from faultwave.bench.rooflines import roofs
     from faultwave.cli.main import app
 
     monkeypatch.setattr(roofs, "sweep_bytes", lambda: SWEEP)

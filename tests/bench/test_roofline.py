@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from faultwave.bench import roofline
-from faultwave.bench.kept import write_json
 from faultwave.bench.proxy import Setting, proxy
+from faultwave.bench.results import write_json
+from faultwave.bench.rooflines import roofline
 from faultwave.plot import style
 
 TINY = {"cells": 162, "order": 2, "steps": 1, "threads": 1, "repeats": 1}

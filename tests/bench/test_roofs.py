@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from faultwave.bench.roofs import Roofs, measure, thread_counts
+from faultwave.bench.rooflines.roofs import Roofs, measure, thread_counts
 
 SWEEP = 2**20
 
@@ -69,7 +69,7 @@ def test_loops_do_the_multiply_adds_they_count(precision, threads, monkeypatch):
 def test_what_is_counted(monkeypatch):
     """With every measurement said to last a second: flops, and bytes as STREAM counts them."""
     roofs = Roofs("double", 2, SWEEP)
-    monkeypatch.setattr("faultwave.bench.roofs._timed", lambda work: 1.0)
+    monkeypatch.setattr("faultwave.bench.rooflines.roofs._timed", lambda work: 1.0)
     found = roofs.sample()
     assert found["fma"] == 1000 * 2 * roofs.chains * roofs.lanes * 2
     assert found["fma_memory"] == 1000 * 2 * 48 * 6 * roofs.lanes * 2

@@ -100,7 +100,7 @@ def told(case, *arguments, **more):
 
 def test_what_cannot_be_measured_is_told_before_anything_is(tmp_path):
     """Case, options, times and files, all at once."""
-    from faultwave.bench.kept import Files
+    from faultwave.bench.results import Files
 
     asked = [{"progress": "polling", "order": 99}, {"progress": "threads", "order": 99}]
     found = told(CASE, asked, float("nan"), Files(json=tmp_path / "none" / "a.json"), -1.0)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from faultwave.base.errors import InputError, RunError
 from faultwave.bench import size
-from faultwave.bench.kept import Files, markers
+from faultwave.bench.results import Files, markers
 from faultwave.bench.size import Setting
 from faultwave.bench.size_worker import REPEATS
 

@@ -6,8 +6,8 @@ import pytest
 
 from faultwave.base.errors import InputError, RunError
 from faultwave.bench import table
-from faultwave.bench.kept import Files
 from faultwave.bench.proxy import Setting, proxy
+from faultwave.bench.results import Files
 
 
 @pytest.fixture(scope="module")

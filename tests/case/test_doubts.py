@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import faultwave as fw
-from faultwave.base import cores
+from faultwave.base.processes import cores
 from faultwave.cli.main import app
 
 CASE = """end_time: 0.1

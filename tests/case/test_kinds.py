@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from faultwave.case.belongs import Kinds
-from faultwave.case.common import ParameterErrors, Settings
 from faultwave.case.load import load_case
-from faultwave.case.model import Case, Initial
-from faultwave.case.sources import Current, Source, TimeFunction
+from faultwave.case.settings.belongs import Kinds
+from faultwave.case.settings.common import ParameterErrors, Settings
+from faultwave.case.settings.model import Case, Initial
+from faultwave.case.settings.sources import Current, Source, TimeFunction
 from faultwave.physics.sources.load import load_sources
 from faultwave.physics.sources.time_functions import time_function
 
@@ -125,7 +125,7 @@ POINT = {
 
 @pytest.mark.parametrize("kind", sorted(POINT))
 def test_every_setting_of_a_point_source_changes_it(kind):
-    from faultwave.case.grid import Projection
+    from faultwave.case.settings.grid import Projection
 
     projection = Projection(crs="+proj=tmerc +lon_0=10 +lat_0=45")
 

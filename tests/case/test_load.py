@@ -104,8 +104,8 @@ def _settings(model, path=""):
 
 def test_reference_tells_every_setting():
     text = settings_markdown()
-    from faultwave.case import model
-    from faultwave.case.common import Settings
+    from faultwave.case.settings import model
+    from faultwave.case.settings.common import Settings
 
     groups = [m for m in vars(model).values() if isinstance(m, type) and issubclass(m, Settings) and m is not Settings]
     assert len(groups) > 15

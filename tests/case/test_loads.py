@@ -2,8 +2,8 @@
 
 import pytest
 
-from faultwave.case.doubts import fault_loads
 from faultwave.case.load import load_case
+from faultwave.case.warnings import fault_loads
 
 ROCK = {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}
 FORCE = {

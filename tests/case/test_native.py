@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from faultwave.case.load import load_case
 from faultwave.case.native import load_native
-from faultwave.case.parameters import parameter_to_si
+from faultwave.case.settings.parameters import parameter_to_si
 
 MINIMAL = """\
 end_time: 1 s

@@ -3,9 +3,9 @@
 import pytest
 
 from faultwave.base.quantities import Parameter, declared
-from faultwave.case import parameters
 from faultwave.case.load import load_case
 from faultwave.case.reference import settings_markdown
+from faultwave.case.settings import parameters
 
 CASE = """
 end_time: 1

@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 
 import faultwave as fw
 from faultwave.case.load import load_case
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 
 NAME = "input.txt"
 NO_INPUTS = ("source_files", "folder")

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from faultwave.case.seissol import load_deck
+from faultwave.case.seissol.convert import load_deck
 
 DECK = """\
 &equations

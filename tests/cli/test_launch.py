@@ -12,8 +12,8 @@ import time
 
 import pytest
 
-from faultwave.base import cores, signals
 from faultwave.base.errors import BackendError, InputError
+from faultwave.base.processes import cores, signals
 from faultwave.cli import launch
 
 HEARS = """

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from faultwave.base import watchdog
+from faultwave.base.processes import watchdog
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only handlers of Python end a program")
 
 PROGRAM = """
 import hashlib, itertools, os, pathlib, subprocess, sys, time
-from faultwave.base.scratch import scratch_folder
+from faultwave.base.files.scratch import scratch_folder
 from faultwave.cli import cases, main
 def released():
     hashlib.pbkdf2_hmac("sha256", b"a", b"b", 1 << 30)

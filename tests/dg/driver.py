@@ -14,11 +14,11 @@ from faultwave.dg.method.lts_exchange import places
 from faultwave.dg.operators.layout import Connections, build_layout
 from faultwave.dg.operators.operator import Cells, Operator
 from faultwave.dg.operators.rounding import shapely, worst_shape
-from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.clusters import assign_clusters
+from faultwave.domain.tets.connectivity.topology import build_topology
+from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.geometry import geometry
 from faultwave.domain.tets.mesh import Mesh
-from faultwave.domain.tets.topology import build_topology
 from faultwave.march import LocalTimeStepping
 from faultwave.physics import waves as laws
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faultwave.case.initial import PlaneWave
+from faultwave.case.settings.initial import PlaneWave
 from faultwave.dg.method.forms import form
 from faultwave.dg.operators.method_of_lines import RungeKutta
 from faultwave.domain.tets.mesh import make_mesh

@@ -6,8 +6,8 @@ import pytest
 import faultwave as fw
 from faultwave.dg.mesh.points import _on_the_ground
 from faultwave.domain.tets import build_topology
-from faultwave.domain.tets.box import Box, box_mesh
-from faultwave.observe.points import AS_CASE, GROUND, SEA_LEVEL
+from faultwave.domain.tets.generators.box import Box, box_mesh
+from faultwave.observe.stations.points import AS_CASE, GROUND, SEA_LEVEL
 from tests.dg.test_spread_sources import TENSOR, made
 
 

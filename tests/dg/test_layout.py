@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faultwave.dg.operators.layout import SHARE, Connections, Layout, build_layout, sort_and_pad
-from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.clusters import assign_clusters
+from faultwave.domain.tets.connectivity.topology import build_topology
+from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.mesh import BoundaryKind
-from faultwave.domain.tets.topology import build_topology
 
 
 def normalised(neighbours: np.ndarray, fault: np.ndarray, cluster: np.ndarray) -> np.ndarray:

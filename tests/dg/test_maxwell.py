@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.mesh import Mesh, make_mesh
 from faultwave.verify.exact.cavity import Cavity
 

@@ -11,7 +11,7 @@ import faultwave as fw
 from faultwave.base.errors import InputError
 from faultwave.dg.method.forms import form
 from faultwave.dg.operators.method_of_lines import Leapfrog, RungeKutta, halves, has_coupled_reaction
-from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.mesh import Mesh
 from faultwave.physics import waves as laws
 from faultwave.verify.cases.maxwell import leapfrog_energy

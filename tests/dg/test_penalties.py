@@ -10,7 +10,7 @@ import pytest
 
 from faultwave import backends
 from faultwave.base.errors import Problems
-from faultwave.case.model import Fault, Numerics
+from faultwave.case.settings.model import Fault, Numerics
 from faultwave.dg.method.predictors import Taylor
 from faultwave.dg.penalties import Sides, penalty_fluxes
 from faultwave.dg.penalties.choice import chosen_fluxes

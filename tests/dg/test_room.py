@@ -14,9 +14,9 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.memory import machine_memory
+from faultwave.base.processes.memory import machine_memory
 from faultwave.case.load import load_case
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.dg.checks import memory
 from faultwave.dg.checks.memory import check_fits_memory, minimum_memory

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.mesh import make_mesh
 
 CASES = Path(__file__).parents[3] / "shared" / "cases"

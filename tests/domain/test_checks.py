@@ -5,10 +5,10 @@ import pytest
 
 from faultwave.base.errors import InputError, Problems
 from faultwave.domain import tets
-from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.connectivity.overlaps import check_part_folds
+from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.load import read_mesh
 from faultwave.domain.tets.mesh import make_mesh, orient, permute_vertices, signed_volumes, turn_mirrored
-from faultwave.domain.tets.overlaps import check_part_folds
 
 
 def texts(mesh, boundaries=None):

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from faultwave.base.errors import InputError
 from faultwave.domain import tets
-from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.generators.box import Box, box_mesh
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.domain import tets
-from faultwave.domain.tets.box import Box, box_mesh
-from faultwave.domain.tets.generate import generate
-from faultwave.domain.tets.graded import Tpv5, graded_mesh
+from faultwave.domain.tets.generators.box import Box, box_mesh
+from faultwave.domain.tets.generators.generate import generate
+from faultwave.domain.tets.generators.graded import Tpv5, graded_mesh
 from faultwave.domain.tets.mesh import SORTED_FACES, signed_volumes
 from faultwave.domain.tets.quality import aspect_ratios
 
@@ -90,7 +90,7 @@ def follows(mesh, topology, patches, dip):
 @pytest.mark.parametrize("mesher", ["builtin", "gmsh"])
 def test_faces_follow_patches(mesher, dip):
     if mesher == "gmsh":
-        pytest.importorskip("faultwave.domain.tets.gmsh_tpv5", exc_type=(ImportError, OSError))
+        pytest.importorskip("faultwave.domain.tets.generators.gmsh_tpv5", exc_type=(ImportError, OSError))
     setting = Tpv5(size=1500.0, dip=dip, mesher=mesher, patches=PATCHES)
     mesh = generate(setting_with_shape(setting))
     topology, _ = fault_is(mesh, setting)
@@ -104,7 +104,7 @@ def test_patches_that_no_bricks_follow():
 
 
 def test_gmsh_fault_mesh():
-    gmsh_tpv5 = pytest.importorskip("faultwave.domain.tets.gmsh_tpv5", exc_type=(ImportError, OSError))
+    gmsh_tpv5 = pytest.importorskip("faultwave.domain.tets.generators.gmsh_tpv5", exc_type=(ImportError, OSError))
     for dip in (90.0, 60.0):
         setting = Tpv5(size=1000.0, dip=dip, mesher="gmsh")
         mesh = generate(setting_with_shape(setting))
@@ -116,7 +116,7 @@ def test_gmsh_fault_mesh():
 
 
 def test_gmsh_leaves_an_open_session_alone():
-    gmsh_tpv5 = pytest.importorskip("faultwave.domain.tets.gmsh_tpv5", exc_type=(ImportError, OSError))
+    gmsh_tpv5 = pytest.importorskip("faultwave.domain.tets.generators.gmsh_tpv5", exc_type=(ImportError, OSError))
     gmsh = gmsh_tpv5.gmsh
     gmsh.initialize(argv=[], readConfigFiles=False, interruptible=False)
     try:
@@ -137,7 +137,7 @@ def setting_with_shape(setting):
 
 def test_without_gmsh(monkeypatch, caplog):
     """auto goes on with the built-in mesher and says what to install; gmsh is an error that says the same."""
-    monkeypatch.delitem(sys.modules, "faultwave.domain.tets.gmsh_tpv5", raising=False)
+    monkeypatch.delitem(sys.modules, "faultwave.domain.tets.generators.gmsh_tpv5", raising=False)
     monkeypatch.setattr(tets, "gmsh_tpv5", None, raising=False)
     monkeypatch.setitem(sys.modules, "gmsh", None)
     with caplog.at_level("WARNING", logger="faultwave"):

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from faultwave.base.children import PYTHON
 from faultwave.base.errors import InputError
+from faultwave.base.processes.children import PYTHON
 from faultwave.domain import tets
-from faultwave.domain.tets import gmsh_child, gmsh_geometry
+from faultwave.domain.tets.generators import gmsh_geometry
+from faultwave.domain.tets.gmsh import child
 from faultwave.domain.tets.load import read_mesh
 
 gmsh = pytest.importorskip("gmsh", exc_type=(ImportError, OSError))
@@ -132,13 +133,13 @@ def test_gmsh_itself_can_start_no_program_and_write_nothing_else(tmp_path: Path)
         "opening": 60.0,
         "meshing": 60.0,
     }
-    held = subprocess.run([*PYTHON, "-c", CONFINED, gmsh_child.__file__, str(scratch)], check=False).returncode
+    held = subprocess.run([*PYTHON, "-c", CONFINED, child.__file__, str(scratch)], check=False).returncode
     if held:
         pytest.skip("this Linux has no Landlock")
-    subprocess.run([*PYTHON, gmsh_child.__file__, json.dumps(asked)], check=False, capture_output=True)
+    subprocess.run([*PYTHON, child.__file__, json.dumps(asked)], check=False, capture_output=True)
     assert not list(home.iterdir())
     asked["confined"] = False
-    subprocess.run([*PYTHON, gmsh_child.__file__, json.dumps(asked)], check=False, capture_output=True)
+    subprocess.run([*PYTHON, child.__file__, json.dumps(asked)], check=False, capture_output=True)
     assert sorted(p.name for p in home.iterdir()) == ["called", "printed"], "else this test would hold nothing"
 
 

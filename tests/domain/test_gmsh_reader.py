@@ -6,7 +6,7 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.domain import tets
-from faultwave.domain.tets.gmsh_reader import read_gmsh
+from faultwave.domain.tets.gmsh.reader import read_gmsh
 from faultwave.domain.tets.mesh import signed_volumes
 
 NODES = {10: (0, 0, 0), 20: (1, 0, 0), 30: (0, 1, 0), 40: (0, 0, 1), 55: (1, 1, 1), 99: (9, 9, 9)}

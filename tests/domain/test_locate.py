@@ -5,8 +5,8 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.domain import tets
-from faultwave.domain.tets.box import Box, box_mesh
-from faultwave.domain.tets.graded import Tpv5, graded_mesh
+from faultwave.domain.tets.generators.box import Box, box_mesh
+from faultwave.domain.tets.generators.graded import Tpv5, graded_mesh
 from faultwave.domain.tets.mesh import SORTED_FACES
 from faultwave.domain.tets.triangles import nearest_on_triangles
 

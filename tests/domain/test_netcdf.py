@@ -8,7 +8,7 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.domain import tets
-from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.mesh import FILE_FACES, signed_volumes
 
 THEIR_FACES = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]

@@ -9,11 +9,11 @@ import pytest
 
 from faultwave.base.errors import InputError, Problems
 from faultwave.domain import tets
-from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.connectivity.matching import sort_cells
+from faultwave.domain.tets.formats.parts import read_slice, slice_topology, split, stored_parts, write_parts
+from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.load import read_mesh
-from faultwave.domain.tets.matching import sort_cells
 from faultwave.domain.tets.partition import imbalance, partition, weights
-from faultwave.domain.tets.parts import read_slice, slice_topology, split, stored_parts, write_parts
 
 
 def prepared(n=6, **more):

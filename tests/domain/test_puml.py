@@ -6,7 +6,7 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.domain import tets
-from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.generators.box import Box, box_mesh
 
 
 def same(a, b):

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from faultwave.base.errors import InputError
+from faultwave.domain.tets.connectivity.tags import UNKNOWN, kind_of, tag_table
 from faultwave.domain.tets.mesh import BoundaryKind
-from faultwave.domain.tets.tags import UNKNOWN, kind_of, tag_table
 
 
 def kinds(table, *tags):

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from faultwave.base.errors import InputError
 from faultwave.domain import tets
-from faultwave.domain.tets.box import Box, box_mesh
-from faultwave.domain.tets.matching import leading_vertices
+from faultwave.domain.tets.connectivity.matching import leading_vertices
+from faultwave.domain.tets.connectivity.tags import tag_table
+from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.mesh import EVEN_PERMUTATIONS, FILE_FACES, SORTED_FACES, permute_vertices, signed_volumes
-from faultwave.domain.tets.tags import tag_table
 
 
 def consistent(mesh, topology):

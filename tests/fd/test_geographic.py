@@ -6,7 +6,7 @@ import numpy as np
 import pyproj
 import pytest
 
-from faultwave.base.projection import Projection
+from faultwave.base.math.projection import Projection
 from faultwave.case.load import load_case
 from faultwave.output.results import load_results
 from faultwave.run import simulate

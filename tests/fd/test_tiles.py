@@ -10,7 +10,7 @@ from faultwave.backends.cpu import long_rows, rows, two_planes
 from faultwave.backends.cpu.blocking import Blocking
 from faultwave.backends.cpu.skew import first_lagging_plane, skew
 from faultwave.backends.cpu.stencil import StencilRunner
-from faultwave.bench import grid_programs
+from faultwave.bench.grids import programs
 from faultwave.fd.method import stencils
 from faultwave.fd.method.program import build_program
 from faultwave.kernels.stencil import Box, Launch, Layout, Program, Stencil, whole_work
@@ -51,7 +51,7 @@ def test_tiles_and_passes_change_no_bit(kind):
 
 FLAT_BELOW = {
     "hill": lambda: test_topography.hilly(grid__lower=[0, 0, -3000]),
-    "soil": grid_programs.CASES["iwan"],
+    "soil": programs.CASES["iwan"],
     "fault": lambda: test_faults.case(),
 }
 """Grids on whose lowest planes some levels have nothing to do."""

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from faultwave.bench.grid_kernel_report import all_launches
+from faultwave.bench.grids.kernel_report import all_launches
 from faultwave.bench.kernel_report import all_kernels
 from faultwave.kernels import math as mth
 from faultwave.kernels.fingerprint import fingerprint

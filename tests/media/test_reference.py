@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import Problems
-from faultwave.case.grid import Attenuation
+from faultwave.case.settings.grid import Attenuation
 from faultwave.media.quality import spectrum_of
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from faultwave.observe.convergence import (
+from faultwave.observe.error_estimates.convergence import (
     LARGEST,
     error,
     extrapolate_by_laws,

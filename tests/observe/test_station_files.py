@@ -8,8 +8,8 @@ import pytest
 from faultwave.base.errors import InputError, Problems
 from faultwave.fd.operators.topography import placed
 from faultwave.fd.plan import make_plan
-from faultwave.observe.points import GROUND, SEA_LEVEL, projected, read_points, read_stations, z_references
-from faultwave.observe.station_files import read_station_file
+from faultwave.observe.stations.files import read_station_file
+from faultwave.observe.stations.points import GROUND, SEA_LEVEL, projected, read_points, read_stations, z_references
 from faultwave.run.inputs import load_valid_case
 
 

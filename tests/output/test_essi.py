@@ -6,9 +6,9 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError, RunError
-from faultwave.observe.lattice import Lattice
+from faultwave.observe.snapshots.lattice import Lattice
+from faultwave.output.field_files.checksums import Earlier
 from faultwave.output.formats.essi import EssiWriter
-from faultwave.output.snapshot_sums import Earlier
 from tests.fd.test_grids import case
 
 LATTICE = Lattice((100.0, 2000.0, -350.0), 50.0, (8, 3, 2))

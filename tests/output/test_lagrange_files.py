@@ -11,7 +11,7 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.cli.launch import mpiexec
-from faultwave.observe.lagrange import lagrange_nodes
+from faultwave.observe.snapshots.lagrange import lagrange_nodes
 from faultwave.output.formats.vtkhdf import LagrangeTetrahedra, LagrangeTriangles, VtkHdfReader
 from faultwave.output.snapshots import snapshots
 
@@ -98,10 +98,10 @@ BODY = """
 import sys
 import numpy as np
 from faultwave.comm import world
-from faultwave.output.fields import ForeignContents
-from faultwave.output.snapshot_sums import Earlier
+from faultwave.output.field_files.fields import ForeignContents
+from faultwave.output.field_files.checksums import Earlier
 from faultwave.output.formats.vtkhdf import LagrangeTetrahedra
-from faultwave.output.slabs import SharedFieldWriter
+from faultwave.output.field_files.slabs import SharedFieldWriter
 path = sys.argv[1]
 places = np.arange(90.0).reshape(3, 10, 3)  # of three cells of degree 2; none of them on the first process, then two
 def write(mine, done, room, steps):

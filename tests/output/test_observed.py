@@ -10,7 +10,7 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.observe.motions.processing import Processing
-from faultwave.observe.station_files import read_station_file
+from faultwave.observe.stations.files import read_station_file
 from faultwave.output.convert import convert
 from faultwave.output.observed import read_records
 from faultwave.output.pairs import pairs

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.observe.dataset import receivers_from_arrays, with_places
-from faultwave.observe.stations import Station, with_stations
+from faultwave.observe.stations.codes import Station, with_stations
 from faultwave.output.formats.receivers_hdf5 import write_receivers
 from faultwave.output.trace import Results, Trace
 

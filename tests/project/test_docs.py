@@ -136,7 +136,7 @@ def test_every_file_says_what_it_is_for():
 
 
 def test_generated_parts_say_everything():
-    from faultwave.case.model import Case, Numerics
+    from faultwave.case.settings.model import Case, Numerics
     from tools.docs_hooks import GENERATORS, on_page_markdown
 
     for name in GENERATORS:
@@ -189,8 +189,8 @@ LAYERS = "depth rho vp vs Qp Qs\n0 2000 2500 1200 100 50\n1000 2700 6000 3464 40
 
 def files(folder: Path) -> None:
     """What the pages leave to the reader."""
-    from faultwave.domain.tets.generate import generate
-    from faultwave.domain.tets.puml import write_puml
+    from faultwave.domain.tets.formats.puml import write_puml
+    from faultwave.domain.tets.generators.generate import generate
 
     box = {
         "shape": "box", "cells": (8, 8, 5), "lower": (-4e3, -4e3, -5e3), "upper": (4e3, 4e3, 0.0), "boundaries": {"z+": "free-surface"},

@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 
 import faultwave as fw
 from faultwave.base.errors import InputError
-from faultwave.domain.tets.generate import generate
+from faultwave.domain.tets.generators.generate import generate
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 

@@ -12,7 +12,7 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError, Interrupted
 from faultwave.case.load import load_case
-from faultwave.case.seissol import load_deck
+from faultwave.case.seissol.convert import load_deck
 from faultwave.dg.planning.plan import make_plan
 from faultwave.dg.report import plan_report
 from faultwave.dg.solver import Solver

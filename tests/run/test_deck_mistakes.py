@@ -8,8 +8,8 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError
-from faultwave.domain.tets.box import Box, box_mesh
-from faultwave.domain.tets.puml import write_puml
+from faultwave.domain.tets.formats.puml import write_puml
+from faultwave.domain.tets.generators.box import Box, box_mesh
 
 DECK = """\
 &equations

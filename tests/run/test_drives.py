@@ -11,7 +11,7 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError
 from faultwave.domain.tets import Mesh
-from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.physics.sources.time_functions import Ricker, gaussian
 from faultwave.verify import meshes
 from faultwave.verify.exact.dipole import CurrentDipole

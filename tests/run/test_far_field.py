@@ -12,7 +12,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError
-from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.verify import meshes
 
 BURST = {"kind": "burst", "frequency": 1.0, "duration": 0.5}

@@ -10,9 +10,9 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError
 from faultwave.case.load import load_case
-from faultwave.case.model import Mesh
-from faultwave.domain.tets.generate import generate
-from faultwave.domain.tets.puml import write_puml
+from faultwave.case.settings.model import Mesh
+from faultwave.domain.tets.formats.puml import write_puml
+from faultwave.domain.tets.generators.generate import generate
 
 FILES = {
     "m.yaml": "!ConstantMap\nmap: {rho: 2700, mu: }\n",

@@ -10,8 +10,8 @@ import faultwave as fw
 from faultwave.cli.main import app
 from faultwave.physics.friction.frame import plus_side
 from faultwave.physics.sources.load import load_sources
-from faultwave.run import new
 from faultwave.run.inputs import load_valid_case
+from faultwave.run.new_case import write
 
 TENSOR = ("--moment-tensor", "0,90,0,5,3", "--lon", "9", "--lat", "46", "--size", "9km")
 TRACE = [[-117.54, 35.66], [-117.50, 35.70], [-117.46, 35.74]]
@@ -267,7 +267,7 @@ def test_a_grid_is_fine_enough_for_a_shallow_source(tmp_path):
 
 
 def test_a_case_that_proves_unsound_leaves_nothing(tmp_path, trace, monkeypatch):
-    monkeypatch.setattr(new, "_numerics", lambda *_: "numerics: { order: 99 }\n")
+    monkeypatch.setattr(write, "_numerics", lambda *_: "numerics: { order: 99 }\n")
     code, text = typed("new", tmp_path / "more" / "case", "--fault", trace)
     assert code == 2 and "numerics.order" in text and "more/case/case.yaml" in text, text
     assert [p.name for p in tmp_path.iterdir()] == ["trace.geojson"]

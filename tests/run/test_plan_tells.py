@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 import faultwave as fw
-from faultwave.base.children import PYTHON
+from faultwave.base.processes.children import PYTHON
 from faultwave.dg import report, run_forecast
 from faultwave.dg.capabilities import fault
 from faultwave.dg.planning.partial_backend import Partial
-from faultwave.domain.tets.box import Box, box_mesh
-from faultwave.domain.tets.puml import write_puml
+from faultwave.domain.tets.formats.puml import write_puml
+from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.engine import forecast
 from faultwave.engine.forecast import CountingFiles, RunTime
 from tests.run.rupture.setup import settings, slip_weakening
@@ -37,7 +37,7 @@ print("told", rows["memory of the process"].split()[0].replace(",", ""))
 RUN = """
 import json, sys
 import faultwave as fw
-from faultwave.base.memory import peak_memory
+from faultwave.base.processes.memory import peak_memory
 fw.run(json.loads(sys.argv[1]), force=True)
 print("told", peak_memory() / 2**20)
 """

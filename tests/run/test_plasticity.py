@@ -15,7 +15,7 @@ import faultwave as fw
 from faultwave.base.errors import InputError, Interrupted
 from faultwave.case.load import load_case
 from faultwave.domain import tets
-from faultwave.domain.tets.parts import write_parts
+from faultwave.domain.tets.formats.parts import write_parts
 from faultwave.output.formats.energies_csv import read_energies
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.physics.rheology import STRESS

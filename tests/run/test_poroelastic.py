@@ -13,7 +13,7 @@ from faultwave.base.errors import InputError
 from faultwave.case.load import load_case
 from faultwave.dg.planning.plan import make_plan
 from faultwave.domain.tets import write_puml
-from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import load_results
 from tests.backends.here import DEVICE, needs_device

@@ -11,7 +11,7 @@ import pytest
 from faultwave.base.errors import InputError
 from faultwave.dg.mesh.port_shapes import check_walls, rectangle, turned
 from faultwave.domain import tets
-from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.generators.box import Box, box_mesh
 
 
 def end(angle: float, sizes: tuple[float, float], z: float, rng: np.random.Generator) -> np.ndarray:

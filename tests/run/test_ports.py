@@ -14,10 +14,10 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError, RunError
 from faultwave.case.load import load_case
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.dg.capabilities.ports import Port
 from faultwave.dg.planning.plan import make_plan
-from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.output.formats.touchstone import read_touchstone, write_touchstone
 from faultwave.plot.scattering import plot_scattering
 from faultwave.run.scattering import _solved, save_scattering, scattering

@@ -20,8 +20,8 @@ import pytest
 import faultwave as fw
 from faultwave.case.load import load_case
 from faultwave.domain import tets
-from faultwave.domain.tets.graded import Tpv5, graded_mesh
-from faultwave.domain.tets.parts import write_parts
+from faultwave.domain.tets.formats.parts import write_parts
+from faultwave.domain.tets.generators.graded import Tpv5, graded_mesh
 from faultwave.output.formats.rupture_files import read_parameters
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import load_results

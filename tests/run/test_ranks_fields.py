@@ -9,7 +9,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.domain.tets import write_puml
-from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.mesh import make_mesh
 from faultwave.output.formats.energies_csv import read_energies
 from faultwave.output.formats.receivers_hdf5 import read_receivers

@@ -10,7 +10,7 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError
 from faultwave.comm.compression import codec
-from faultwave.domain.tets.parts import write_parts
+from faultwave.domain.tets.formats.parts import write_parts
 from faultwave.output.formats.receivers_hdf5 import read_receivers
 from tests.run.launch import launch
 from tests.run.test_ranks import along_the_fault

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faultwave.base.paths import similar
+from faultwave.base.files.paths import similar
 from faultwave.case.load import load_case
-from faultwave.case.seissol import load_deck
+from faultwave.case.seissol.convert import load_deck
 from faultwave.run import simulate
 from faultwave.run.check import check
 from tests.run.test_unused_settings import case

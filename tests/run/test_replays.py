@@ -17,7 +17,7 @@ from faultwave.base.errors import BackendError
 from faultwave.dg.operators.operator import Operator
 from faultwave.dg.operators.replays import MOST, SOON, Replays
 from faultwave.dg.report import plan_report
-from faultwave.engine.part import Call
+from faultwave.engine.capability import Call
 from tests.backends.here import DEVICE, needs_device
 from tests.run.rupture.setup import settings, slip_weakening
 from tests.run.watching import watch

@@ -10,7 +10,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError
-from faultwave.engine.part import Attached
+from faultwave.engine.capability import Attached
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from tests.backends.here import DEVICE, needs_device
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from faultwave.base.errors import InputError
 from faultwave.media.load import read_layers
 from faultwave.observe.dataset import Dataset, Variable, receivers_from_arrays
-from faultwave.observe.points import read_points
+from faultwave.observe.stations.points import read_points
 from faultwave.output.formats.image import ImageReader, ImageWriter, Lattice, PlaneReader
 from faultwave.output.formats.maps_netcdf import read_maps, write_maps
 from faultwave.output.formats.receivers_hdf5 import read_receivers, write_receivers

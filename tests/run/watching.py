@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from faultwave.engine.part import Attached, Call
+from faultwave.engine.capability import Attached, Call
 
 
 def watch(sim: Any, call: Call) -> None:

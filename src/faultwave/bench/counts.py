@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from faultwave.base.cores import MAX_THREADS
 from faultwave.base.errors import Problems
+from faultwave.base.processes.cores import MAX_THREADS
 
 
 def check_counts(problems: Problems, **counts: int | None) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 from faultwave import backends
 from faultwave.base.errors import Problems, suggest
 from faultwave.bench.counts import check_counts
-from faultwave.bench.kept import Files
 from faultwave.bench.problem import SMALLEST, Setting
 from faultwave.bench.proxy import facts
+from faultwave.bench.results import Files
 from faultwave.bench.table import apart
 
 FORMAT = "faultwave-bench-device-1"

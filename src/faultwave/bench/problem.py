@@ -11,14 +11,14 @@ import numpy as np
 from faultwave import backends
 from faultwave.base.errors import InputError, Problems, suggest
 from faultwave.base.quantities import Parameter
-from faultwave.bench.book import Book
 from faultwave.bench.counts import check_counts
+from faultwave.bench.launch_recorder import Book
 from faultwave.dg.checks.memory import check_fits_memory
 from faultwave.dg.method.basis import tet_size
 from faultwave.dg.planning.plan import make_plan
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.domain.tets.box import FAULT_TAG, Box, box_mesh
+from faultwave.domain.tets.generators.box import FAULT_TAG, Box, box_mesh
 from faultwave.domain.tets.mesh import FACE_OPPOSITE
 from faultwave.physics.friction import FrictionLaw
 from faultwave.physics.friction.modifiers import composed

@@ -15,12 +15,12 @@ import numpy as np
 from faultwave.backends.cpu.compile import compiler, flags, vector_bytes, version
 from faultwave.base.errors import BackendError, InputError, Problem
 from faultwave.bench import problem
-from faultwave.bench.book import Book, Entry
-from faultwave.bench.device_roofs import DeviceRoofs
 from faultwave.bench.energy import joules, why_not
-from faultwave.bench.leanest import minimal_flops
+from faultwave.bench.launch_recorder import Book, Entry
 from faultwave.bench.problem import Setting
-from faultwave.bench.roofs import Roofs, last_cache_bytes
+from faultwave.bench.rooflines.device_roofs import DeviceRoofs
+from faultwave.bench.rooflines.minimal_flops import minimal_flops
+from faultwave.bench.rooflines.roofs import Roofs, last_cache_bytes
 from faultwave.dg.solver import Solver
 from faultwave.kernels.count import cost
 from faultwave.output.manifest import machine, versions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from faultwave.bench.roofs import TITLES
+from faultwave.bench.rooflines.roofs import TITLES
 
 Section = tuple[str, tuple[str, ...], list[tuple[str, ...]]]  # title, header, rows
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from faultwave import backends
-from faultwave.base.children import PYTHON
-from faultwave.base.collect import collect_problems
+from faultwave.base.collecting import collect_problems
 from faultwave.base.errors import InputError, Problem, Problems, RunError
+from faultwave.base.processes.children import PYTHON
 from faultwave.base.progress import rate
-from faultwave.bench.kept import Files
+from faultwave.bench.results import Files
 from faultwave.bench.worker import MARK
 from faultwave.case.load import load_case
 from faultwave.engine.backend import check_backend

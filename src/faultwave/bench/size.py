@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.children import PYTHON
 from faultwave.base.errors import InputError, Problem, Problems, RunError
-from faultwave.base.memory import machine_memory
+from faultwave.base.processes.children import PYTHON
+from faultwave.base.processes.memory import machine_memory
 from faultwave.bench.counts import check_counts
-from faultwave.bench.kept import Files
 from faultwave.bench.proxy import facts
+from faultwave.bench.results import Files
 from faultwave.bench.worker import MARK
 from faultwave.case.load import load_case
 from faultwave.dg.checks.memory import minimum_memory

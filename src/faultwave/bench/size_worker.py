@@ -10,7 +10,7 @@ import sys
 import time as clock
 from typing import Any
 
-from faultwave.base.memory import peak_memory
+from faultwave.base.processes.memory import peak_memory
 from faultwave.bench.worker import MARK
 
 REPEATS = 3

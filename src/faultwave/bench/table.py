@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.children import PYTHON
 from faultwave.base.errors import Problems, RunError
-from faultwave.bench.book import Book
+from faultwave.base.processes.children import PYTHON
 from faultwave.bench.counts import check_counts
-from faultwave.bench.kept import Files
+from faultwave.bench.launch_recorder import Book
 from faultwave.bench.problem import SMALLEST, Setting, enough_cells, solver
 from faultwave.bench.proxy import read
-from faultwave.bench.roofs import TITLES, last_cache_bytes
+from faultwave.bench.results import Files
+from faultwave.bench.rooflines.roofs import TITLES, last_cache_bytes
 
 IN_CACHE, OUT_OF_CACHE = 0.4, 8.0
 """Memory of a proxy out of cache and in cache, in multiples of the last-level cache."""

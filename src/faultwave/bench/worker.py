@@ -56,7 +56,7 @@ def measure(case: Any, overrides: dict[str, Any], seconds: float, repeats: int, 
 
 def _flops(sim: Any) -> dict[str, float]:
     """Return the flops per cell update of the kernels and of the formulation with the fewest known operations."""
-    from faultwave.bench.leanest import minimal_flops
+    from faultwave.bench.rooflines.minimal_flops import minimal_flops
     from faultwave.dg.operators import kernels
     from faultwave.kernels.count import cost
 

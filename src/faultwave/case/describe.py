@@ -9,8 +9,8 @@ import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from faultwave.case.model import Case
-from faultwave.case.plugins import described
+from faultwave.case.settings.model import Case
+from faultwave.case.settings.plugins import described
 
 Node = dict[str, Any]
 _BOUNDS = (("exclusiveMinimum", ">"), ("minimum", ">="), ("exclusiveMaximum", "<"), ("maximum", "<="))

@@ -12,9 +12,9 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from faultwave.base.errors import Problems, suggest
-from faultwave.base.paths import is_file, shown
-from faultwave.case.model import Case
+from faultwave.base.files.paths import is_file, shown
 from faultwave.case.native import load_native
+from faultwave.case.settings.model import Case
 from faultwave.case.validate import build, dotted
 
 
@@ -77,7 +77,7 @@ def load_case(
     if path.suffix.lower() in (".yaml", ".yml"):
         return _of_file(path, load_native(path, overrides, partial))
     if path.suffix.lower() == ".par":
-        from faultwave.case.seissol import load_deck
+        from faultwave.case.seissol.convert import load_deck
 
         return _of_file(path, load_deck(path, overrides, partial))
     problems = Problems()

@@ -12,10 +12,10 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
 
-from faultwave.base.asked import option
 from faultwave.base.errors import Problem
-from faultwave.case.model import Case
+from faultwave.base.wording import option
 from faultwave.case.native import line_of
+from faultwave.case.settings.model import Case
 from faultwave.case.validate import OVERRIDES, Location
 
 _PATH = re.compile(r"[a-z_]+(?:\.[\w+-]+|\[\d+\])*")

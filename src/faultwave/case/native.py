@@ -1,4 +1,4 @@
-"""Native case file: YAML 1.2, the settings of ``case.model``, units in values, errors with line numbers."""
+"""Native case file: YAML 1.2, the settings of ``case.settings.model``, units in values, errors with line numbers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError
 
 from faultwave.base.errors import Problems
-from faultwave.base.paths import similar
-from faultwave.case.model import Case
-from faultwave.case.parameters import known, nearest
+from faultwave.base.files.paths import similar
+from faultwave.case.settings.model import Case
+from faultwave.case.settings.parameters import known, nearest
 from faultwave.case.validate import Location, build, dotted
 
 

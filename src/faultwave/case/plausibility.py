@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.base.magnitude import magnitude
+from faultwave.base.math.magnitude import magnitude
 from faultwave.case import ranges
-from faultwave.case.model import Case
 from faultwave.case.ranges import SMALLEST_PLACE, Range
+from faultwave.case.settings.model import Case
 
 SHARE_OUT_OF_RANGE = 0.5
 """Share of points that must be out of range, for quantities that may be so on purpose at single points."""

@@ -9,13 +9,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from faultwave.base.asked import option
 from faultwave.base.errors import Problem, Problems, suggest
+from faultwave.base.wording import option
 from faultwave.case import describe
-from faultwave.case.belongs import WrongSettings
-from faultwave.case.common import ParameterErrors
-from faultwave.case.model import Case
-from faultwave.case.sound_part import sound_part
+from faultwave.case.settings.belongs import WrongSettings
+from faultwave.case.settings.common import ParameterErrors
+from faultwave.case.settings.model import Case
+from faultwave.case.valid_subset import sound_part
 
 Location = tuple[str | int, ...]
 

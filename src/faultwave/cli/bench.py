@@ -16,7 +16,7 @@ from faultwave.cli.launch import launcher_for
 from faultwave.cli.options import Threads, with_record_options
 
 if TYPE_CHECKING:
-    from faultwave.bench.kept import Files
+    from faultwave.bench.results import Files
 
 app = typer.Typer(cls=screen.Commands, help="Measure how fast this machine is, and how fast Faultwave is on it.")
 
@@ -56,7 +56,7 @@ def _files(json: Path | None, picture: Path | None = None) -> Files:
     InputError
         If they are not writable, before minutes are spent.
     """
-    from faultwave.bench.kept import Files
+    from faultwave.bench.results import Files
 
     files = Files(json=json, picture=picture)
     files.check()
@@ -157,7 +157,7 @@ def scaling(
     Efficiencies are relative to the first line, for time stepping and for the whole run with its start.
     """
     from faultwave.bench import scaling as bench
-    from faultwave.bench.kept import Files
+    from faultwave.bench.results import Files
 
     found, files = [], Files(json=json, picture=picture)
     ranks, threads, modes = several.ranks or [1, 2], several.threads or [1], several.progress or ["polling"]
@@ -207,7 +207,7 @@ def comm(
 ) -> None:
     """Show what the processes of a case exchange in a largest time step, and how long they wait for it."""
     from faultwave.bench import scaling as bench
-    from faultwave.bench.kept import Files
+    from faultwave.bench.results import Files
 
     files = Files(json=json)
     measured, ranks, threads = [], together.ranks, together.threads
@@ -257,7 +257,7 @@ def fd(
 
     The best blocking of space and time is searched first, as in a long run.
     """
-    from faultwave.bench import fd as room
+    from faultwave.bench.grids import proxy as room
 
     files = _files(json)
     with screen.status("fd") as say:
@@ -286,7 +286,7 @@ def grids(
 
     The cases are measured in turns, so that a machine that slows down affects all equally.
     """
-    from faultwave.bench import grids as room
+    from faultwave.bench.grids import features as room
 
     files = _files(json)
     with screen.status("grids") as say:
@@ -304,7 +304,7 @@ def peak(threads: Threads = None, json: Json = None) -> None:
     from faultwave.bench import report
     from faultwave.bench.counts import check_counts
     from faultwave.bench.proxy import facts
-    from faultwave.bench.roofs import measure
+    from faultwave.bench.rooflines.roofs import measure
 
     problems = Problems()
     check_counts(problems, threads=threads)
@@ -323,7 +323,7 @@ def roofline(
 ) -> None:
     """Draw a roofline diagram of kernels and whole updates with the measured peaks."""
     from faultwave.bench.proxy import read
-    from faultwave.bench.roofline import draw
+    from faultwave.bench.rooflines.roofline import draw
 
     screen.files([draw([read(path) for path in results], output)])
 
@@ -355,7 +355,7 @@ def size(
     Each box runs in its own process. Use an otherwise idle machine: ten million cells take minutes and most of 24 GiB.
     """
     from faultwave.bench import size as room
-    from faultwave.bench.kept import Files
+    from faultwave.bench.results import Files
 
     files = Files(**vars(kept))
     asked = {name: value for name, value in vars(options).items() if value is not None}
@@ -389,7 +389,7 @@ def device(
 ) -> None:
     """Measure a graphics processor: proxies of every order, a small one, and TPV5 with outputs, against the targets."""
     from faultwave.bench import device_table as room
-    from faultwave.bench.kept import Files
+    from faultwave.bench.results import Files
 
     files = Files(**vars(kept))
     asked = dict(vars(options))
@@ -437,7 +437,7 @@ def accuracy(
     from faultwave.bench.accuracy import table as room
     from faultwave.bench.accuracy.picture import draw
     from faultwave.bench.accuracy.problem import problems
-    from faultwave.bench.kept import Files
+    from faultwave.bench.results import Files
 
     files = Files(**vars(kept))
     known = problems()
@@ -492,8 +492,8 @@ def table(
     Each runs in its own process. Use an otherwise idle machine.
     """
     from faultwave.bench import table as tables
-    from faultwave.bench.kept import Files
-    from faultwave.bench.roofline import draw
+    from faultwave.bench.results import Files
+    from faultwave.bench.rooflines.roofline import draw
 
     files = Files(**vars(kept))
     counts = sorted(set(threads or (1, 2)))

@@ -30,7 +30,7 @@ from faultwave.cli.options import (
 
 if TYPE_CHECKING:
     from faultwave.base.errors import Problem, Problems
-    from faultwave.case.model import Case
+    from faultwave.case.settings.model import Case
 
 
 def load(name: str, overrides: dict[str, Any]) -> tuple[Case, Problems]:
@@ -63,7 +63,7 @@ def suspended_gc() -> Iterator[None]:
 
     Existing objects are also excluded from later collections, except in large processes, where arrays may be among the garbage.
     """
-    from faultwave.base.memory import SMALL, peak_memory
+    from faultwave.base.processes.memory import SMALL, peak_memory
 
     was = gc.isenabled()
     gc.disable()
@@ -356,9 +356,9 @@ def tune(
     Steps the case for a while with every number of processes that fills the cores, with polling and with a thread for messages,
     shows the rates and writes the best into DIR/tuned.json, which `faultwave run CASE --tuned FILE` takes.
     """
-    from faultwave.base import cores as available
+    from faultwave.base.processes import cores as available
     from faultwave.bench import scaling as bench
-    from faultwave.bench.kept import write_json
+    from faultwave.bench.results import write_json
     from faultwave.cli.launch import check_process_limit, mpiexec
     from faultwave.output.atomic import translate_os_errors
 

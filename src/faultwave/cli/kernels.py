@@ -25,7 +25,7 @@ def list_kernels(order: Order = 4, law: Law = "elastic", engine: Engine = "dg") 
     from faultwave.bench.kernel_report import kernel_table
 
     if _grids(engine):
-        from faultwave.bench.grid_kernel_report import stencil_table
+        from faultwave.bench.grids.kernel_report import stencil_table
 
         header, rows = stencil_table()
         screen.out().print(screen.table("stencils of steps on grids", rows, header))
@@ -57,7 +57,7 @@ def show(
     from faultwave.bench.kernel_report import kernel_stages
 
     if _grids(engine):
-        from faultwave.bench.grid_kernel_report import stencil_stages
+        from faultwave.bench.grids.kernel_report import stencil_stages
 
         stages = stencil_stages(name, backend, precision or "single")
     else:
@@ -94,7 +94,7 @@ def report(
 
     chosen = architecture(backend, arch).name
     if _grids(engine):
-        from faultwave.bench.grid_kernel_report import stencil_report
+        from faultwave.bench.grids.kernel_report import stencil_report
 
         title, header, rows = stencil_report(chosen, names or (), precision or "single")
     else:

@@ -19,10 +19,10 @@ from typing import Any
 
 import typer
 
-from faultwave.base import cores, signals
-from faultwave.base.children import PYTHON
 from faultwave.base.errors import BackendError, FaultwaveError, InputError, Interrupted, Problem
-from faultwave.base.watchdog import GRACE, WATCHDOG, end_children
+from faultwave.base.processes import cores, signals
+from faultwave.base.processes.children import PYTHON
+from faultwave.base.processes.watchdog import GRACE, WATCHDOG, end_children
 from faultwave.comm.world import launched, world
 
 PROCESSES_ALLOWED, PROCESSES_PER_CORE = 16, 4

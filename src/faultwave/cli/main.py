@@ -14,9 +14,9 @@ from typing import Annotated, Any
 
 import typer
 
-from faultwave.base import signals
-from faultwave.base.asked import command_line
 from faultwave.base.errors import FaultwaveError, InputError, Interrupted, Problem
+from faultwave.base.processes import signals
+from faultwave.base.wording import command_line
 from faultwave.cli import launch, screen
 
 FILES = {

@@ -27,9 +27,9 @@ Force = Annotated[bool, typer.Option("--force", help="Replace the file if it is 
 @app.command(epilog="Example: faultwave mesh info model.msh")
 def info(mesh: MeshFile, boundary_format: Packing = "auto") -> None:
     """Show sizes, volumes, surfaces and the worst cells of a mesh, and everything wrong with it."""
-    from faultwave.base.collect import collect_problems
+    from faultwave.base.collecting import collect_problems
     from faultwave.domain import tets
-    from faultwave.domain.tets.checks import check_numbers
+    from faultwave.domain.tets.connectivity.checks import check_numbers
     from faultwave.domain.tets.load import read_mesh
 
     read = read_mesh(mesh, boundary_format=boundary_format)
@@ -109,8 +109,8 @@ def _surfaces(mesh: Mesh) -> Section:
     """Return the table of surfaces; a face that both of its cells tag counts once."""
     import numpy as np
 
+    from faultwave.domain.tets.connectivity.tags import UNKNOWN, TagTable, tag_table
     from faultwave.domain.tets.mesh import FILE_FACES
-    from faultwave.domain.tets.tags import UNKNOWN, TagTable, tag_table
 
     tagged = mesh.tags != 0
     corners = np.sort(mesh.cells[:, FILE_FACES][tagged], axis=1)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from faultwave.base.collect import collect_problems
+from faultwave.base.collecting import collect_problems
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.cli import screen
 from faultwave.cli.options import with_record_options
@@ -76,7 +76,7 @@ def new(
     On a terminal it prompts for missing values. Nothing is downloaded: the model of the crust (IASP91) is included, relief and
     faults come from your files. The case documents its assumptions line by line.
     """
-    from faultwave.run.new import new_case
+    from faultwave.run.new_case.write import new_case
 
     values = {**vars(region), **vars(quake)}
     if sys.stdin.isatty():
@@ -98,7 +98,7 @@ def _pictured(asked: Any, error: InputError, folder: Path) -> InputError:
     No case exists that could be drawn later.
     """
     from faultwave.cli.results import error_with_map
-    from faultwave.run.new import draft_case
+    from faultwave.run.new_case.write import draft_case
 
     if not any(p.places for p in error.problems):
         return error
@@ -131,8 +131,8 @@ def _prompt_missing(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _new_case_options(values: dict[str, Any]) -> Any:
-    """Return the options of ``run.new.new_case`` in SI units. Raises InputError."""
-    from faultwave.run.new import NewCaseOptions
+    """Return the options of ``run.new_case.write.new_case`` in SI units. Raises InputError."""
+    from faultwave.run.new_case.write import NewCaseOptions
 
     tensor = values["moment_tensor"]
     mechanism, source, kind = None, values["srf"], "srf"
@@ -170,7 +170,7 @@ def _si(name: str, value: str | None, unit: str) -> Any:
 
 
 def _mechanism(words: str) -> Any:
-    from faultwave.run.new import Mechanism
+    from faultwave.run.new_case.write import Mechanism
 
     try:
         strike, dip, rake, magnitude, depth = (float(w) for w in words.split(","))

@@ -13,9 +13,9 @@ from faultwave.case.load import load_case
 from faultwave.dg.planning.cell_cost import weights_of
 from faultwave.dg.planning.plan import make_plan
 from faultwave.domain import tets
+from faultwave.domain.tets.formats.parts import split, write_parts
 from faultwave.domain.tets.load import read_mesh
 from faultwave.domain.tets.partition import Method, Weights, imbalance, partition, weights
-from faultwave.domain.tets.parts import split, write_parts
 from faultwave.output.atomic import translate_os_errors
 
 METHODS = ("auto", "metis", "curve")

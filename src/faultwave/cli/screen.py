@@ -17,8 +17,8 @@ from typer.core import TyperGroup
 
 from faultwave.base.errors import FaultwaveError, InputError, Problem, RunError
 from faultwave.base.progress import Report, shown
-from faultwave.base.telling import status_listener
-from faultwave.base.words import printable
+from faultwave.base.sanitise import printable
+from faultwave.base.status import status_listener
 
 if TYPE_CHECKING:  # rich is imported when something is shown: help needs none of it
     from rich.console import Console, Group

@@ -18,8 +18,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from faultwave.base.children import without_launcher
 from faultwave.base.errors import InputError, Problem, RunError
+from faultwave.base.processes.children import without_launcher
 from faultwave.comm.messages import Receive, Send, free, wait_all
 from faultwave.comm.world import World
 

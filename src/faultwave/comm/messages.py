@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from faultwave.base.asked import command
 from faultwave.base.errors import RunError
+from faultwave.base.wording import command
 
 PATIENCE = 1800.0
 """Time without news from another process after which a run gives up [s]."""

@@ -12,8 +12,8 @@ import threading
 import time as clock
 from collections.abc import Callable, Sequence
 
-from faultwave.base import cores as available
 from faultwave.base.errors import BackendError, InputError, Problem
+from faultwave.base.processes import cores as available
 from faultwave.comm.world import World
 
 TAG = 30000

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from faultwave.base import signals
-from faultwave.base.asked import command
 from faultwave.base.errors import BackendError, FaultwaveError, Interrupted
+from faultwave.base.processes import signals
+from faultwave.base.wording import command
 
 LAUNCHED = ("PMI_SIZE", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_SIZE", "PALS_NODEID")
 """Environment variables that MPI launchers set in their processes."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.asked import command, option
+from faultwave.base.wording import command, option
 from faultwave.dg.planning.plan import cfl_number, largest_cfl
 from faultwave.engine.solver import Diagnosis
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.asked import command
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.log import get_logger
+from faultwave.base.wording import command
 from faultwave.domain.tets.mesh import row_sum
-from faultwave.engine.part import RestoredFrom, State
+from faultwave.engine.capability import RestoredFrom, State
 
 log = get_logger(__name__)
 

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from faultwave import backends
-from faultwave.base.memory import nonresident_bytes, peak_memory, resident_memory
+from faultwave.base.processes.memory import nonresident_bytes, peak_memory, resident_memory
 from faultwave.dg.checks.memory import minimum_memory
 from faultwave.dg.operators import stepping
 from faultwave.dg.operators.replays import AHEAD

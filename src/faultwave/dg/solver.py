@@ -12,9 +12,9 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.backends.base import Mark
-from faultwave.base import cores
 from faultwave.base.errors import Problem
-from faultwave.base.memory import release_freed
+from faultwave.base.processes import cores
+from faultwave.base.processes.memory import release_freed
 from faultwave.comm.exchange import ChannelExchange, ClusterExchange, Kind, StageExchange
 from faultwave.comm.gpu_aware import HaloPath
 from faultwave.comm.packing import StoreRows
@@ -35,8 +35,8 @@ from faultwave.dg.operators.replays import Event, Replays
 from faultwave.dg.operators.rounding import shapely, worst_shape
 from faultwave.dg.planning.plan import Plan
 from faultwave.domain import tets
+from faultwave.engine.capability import Call, State, When
 from faultwave.engine.halo import halo_path
-from faultwave.engine.part import Call, State, When
 from faultwave.engine.solver import Control, Diagnosis
 from faultwave.march import LocalTimeStepping
 

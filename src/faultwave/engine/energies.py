@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.engine.part import Attached, RestoredFrom, State, decode_words, encode_words
+from faultwave.engine.capability import Attached, RestoredFrom, State, decode_words, encode_words
 from faultwave.engine.solver import BlowUp
 from faultwave.observe.dataset import Dataset, energies_from_arrays
 from faultwave.observe.result import Result

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.progress import duration
-from faultwave.engine.part import LatticeFiles, LatticeSeries, Writes
+from faultwave.engine.capability import LatticeFiles, LatticeSeries, Writes
 
 WRITTEN = 1 << 25
 """Size of the test file that measures the speed of the disk [bytes]."""
@@ -28,7 +28,7 @@ SHOWN = 0.05
 class CountingFiles:
     """Output files of a run that is only planned: bytes are counted and nothing is written.
 
-    It implements ``engine.part.Files``.
+    It implements ``engine.capability.Files``.
 
     Attributes
     ----------

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from faultwave.base.asked import option
 from faultwave.base.errors import Problems
+from faultwave.base.wording import option
 
 ROUNDING = 2.0**-24
 """Largest relative error of rounding to single precision."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.comm import World
-from faultwave.engine.part import Attached, BlockState, State
+from faultwave.engine.capability import Attached, BlockState, State
 from faultwave.engine.progress import Progress
 from faultwave.observe.model import Model
 

@@ -15,11 +15,11 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from faultwave.base.errors import Problem, Problems
-from faultwave.base.projection import Projection
-from faultwave.case.model import Case
+from faultwave.base.math.projection import Projection
 from faultwave.case.plausibility import advice_outside
+from faultwave.case.settings.model import Case
 from faultwave.comm import World
-from faultwave.engine.part import Attached, Planned
+from faultwave.engine.capability import Attached, Planned
 from faultwave.fd.method.effective_medium import Medium
 from faultwave.fd.method.grid import Grid, SideKind
 from faultwave.fd.method.program import Observer, Scheme
@@ -32,7 +32,7 @@ from faultwave.fd.operators.topography import placed
 from faultwave.kernels.stencil import Box
 from faultwave.media.attenuation import Relaxation
 from faultwave.media.field import Field
-from faultwave.observe.points import exchange_advice
+from faultwave.observe.stations.points import exchange_advice
 from faultwave.physics.sources.table import Sources
 from faultwave.physics.waves import Law
 

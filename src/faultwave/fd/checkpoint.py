@@ -13,7 +13,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.domain.grids.cut import Triple
-from faultwave.engine.part import BlockState
+from faultwave.engine.capability import BlockState
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan
 from faultwave.fd.method.program import build_program
 from faultwave.fd.operators.operator import Operator

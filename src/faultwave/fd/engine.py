@@ -10,7 +10,7 @@ from faultwave.engine.solver import Engine, Sections, Solver
 from faultwave.observe.model import Model
 
 if TYPE_CHECKING:
-    from faultwave.case.model import Case
+    from faultwave.case.settings.model import Case
     from faultwave.comm import World
 
 

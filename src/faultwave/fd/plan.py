@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from faultwave import backends
-from faultwave.base.collect import collect_problems
+from faultwave.base.collecting import collect_problems
 from faultwave.base.errors import Problem, Problems
-from faultwave.base.projection import Projection, warn_map_distortion
+from faultwave.base.math.projection import Projection, warn_map_distortion
 from faultwave.base.timing import startup_age
-from faultwave.case.grid import Grid as Setting
-from faultwave.case.model import Case
 from faultwave.case.plausibility import Scene, warn_rock_properties, warn_scene
+from faultwave.case.settings.grid import Grid as Setting
+from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine import disk
 from faultwave.engine.backend import check_backend

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.domain.grids.cut import Cut, Triple, best_cut
 from faultwave.engine.halo import halo_path

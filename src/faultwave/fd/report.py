@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.base.memory import process_memory_rows
-from faultwave.case.model import Case
+from faultwave.base.processes.memory import process_memory_rows
+from faultwave.case.settings.model import Case
 from faultwave.engine.forecast import CountingFiles, RunTime, writing_time
 from faultwave.fd.blocks import proposal
 from faultwave.fd.capability import FdPlan

@@ -12,7 +12,7 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.base.errors import NotBuiltError, Problem
-from faultwave.engine.part import BlockState, State
+from faultwave.engine.capability import BlockState, State
 from faultwave.engine.progress import Progress
 from faultwave.engine.solver import BlowUp, Control, Diagnosis, TimeErrors
 from faultwave.fd.blocks.coupled_blocks import operator_of, samplers_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base import special
+from faultwave.base.math import special
 from faultwave.kernels.expr import Expr, Loop, mask, wrap
 
 _NUMPY: dict[str, Callable[..., Any]] = {

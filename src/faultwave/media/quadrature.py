@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from faultwave.base.gauss_jacobi import gauss_jacobi
+from faultwave.base.math.gauss_jacobi import gauss_jacobi
 from faultwave.media.points import Floats
 
 

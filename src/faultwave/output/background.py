@@ -13,8 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
-from faultwave.base import cores
-from faultwave.observe.fields import WRITE_BUFFER
+from faultwave.base.processes import cores
+from faultwave.observe.snapshots.fields import WRITE_BUFFER
 
 Task = Callable[[], None]
 

@@ -24,14 +24,14 @@ from typing import Any
 import h5py
 import numpy as np
 
-from faultwave.base.asked import command, option
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.hdf5 import BROKEN, check_size_of_dataset, naming_file_errors
+from faultwave.base.files.hdf5 import BROKEN, check_size_of_dataset, naming_file_errors
+from faultwave.base.files.probe import probe
 from faultwave.base.log import get_logger
-from faultwave.base.probe import probe
+from faultwave.base.wording import command, option
 from faultwave.comm import World
 from faultwave.output.atomic import atomic_text, translate_os_errors
-from faultwave.output.hdf5 import atomic_hdf5
+from faultwave.output.field_files.hdf5 import atomic_hdf5
 from faultwave.output.manifest import hash_file, plain
 
 VERSION = 1

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from faultwave.base.asked import option
-from faultwave.base.damaged import describe_bad_values
 from faultwave.base.errors import InputError, Problem, Problems, suggest
+from faultwave.base.files.damaged import describe_bad_values
+from faultwave.base.wording import option
 from faultwave.output.converters import Conversion, converters
 from faultwave.output.folder import create_folder
 from faultwave.output.results import load_results

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from faultwave.base import cores
+from faultwave.base.processes import cores
 from faultwave.comm import World
 
 PIECE = 1 << 30

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from faultwave.base.asked import option
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.wording import option
 from faultwave.output.atomic import remove, translate_os_errors
 
 MANIFEST = "-manifest.json"

@@ -19,8 +19,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from faultwave.base import cores
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.processes import cores
 from faultwave.output.atomic import atomic_text
 
 VERSION = 1

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.asked import option
 from faultwave.base.errors import InputError, Problem, Problems, suggest
+from faultwave.base.wording import option
 from faultwave.observe.motions.processing import QUANTITIES, direction, resampled, to_axes
 from faultwave.output.formats.waveforms import import_obspy
 from faultwave.output.seismology_files import FORMATS, read_stations, read_waveforms, spans_gaps

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.base.asked import option
 from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.base.wording import option
 from faultwave.observe.motions.processing import (
     QUANTITIES,
     Processing,

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.named import NamedDict
+from faultwave.base.named_dict import NamedDict
 from faultwave.observe.dataset import CODES, Dataset
-from faultwave.observe.seismogram_errors import motion_errors
+from faultwave.observe.error_estimates.seismogram_errors import motion_errors
 from faultwave.output.folder import find_prefix
 from faultwave.output.formats.energies_csv import read_energies
 from faultwave.output.formats.receivers_hdf5 import read_receivers

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.xml_text import refuse_declarations
+from faultwave.base.files.xml_text import refuse_declarations
 
 LARGEST = 1 << 31
 """Maximum size of a file that is read [bytes], far above the records of one station."""

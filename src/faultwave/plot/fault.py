@@ -13,7 +13,7 @@ from matplotlib.collections import Collection
 from matplotlib.colors import Colormap, Normalize
 from matplotlib.tri import Triangulation
 
-from faultwave.observe.roughness import neighbours
+from faultwave.observe.snapshots.roughness import neighbours
 from faultwave.output.faultplane import fit_plane
 from faultwave.output.formats.scec_folder import rupture_times
 from faultwave.output.formats.vtkhdf import VtkHdfReader

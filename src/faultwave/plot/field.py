@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.base.asked import option
 from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.base.wording import option
 from faultwave.observe.dataset import QUANTITIES
 from faultwave.output.formats.maps_netcdf import read_maps
 from faultwave.output.formats.vtkhdf import VtkHdfReader

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.asked import option
-from faultwave.base.damaged import describe_bad_values
 from faultwave.base.errors import InputError, Problem, Problems, suggest
+from faultwave.base.files.damaged import describe_bad_values
 from faultwave.base.registry import modules
 from faultwave.base.units import seconds
+from faultwave.base.wording import option
 from faultwave.output.atomic import translate_os_errors
 from faultwave.output.manifest import read_manifest
 from faultwave.output.results import Results, load_results

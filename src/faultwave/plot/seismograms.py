@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
-from faultwave.observe.stations import default_code
+from faultwave.observe.stations.codes import default_code
 from faultwave.output.results import Results
 from faultwave.output.trace import Trace
 from faultwave.plot import style

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import Collection, LineCollection
 from matplotlib.colors import Normalize, PowerNorm
 
-from faultwave.observe.fields import LOCATIONS
+from faultwave.observe.snapshots.fields import LOCATIONS
 from faultwave.output.formats.image import PlaneReader, is_image
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import Results

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.words import printable
+from faultwave.base.sanitise import printable
 from faultwave.report.blocks import Block, Browser, Figure, Picture, Section, Table, Text
 
 

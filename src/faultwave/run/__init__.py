@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from faultwave.base.callable_module import make_callable
 
 if TYPE_CHECKING:
-    from faultwave.case.model import Case
+    from faultwave.case.settings.model import Case
     from faultwave.engine.progress import Progress
     from faultwave.run.session import Session
     from faultwave.run.simulation import resume, simulate

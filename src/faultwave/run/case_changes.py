@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from faultwave.case import describe
-from faultwave.case.model import Case
-from faultwave.case.parameters import units_of
+from faultwave.case.settings.model import Case
+from faultwave.case.settings.parameters import units_of
 from faultwave.case.validate import dotted
 from faultwave.output.manifest import given, plain
 

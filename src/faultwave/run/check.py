@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from faultwave.base.errors import FaultwaveError, InputError, Problems
-from faultwave.case.doubts import warn_case
 from faultwave.case.locate import located
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
+from faultwave.case.warnings import warn_case
 from faultwave.output.folder import check_folder
 from faultwave.run.engines import engine_of
 from faultwave.run.inputs import load_case_and_inputs

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.asked import command
 from faultwave.base.errors import FaultwaveError, InputError, Problem
 from faultwave.base.log import get_logger
-from faultwave.base.watchdog import WATCHDOG
-from faultwave.case.model import Case
-from faultwave.engine.part import BlockState, RestoredFrom, State
+from faultwave.base.processes.watchdog import WATCHDOG
+from faultwave.base.wording import command
+from faultwave.case.settings.model import Case
+from faultwave.engine.capability import BlockState, RestoredFrom, State
 from faultwave.engine.progress import Progress
 from faultwave.engine.solver import Solver
 from faultwave.output.checkpoint import Checkpoint, CheckpointWriter, checkpoints_folder

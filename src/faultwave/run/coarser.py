@@ -9,10 +9,15 @@ from typing import Any
 
 from faultwave.base.errors import InputError, NotBuiltError, Problem
 from faultwave.case.load import load_case
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.domain.grids.mapping import MIN_CELLS
-from faultwave.observe.convergence import Method, extrapolate_by_laws, point_distance_law, polynomial_law
-from faultwave.observe.grid_convergence import fit_error_kinds
+from faultwave.observe.error_estimates.convergence import (
+    Method,
+    extrapolate_by_laws,
+    point_distance_law,
+    polynomial_law,
+)
+from faultwave.observe.error_estimates.grid_convergence import fit_error_kinds
 from faultwave.output.manifest import given
 from faultwave.run.engines import engine_of
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from faultwave.base import cores
 from faultwave.base.errors import InputError, NotBuiltError, Problem
-from faultwave.base.paths import searching_case_folders
+from faultwave.base.files.paths import searching_case_folders
+from faultwave.base.processes import cores
 from faultwave.base.registry import entries
 from faultwave.case.locate import located
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.engine.solver import Engine
 from faultwave.run.inputs import with_input_errors
 

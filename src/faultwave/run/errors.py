@@ -10,16 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.asked import command
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.wording import command
 from faultwave.case.load import load_case
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.comm import world
 from faultwave.engine.progress import Progress
 from faultwave.engine.solver import TimeErrors
 from faultwave.observe.dataset import Dataset
+from faultwave.observe.error_estimates.seismogram_errors import (
+    KIND,
+    OF,
+    KnownErrors,
+    estimated,
+    middle,
+    percent,
+    with_errors,
+)
 from faultwave.observe.result import Result
-from faultwave.observe.seismogram_errors import KIND, OF, KnownErrors, estimated, middle, percent, with_errors
 from faultwave.output.folder import MANIFEST, find_prefix
 from faultwave.output.formats.receivers_hdf5 import read_receivers, write_receivers
 from faultwave.output.manifest import given, read_manifest, write_manifest

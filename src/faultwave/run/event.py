@@ -10,9 +10,9 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problems
 from faultwave.base.log import get_logger
-from faultwave.base.magnitude import magnitude
-from faultwave.base.projection import Projection
-from faultwave.case.model import Case
+from faultwave.base.math.magnitude import magnitude
+from faultwave.base.math.projection import Projection
+from faultwave.case.settings.model import Case
 from faultwave.observe.result import Result
 from faultwave.physics.sources.load import load_sources
 from faultwave.physics.sources.released import moments_of

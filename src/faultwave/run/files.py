@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.engine.part import LatticeSeries, Snapshots
-from faultwave.observe.lagrange import CellKind
+from faultwave.engine.capability import LatticeSeries, Snapshots
+from faultwave.observe.snapshots.lagrange import CellKind
 from faultwave.output.background import BackgroundWriter
-from faultwave.output.fields import CellFieldWriter, ForeignContents
+from faultwave.output.field_files.checksums import Earlier, added
+from faultwave.output.field_files.fields import CellFieldWriter, ForeignContents
+from faultwave.output.field_files.slabs import SharedFieldWriter
 from faultwave.output.formats.vtkhdf import LagrangeTetrahedra, LagrangeTriangles, VtkHdfWriter
 from faultwave.output.formats.xdmf import XdmfWriter
-from faultwave.output.slabs import SharedFieldWriter
-from faultwave.output.snapshot_sums import Earlier, added
 from faultwave.run.lattice_files import LatticeFiles, Opening
 
 Format = tuple[Callable[..., CellFieldWriter], str]
@@ -74,7 +74,7 @@ def merge_extents(everywhere: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict
 
 
 class SnapshotFiles:
-    """Implementation of ``engine.part.Files``; ``stack`` closes the files, or discards them on an error."""
+    """Implementation of ``engine.capability.Files``; ``stack`` closes the files, or discards them on an error."""
 
     def __init__(self, session: Any, folder: Path, stack: ExitStack):
         self.session, self.folder, self.stack = session, folder, stack

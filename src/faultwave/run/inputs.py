@@ -10,16 +10,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from faultwave.base.collect import collect_problems
+from faultwave.base.collecting import collect_problems
 from faultwave.base.errors import InputError, NotBuiltError, Problem, Problems
-from faultwave.base.paths import searching_case_folders
+from faultwave.base.files.paths import searching_case_folders
 from faultwave.case.load import load_case
 from faultwave.case.locate import located
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.domain.tets import check_mesh, load_mesh
-from faultwave.domain.tets.gmsh_geometry import SCRIPTS, SHAPES
+from faultwave.domain.tets.generators.gmsh_geometry import SCRIPTS, SHAPES
 from faultwave.media import load_field
-from faultwave.observe.points import read_points, read_stations
+from faultwave.observe.stations.points import read_points, read_stations
 from faultwave.physics.sources.load import load_sources
 from faultwave.physics.waves import law
 

@@ -12,11 +12,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import DTypeLike
 
-from faultwave.engine.part import LatticeSeries
-from faultwave.observe.grid_formats import series_formats
-from faultwave.output.fields import ForeignContents
+from faultwave.engine.capability import LatticeSeries
+from faultwave.observe.snapshots.grid_formats import series_formats
+from faultwave.output.field_files.checksums import Earlier
+from faultwave.output.field_files.fields import ForeignContents
 from faultwave.output.formats.xdmf import XdmfWriter
-from faultwave.output.snapshot_sums import Earlier
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Triangles(XdmfWriter):
 
 
 class LatticeFiles:
-    """All files of one series, an implementation of ``engine.part.LatticeFiles``.
+    """All files of one series, an implementation of ``engine.capability.LatticeFiles``.
 
     An error in its context discards them.
     """

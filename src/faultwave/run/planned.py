@@ -8,9 +8,9 @@ from typing import Any
 
 from faultwave.base import html
 from faultwave.base.errors import Problem
-from faultwave.case.doubts import warn_case
 from faultwave.case.locate import located
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
+from faultwave.case.warnings import warn_case
 from faultwave.comm import World
 from faultwave.observe.model import Model
 from faultwave.output.folder import check_folder

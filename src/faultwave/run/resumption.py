@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from faultwave.base.asked import option
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.log import get_logger
+from faultwave.base.wording import option
 from faultwave.case.load import load_case
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.case.validate import OVERRIDES
 from faultwave.comm import World, world
 from faultwave.output.checkpoint import Checkpoint, latest

@@ -12,13 +12,13 @@ from typing import Any, Literal, Self, cast
 
 import numpy as np
 
-from faultwave.base import signals
-from faultwave.base.asked import command, option
 from faultwave.base.errors import InputError, Interrupted, Problem, RunError, suggest
+from faultwave.base.processes import signals
+from faultwave.base.processes.watchdog import WATCHDOG
 from faultwave.base.progress import reporting
 from faultwave.base.units import seconds
-from faultwave.base.watchdog import WATCHDOG
-from faultwave.case.model import Case
+from faultwave.base.wording import command, option
+from faultwave.case.settings.model import Case
 from faultwave.engine.progress import Progress
 from faultwave.engine.solver import BlowUp, Solver
 from faultwave.observe.dataset import Dataset

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from faultwave.base.errors import Problem, Problems
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.comm import world
 from faultwave.output.folder import refuse_folder
 from faultwave.run.inputs import load_valid_case

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import FaultwaveError, Problem, Problems
-from faultwave.base.projection import Projection
-from faultwave.case.model import Case
+from faultwave.base.math.projection import Projection
+from faultwave.case.settings.model import Case
 from faultwave.domain.build.traces import Trace, read_traces
 from faultwave.media.rasters import load_ground
 from faultwave.observe.model import Marks, Model, Sheet
-from faultwave.observe.points import read_points
+from faultwave.observe.stations.points import read_points
 from faultwave.physics.sources.load import load_sources
 
 LOOK = 150

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faultwave.base.errors import Problem
-from faultwave.base.paths import recording_files
-from faultwave.case.model import Case
+from faultwave.base.files.paths import recording_files
+from faultwave.case.settings.model import Case
 from faultwave.comm import world
 from faultwave.run.engines import engine_of
 from faultwave.run.session import Session

@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 
 from faultwave.base import html
-from faultwave.base.asked import option
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.base.units import seconds
+from faultwave.base.wording import option
 from faultwave.observe.dataset import Dataset
-from faultwave.observe.seismogram_errors import percent
+from faultwave.observe.error_estimates.seismogram_errors import percent
 from faultwave.output.results import KINDS, Results, load_results
 from faultwave.output.trace import Kind, Trace
 from faultwave.verify.bands import Band, check_band, common_resolved, filter_runs, share_above

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from faultwave.domain.tets import Mesh, write_puml
-from faultwave.domain.tets.box import Box, box_mesh
-from faultwave.domain.tets.gmsh_reader import read_gmsh
+from faultwave.domain.tets.generators.box import Box, box_mesh
+from faultwave.domain.tets.gmsh.reader import read_gmsh
 from faultwave.domain.tets.mesh import FILE_FACES, signed_volumes
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError
-from faultwave.base.projection import Projection
+from faultwave.base.math.projection import Projection
 from faultwave.domain.build.faults import Fault, clipped
 from faultwave.domain.build.planes import from_plane, read_planes
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError
-from faultwave.base.projection import Projection
-from faultwave.case.build import BuildFault
+from faultwave.base.math.projection import Projection
+from faultwave.case.settings.build import BuildFault
 from faultwave.domain.build import Place, build
 from faultwave.domain.build.faults import from_trace
 from faultwave.domain.build.properties import Properties, read_properties

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from faultwave.base.errors import Problems
-from faultwave.base.magnitude import magnitude
-from faultwave.case.grid import Projection
-from faultwave.case.sources import Source
+from faultwave.base.math.magnitude import magnitude
+from faultwave.case.settings.grid import Projection
+from faultwave.case.settings.sources import Source
 from faultwave.physics.sources.load import load_sources
 
 UTM = {"crs": "EPSG:32611", "origin": [-117.9, 34.2]}

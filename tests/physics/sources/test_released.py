@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import Problems
-from faultwave.base.magnitude import magnitude
-from faultwave.base.projection import Projection
+from faultwave.base.math.magnitude import magnitude
+from faultwave.base.math.projection import Projection
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.readers.srf import read_srf
 from faultwave.physics.sources.released import check_representable, check_time, moments_of, shares_within

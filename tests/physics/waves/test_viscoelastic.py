@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faultwave.case.initial import PlaneWave
+from faultwave.case.settings.initial import PlaneWave
 from faultwave.media.attenuation import Spectrum
 from faultwave.media.maxwell_elements import Mechanisms, maxwell_elements
 from faultwave.physics.waves import law as find_law

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.domain.tets import FILE_FACES, Mesh, write_puml
-from faultwave.domain.tets.graded import Tpv5, graded_mesh
+from faultwave.domain.tets.generators.graded import Tpv5, graded_mesh
 from faultwave.physics.friction.outputs import QUANTITIES
 from faultwave.run import simulate
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from faultwave.dg.method.basis import triangle_basis
-from faultwave.engine.part import Call
+from faultwave.engine.capability import Call
 from faultwave.run import simulate
 from tests.run import watching
 

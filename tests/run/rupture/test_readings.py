@@ -11,7 +11,7 @@ from faultwave.dg.method.basis import tet_basis
 from faultwave.dg.sampling import sample_buffer
 from faultwave.dg.sampling.snapshots import Snapshots
 from faultwave.observe.receivers import ReceiverRecorder
-from faultwave.observe.refine import refine_triangle
+from faultwave.observe.snapshots.refine import refine_triangle
 from faultwave.output.formats.seissol_dat import read_dat
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.run import simulate

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.engine.part import Call
+from faultwave.engine.capability import Call
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.run import simulate
 from tests.run.watching import watch

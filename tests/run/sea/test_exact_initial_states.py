@@ -20,7 +20,7 @@ POINTS = np.random.default_rng(3).uniform(-0.9, 0.9, (40, 3))
 
 
 def settings(**given):
-    from faultwave.case.initial import Initial
+    from faultwave.case.settings.initial import Initial
 
     return Initial.model_validate(given)
 
@@ -197,7 +197,7 @@ def test_a_field_of_time_is_an_exact_solution(tmp_path):
 
 @pytest.mark.parametrize("kind", ["ocean", "scholte", "snell"])
 def test_every_setting_of_a_solution_changes_it(kind):
-    from faultwave.case.initial import Initial
+    from faultwave.case.settings.initial import Initial
     from tests.case.test_kinds import VALUES, uses
 
     given = (

@@ -9,7 +9,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError
-from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.verify.meshes import as_setting
 from tests.run.sea.setup import sea
 

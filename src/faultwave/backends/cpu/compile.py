@@ -19,11 +19,11 @@ from pathlib import Path
 
 from faultwave.backends.cpu.assembly import NEEDED
 from faultwave.backends.cpu.compilers import compilers
-from faultwave.base.asked import option
-from faultwave.base.cache import cache_root, is_sealed, load_text, store_text, writable_by_others, write_sealed
 from faultwave.base.errors import BackendError
-from faultwave.base.scratch import scratch_folder
-from faultwave.base.telling import report_status
+from faultwave.base.files.cache import cache_root, is_sealed, load_text, store_text, writable_by_others, write_sealed
+from faultwave.base.files.scratch import scratch_folder
+from faultwave.base.status import report_status
+from faultwave.base.wording import option
 
 # Vectors and redundant loads are the generator's business: what is turned off takes a fifth of the compile time and gains nothing.
 FLAGS = (

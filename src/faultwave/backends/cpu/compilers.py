@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
-from faultwave.base import cores
 from faultwave.base.errors import BackendError
+from faultwave.base.processes import cores
 
 Job = tuple[Callable[[], Path], "Future[Path]"]
 

@@ -29,9 +29,9 @@ from faultwave.backends.cpu.lower import lower
 from faultwave.backends.cpu.pages import populate
 from faultwave.backends.cpu.queue import Launchable, Queue, address, copies, packed
 from faultwave.backends.immediate import Immediate
-from faultwave.base import cores
 from faultwave.base.errors import BackendError
-from faultwave.base.pieces import in_pieces
+from faultwave.base.processes import cores
+from faultwave.base.processes.pieces import in_pieces
 from faultwave.kernels.fingerprint import fingerprint
 from faultwave.kernels.language import Kernel
 

@@ -31,9 +31,9 @@ from faultwave.backends.cpu.skew import first_lagging_plane, skew
 from faultwave.backends.cpu.two_planes import can_pair_planes
 from faultwave.backends.grid import GridArrays, HostHaloBuffer, ends, offsets
 from faultwave.backends.numpy.stencil import written
-from faultwave.base import cores
-from faultwave.base.cache import read_sealed, write_sealed
+from faultwave.base.files.cache import read_sealed, write_sealed
 from faultwave.base.log import get_logger
+from faultwave.base.processes import cores
 from faultwave.kernels.stencil import Axis, Box, Launch, Program, Work, check, whole_work
 
 WORTH_TUNING = 2e10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.dg.mesh.placement import Planning
 from faultwave.domain import tets
 from faultwave.physics.waves import Law

@@ -12,7 +12,7 @@ from faultwave.dg.capabilities.initial import Initial
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.part import Attached, Demand, Planned
+from faultwave.engine.capability import Attached, Demand, Planned
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.medium import Solution
 

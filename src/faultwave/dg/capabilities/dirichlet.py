@@ -23,7 +23,7 @@ from faultwave.dg.mesh.placement import Cut, Planning, check_moves
 from faultwave.dg.method.basis import inner
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.part import Attached, Demand, Planned
+from faultwave.engine.capability import Attached, Demand, Planned
 from faultwave.media import Field, load_field
 from faultwave.media.field import Constant, check_used
 from faultwave.physics.sources.point import PointSource

@@ -17,9 +17,9 @@ from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.sampling.recorders import by_cluster
 from faultwave.dg.sampling.snapshots import Snapshots, written_as
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Call, Demand, Files, Planned
-from faultwave.observe.fields import check_snapshots, known_fields, snapshot_bytes, snapshot_row
-from faultwave.observe.lagrange import triangle_pieces
+from faultwave.engine.capability import Attached, Call, Demand, Files, Planned
+from faultwave.observe.snapshots.fields import check_snapshots, known_fields, snapshot_bytes, snapshot_row
+from faultwave.observe.snapshots.lagrange import triangle_pieces
 from faultwave.physics.friction.outputs import readable
 
 name = "fault"

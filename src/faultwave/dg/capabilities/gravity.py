@@ -13,7 +13,7 @@ from faultwave.dg.boundaries.sea_surface import SeaSurface
 from faultwave.dg.mesh.placement import Cut, Planning, check_moves
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.part import Attached, Call, Demand, Planned, RestoredFrom, State
+from faultwave.engine.capability import Attached, Call, Demand, Planned, RestoredFrom, State
 
 name = "gravity"
 

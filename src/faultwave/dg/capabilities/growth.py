@@ -17,7 +17,7 @@ import numpy as np
 
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Call, Planned, RestoredFrom, State
+from faultwave.engine.capability import Attached, Call, Planned, RestoredFrom, State
 from faultwave.engine.solver import BlowUp
 from faultwave.physics.friction import laws
 from faultwave.physics.sources.sampled import pieces

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.dg.boundaries.prescribed_faces import Faces, PrescribedField, PrescribedPlaneWave, Shifted, pair
 from faultwave.dg.mesh.named_parts import surface_tag, volume_numbers
 from faultwave.dg.mesh.periodic import across_period
@@ -16,7 +16,7 @@ from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.method.medium import single_medium
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.part import Attached, Demand, Planned
+from faultwave.engine.capability import Attached, Demand, Planned
 from faultwave.physics.sources.time_functions import time_function
 from faultwave.physics.waves import Law
 

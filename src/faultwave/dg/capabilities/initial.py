@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.solver import Solver
 from faultwave.dg.sources.initial_state import given_by, solution_of
 from faultwave.domain import tets
 from faultwave.domain.tets.mesh import SORTED_FACES
-from faultwave.engine.part import Attached, Planned
+from faultwave.engine.capability import Attached, Planned
 from faultwave.physics.initial import Region, Sides, condition
 from faultwave.physics.waves.law import role
 from faultwave.physics.waves.medium import Solution

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.collect import collect_problems
+from faultwave.base.collecting import collect_problems
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.method import yielding
@@ -17,7 +17,7 @@ from faultwave.dg.method.forms import Form
 from faultwave.dg.method.yield_points import yield_points
 from faultwave.dg.operators.operator import Operator
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Planned, RestoredFrom, State
+from faultwave.engine.capability import Attached, Planned, RestoredFrom, State
 from faultwave.kernels.language import Kernel
 from faultwave.media import Field, load_field
 from faultwave.media.field import check_used

@@ -10,17 +10,17 @@ import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.base.registry import entries
-from faultwave.case.model import Case
 from faultwave.case.plausibility import advice_outside
+from faultwave.case.settings.model import Case
 from faultwave.dg.checks.resolution import edge_length, resolved_frequency
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.operators.source_terms import Entries, SourceTerms, at_points, clusters_of, moments_in
 from faultwave.dg.solver import Solver
 from faultwave.dg.sources.spread_errors import errors_of_spread
 from faultwave.dg.sources.spread_sources import Spread, spread
-from faultwave.engine.part import Attached, Call, Demand, Planned, RestoredFrom, State
+from faultwave.engine.capability import Attached, Call, Demand, Planned, RestoredFrom, State
 from faultwave.observe.model import Marks
-from faultwave.observe.points import exchange_advice
+from faultwave.observe.stations.points import exchange_advice
 from faultwave.physics.sources.load import load_sources
 from faultwave.physics.sources.lowpass import DELAY, lowpassed, smoothing, warn_corner_frequency
 from faultwave.physics.sources.outside import report_no_pores, report_outside

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.dg.boundaries.prescribed_faces import Faces, PrescribedField, SeparableField, Shifted
 from faultwave.dg.mesh.named_parts import surface_tag
 from faultwave.dg.mesh.placement import Cut, Planning
@@ -25,7 +25,7 @@ from faultwave.dg.method.medium import single_medium
 from faultwave.dg.sampling.surfaces import Surface, SurfaceSum
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.part import Attached, Demand, Planned, State
+from faultwave.engine.capability import Attached, Demand, Planned, State
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.result import Result
 from faultwave.observe.surfaces import Reduce

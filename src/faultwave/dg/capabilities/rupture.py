@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.collect import collect_problems
+from faultwave.base.collecting import collect_problems
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.case.doubts import fault_loads
 from faultwave.case.plausibility import warn_friction, warn_normal_stress
+from faultwave.case.warnings import fault_loads
 from faultwave.dg.fault.faces import Fault, FaultFaces, NucleationEpisode, fault_faces
 from faultwave.dg.fault.forecast import FaultPiece, largest_patch, loaded_fault, merge_pieces, sheet
 from faultwave.dg.fault.options import Options
@@ -22,7 +22,7 @@ from faultwave.dg.fault.stress import FaultPoints
 from faultwave.dg.mesh.placement import Cut, Planning, chosen
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.part import Attached, Call, Demand, Planned, RestoredFrom, State, decode_words, encode_words
+from faultwave.engine.capability import Attached, Call, Demand, Planned, RestoredFrom, State, decode_words, encode_words
 from faultwave.media import Field, load_field
 from faultwave.media.field import Constant, Expression, check_used, leaves
 from faultwave.observe.model import Sheet

@@ -10,7 +10,7 @@ import numpy as np
 
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Call, Planned, RestoredFrom, State
+from faultwave.engine.capability import Attached, Call, Planned, RestoredFrom, State
 
 name = "stop"
 AFTER = ("rupture",)

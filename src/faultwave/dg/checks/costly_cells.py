@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from faultwave.base.asked import command
+from faultwave.base.wording import command
 from faultwave.dg.mesh.placement import Planning
 from faultwave.domain import tets
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.case.model import Case
 from faultwave.case.ranges import P_SPEED
+from faultwave.case.settings.model import Case
 from faultwave.dg.checks.resolution import edge_length, resolved_frequency
 from faultwave.dg.mesh.distributed_mesh import WholeMesh
 from faultwave.dg.method.attenuation import attenuates, mechanisms_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.dg.method.attenuation import attenuates
 from faultwave.engine.precision import ERROR_BY_ORDER, PERMANENT_ERROR, PERMANENT_ERROR_OF_FAULTS, Estimate
 from faultwave.physics.friction import laws

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.case.model import Case
-from faultwave.engine.part import CapabilityPlan
+from faultwave.case.settings.model import Case
+from faultwave.engine.capability import CapabilityPlan
 from faultwave.physics.sources.time_functions import ricker_duration
 from faultwave.physics.waves import Law
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from faultwave.case.model import Case
 from faultwave.case.plausibility import Scene
+from faultwave.case.settings.model import Case
 from faultwave.dg.checks.resolution import edge_length
 from faultwave.dg.mesh.placement import Planning
 from faultwave.domain import tets
-from faultwave.engine.part import CapabilityPlan
+from faultwave.engine.capability import CapabilityPlan
 from faultwave.physics.sources.released import scalar_moments
 
 OPEN = (tets.BoundaryKind.ABSORBING,)

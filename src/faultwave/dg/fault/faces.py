@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from faultwave.base.columns import Columns
-from faultwave.base.gauss_jacobi import gauss_jacobi
+from faultwave.base.math.gauss_jacobi import gauss_jacobi
 from faultwave.comm.exchange import Channel
 from faultwave.dg.fault.coupling import make_coupling
 from faultwave.dg.fault.energies import FAULT_ENERGIES, fault_energies, jump_energies, loaded_slip

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from faultwave.base.gauss_jacobi import gauss_jacobi
+from faultwave.base.math.gauss_jacobi import gauss_jacobi
 from faultwave.dg.fault.points import PointRule
 from faultwave.dg.method.basis import triangle_basis, triangle_modes, triangle_quadrature, triangle_size
 from faultwave.kernels.language import Array, Kernel, View

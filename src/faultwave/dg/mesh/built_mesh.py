@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.domain import tets
 
 

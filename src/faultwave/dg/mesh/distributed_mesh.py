@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import FaultwaveError, Problems
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.comm.neighbours import Neighbours
 from faultwave.domain import tets
 from faultwave.domain.tets.clusters import Nowhere
+from faultwave.domain.tets.connectivity.overlaps import check_part_folds
+from faultwave.domain.tets.formats.parts import Slice, read_slice, slice_topology, stored_parts
 from faultwave.domain.tets.load import transform
 from faultwave.domain.tets.mesh import fingerprint
-from faultwave.domain.tets.overlaps import check_part_folds
-from faultwave.domain.tets.parts import Slice, read_slice, slice_topology, stored_parts
 
 ELSEWHERE = -2
 """Marker of a point whose cell or fault face belongs to another process."""

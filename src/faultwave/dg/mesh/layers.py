@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.dg.mesh.periodic import across_period
 from faultwave.dg.method.basis import tet_quadrature
 from faultwave.domain import tets

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.case.build import Build, HeightFile, Surface
-from faultwave.case.model import Case
+from faultwave.case.settings.build import Build, HeightFile, Surface
+from faultwave.case.settings.model import Case
 from faultwave.domain import build, tets
 from faultwave.media import load_field
 from faultwave.media.field import Field
-from faultwave.observe.points import projected
+from faultwave.observe.stations.points import projected
 from faultwave.physics.waves import Law, law
 
 

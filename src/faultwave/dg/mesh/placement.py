@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.dg.mesh.distributed_mesh import WholeMesh
 from faultwave.domain import tets
-from faultwave.engine.part import CapabilityPlan
+from faultwave.engine.capability import CapabilityPlan
 from faultwave.physics.waves import Law, laws
 
 

@@ -12,7 +12,7 @@ from faultwave.case.plausibility import advice_outside
 from faultwave.dg.mesh.distributed_mesh import WholeMesh
 from faultwave.domain import tets
 from faultwave.observe.fault_receivers import report_distant_receivers
-from faultwave.observe.points import AS_CASE, GROUND, exchange_advice, read_points, z_references
+from faultwave.observe.stations.points import AS_CASE, GROUND, exchange_advice, read_points, z_references
 
 
 @dataclass(frozen=True)

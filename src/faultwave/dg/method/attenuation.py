@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from faultwave.base.collect import collect_problems
+from faultwave.base.collecting import collect_problems
 from faultwave.base.errors import Problems
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.domain import tets
 from faultwave.media.maxwell_elements import Mechanisms, maxwell_elements
 from faultwave.media.quality import clip_quality, report_bounds, spectrum_of

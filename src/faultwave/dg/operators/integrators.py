@@ -7,7 +7,7 @@ from typing import Any
 
 from faultwave.backends import Backend
 from faultwave.base.errors import Problems
-from faultwave.case.model import Case, Numerics
+from faultwave.case.settings.model import Case, Numerics
 from faultwave.dg.method.forms import Form, form
 from faultwave.dg.operators.layout import Layout
 from faultwave.dg.operators.method_of_lines import Leapfrog, RungeKutta, halves, has_coupled_reaction

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.pieces import in_pieces, stable_argsort
+from faultwave.base.processes.pieces import in_pieces, stable_argsort
 from faultwave.comm.exchange import Channel
 
 SHARE = 512

@@ -12,7 +12,7 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.backends import Backend
-from faultwave.base.pieces import in_pieces
+from faultwave.base.processes.pieces import in_pieces
 from faultwave.dg.method.face_time_expansion import store_rows
 from faultwave.dg.method.forms import Cells, Form
 from faultwave.dg.method.lts_exchange import part_weights

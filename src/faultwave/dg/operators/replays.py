@@ -15,7 +15,7 @@ from typing import Any
 
 from faultwave.backends.base import Recording
 from faultwave.dg.operators.method_of_lines import MethodOfLines
-from faultwave.engine.part import Call, OnDevice
+from faultwave.engine.capability import Call, OnDevice
 from faultwave.march.clusters import never
 
 LAUNCHES = 256

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from faultwave.base.pieces import map_chunks
+from faultwave.base.processes.pieces import map_chunks
 
 SHAPELY = 30.0
 """Largest condition number of a cell's Jacobian for components along the cell's edges in single precision.

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base import cores
 from faultwave.base.errors import RunError
+from faultwave.base.processes import cores
 from faultwave.engine.progress import Progress
 from faultwave.engine.solver import BlowUp, Control
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from faultwave.base.errors import Problems, suggest
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.method.forms import PenalisedFaces
 from faultwave.dg.penalties import penalty_fluxes

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from faultwave import backends
-from faultwave.base.collect import collect_problems
+from faultwave.base.collecting import collect_problems
 from faultwave.base.errors import Problem, Problems, suggest
-from faultwave.base.pieces import map_chunks
-from faultwave.base.projection import warn_map_distortion
+from faultwave.base.math.projection import warn_map_distortion
+from faultwave.base.processes.pieces import map_chunks
 from faultwave.base.timing import startup_age
-from faultwave.case.model import Case
 from faultwave.case.plausibility import warn_rock_properties, warn_scene
+from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.dg.boundaries.kinds import check_kinds, warn_symmetry_planes
 from faultwave.dg.checks.costly_cells import rate, warn_costly
@@ -41,14 +41,14 @@ from faultwave.dg.registry import part_modules
 from faultwave.domain import tets
 from faultwave.domain.tets.mesh import fingerprint, narrowed
 from faultwave.engine.backend import check_backend
+from faultwave.engine.capability import CapabilityPlan
 from faultwave.engine.disk import check_disk
-from faultwave.engine.part import CapabilityPlan
 from faultwave.engine.precision import choose_precision
 from faultwave.media import homogenise, load_field
 from faultwave.media.contradictions import check_contradictions
 from faultwave.media.field import Field, check_physics, check_used, derivable_parameters, limit_messages, source_of
 from faultwave.media.plausible import warn_layers
-from faultwave.observe.points import projected
+from faultwave.observe.stations.points import projected
 from faultwave.physics.rheology import STRESS, rheologies
 from faultwave.physics.waves import Law, law
 from faultwave.physics.waves.other_physics import readers_of

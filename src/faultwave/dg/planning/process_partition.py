@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from faultwave.base.errors import FaultwaveError, InputError, Problem
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.dg.checks.memory import check_fits_memory
 from faultwave.dg.mesh.distributed_mesh import DistributedMesh, NeedsWholeMesh, stored_in_parts
@@ -17,8 +17,8 @@ from faultwave.dg.planning.cell_cost import weights_of
 from faultwave.dg.planning.plan import Plan, Share, as_text, make_plan
 from faultwave.dg.registry import part_modules
 from faultwave.domain import tets
+from faultwave.domain.tets.formats.parts import stored_parts, stored_starts
 from faultwave.domain.tets.partition import partition
-from faultwave.domain.tets.parts import stored_parts, stored_starts
 from faultwave.physics.waves import Law
 
 

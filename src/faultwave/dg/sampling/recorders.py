@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.dg.sampling.samples import Samples
-from faultwave.engine.part import Call
+from faultwave.engine.capability import Call
 from faultwave.observe.receivers import ReceiverRecorder
 
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import DTypeLike
 
-from faultwave.case.model import Case
-from faultwave.engine.part import Writes
+from faultwave.case.settings.model import Case
+from faultwave.engine.capability import Writes
 
 ROUNDING = 1e-6
 """Largest relative error of a time at which clusters take a snapshot."""

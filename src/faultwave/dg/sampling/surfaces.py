@@ -13,7 +13,7 @@ from faultwave.dg.method.basis import face_points, tet_basis, triangle_quadratur
 from faultwave.dg.sampling.recorders import by_cluster, sampling
 from faultwave.dg.sampling.samples import Samples
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Call, RestoredFrom, State
+from faultwave.engine.capability import Call, RestoredFrom, State
 from faultwave.observe.surfaces import Reduce, SurfaceRecorder
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.case.model import Case, FieldSetting
+from faultwave.case.settings.model import Case, FieldSetting
 from faultwave.media import load_field
 from faultwave.media.field import check_used
 from faultwave.physics.initial import Given, condition

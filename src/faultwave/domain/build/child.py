@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from faultwave.domain.build.flat import FlatBox
-from faultwave.domain.tets.gmsh_child import limit_time
+from faultwave.domain.tets.gmsh.child import limit_time
 
 
 def main(given: str, made: str, seconds: str) -> int:

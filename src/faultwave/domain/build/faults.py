@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.projection import Projection
+from faultwave.base.math.projection import Projection
 from faultwave.domain.build.relief import Relief
 from faultwave.domain.build.traces import Trace, crossing, simplified
 

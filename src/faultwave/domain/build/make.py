@@ -14,14 +14,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from faultwave.base.cache import cache_root, read_sealed, write_sealed
-from faultwave.base.children import PYTHON, without_launcher
-from faultwave.base.collect import collect_problems
+from faultwave.base.collecting import collect_problems
 from faultwave.base.errors import InputError, Problem, Problems, as_places
+from faultwave.base.files.cache import cache_root, read_sealed, write_sealed
+from faultwave.base.files.scratch import scratch_folder
 from faultwave.base.log import get_logger
-from faultwave.base.memory import machine_memory
-from faultwave.base.projection import Projection
-from faultwave.base.scratch import scratch_folder
+from faultwave.base.math.projection import Projection
+from faultwave.base.processes.children import PYTHON, without_launcher
+from faultwave.base.processes.memory import machine_memory
 from faultwave.domain.build import child, coast, region
 from faultwave.domain.build.faults import VARIANTS, Fault, check_inside, clipped, facets, from_trace, join
 from faultwave.domain.build.flat import GROUND, SIDES, FlatBox, Meshed
@@ -33,8 +33,8 @@ from faultwave.domain.build.sizes import Sizes, lattice, refined, wanted
 from faultwave.domain.build.traces import check_scale, check_trace, other_units, read_traces, told_of
 from faultwave.domain.build.triangles import read_triangles
 from faultwave.domain.tets.assemble import Parts, assemble
-from faultwave.domain.tets.generate import GMSH_ADVICE
-from faultwave.domain.tets.gmsh_geometry import MESHING, meshing_seconds
+from faultwave.domain.tets.generators.generate import GMSH_ADVICE
+from faultwave.domain.tets.generators.gmsh_geometry import MESHING, meshing_seconds
 from faultwave.domain.tets.mesh import Mesh
 
 Floats = NDArray[np.float64]

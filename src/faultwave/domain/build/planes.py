@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.projection import NEEDED, Projection
+from faultwave.base.math.projection import NEEDED, Projection
 from faultwave.domain.build.faults import Fault
 
 NUMBER = r"[-+]?\d*\.?\d+(?:[eE][-+]?\d+)?"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.paths import shown
+from faultwave.base.files.paths import shown
 from faultwave.base.units import to_si
 
 NAMES = {

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem, Problems, as_places
-from faultwave.base.paths import shown
-from faultwave.base.projection import NEEDED, Projection
+from faultwave.base.files.paths import shown
+from faultwave.base.math.projection import NEEDED, Projection
 from faultwave.domain.build.properties import Properties, read_properties
 
 Floats = NDArray[np.float64]

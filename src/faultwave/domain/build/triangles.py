@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.projection import Projection
+from faultwave.base.math.projection import Projection
 
 Floats = NDArray[np.float64]
 FARTHEST = 1e8

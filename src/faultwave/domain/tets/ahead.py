@@ -11,8 +11,8 @@ import h5py
 import numpy as np
 
 from faultwave.base.errors import InputError
-from faultwave.base.hdf5 import opened
-from faultwave.domain.tets.gmsh_ahead import gmsh_cells
+from faultwave.base.files.hdf5 import opened
+from faultwave.domain.tets.gmsh.ahead import gmsh_cells
 
 
 def cells_ahead(setting: Any) -> int | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.base.pieces import map_chunks
+from faultwave.base.processes.pieces import map_chunks
 from faultwave.domain.tets.mesh import FILE_FACES, Floats, Integers, Mesh, make_mesh, orient
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from faultwave.base.pieces import map_chunks, stable_argsort
+from faultwave.base.processes.pieces import map_chunks, stable_argsort
 from faultwave.domain.tets.mesh import Floats, Integers
 
 BITS = 20

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.pieces import in_pieces, map_chunks
+from faultwave.base.processes.pieces import in_pieces, map_chunks
 from faultwave.domain.tets.mesh import SORTED_FACES, WINDING, Floats, Integers, Mesh, Topology
 from faultwave.domain.tets.on_demand import OnDemand
 

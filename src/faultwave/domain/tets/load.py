@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.paths import similar
-from faultwave.domain.tets.generate import generate
-from faultwave.domain.tets.gmsh_geometry import SCRIPTS, SHAPES, mesh_geometry
-from faultwave.domain.tets.gmsh_reader import read_gmsh
+from faultwave.base.files.paths import similar
+from faultwave.domain.tets.formats.netcdf import is_netcdf_mesh, read_netcdf
+from faultwave.domain.tets.formats.puml import read_puml
+from faultwave.domain.tets.generators.generate import generate
+from faultwave.domain.tets.generators.gmsh_geometry import SCRIPTS, SHAPES, mesh_geometry
+from faultwave.domain.tets.gmsh.reader import read_gmsh
 from faultwave.domain.tets.mesh import Mesh, permute_vertices, turn_mirrored
-from faultwave.domain.tets.netcdf import is_netcdf_mesh, read_netcdf
-from faultwave.domain.tets.puml import read_puml
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _READ = "PUML HDF5, Gmsh 2.2, Gmsh 4.1, netCDF of SeisSol"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.pieces import in_pieces, map_chunks
+from faultwave.base.processes.pieces import in_pieces, map_chunks
 from faultwave.domain.tets.geometry import Geometry
 from faultwave.domain.tets.mesh import SORTED_FACES, BoundaryKind, Floats, Integers, Topology, bounds
 from faultwave.domain.tets.triangles import nearest_on_triangles

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.pieces import in_pieces, map_chunks
+from faultwave.base.processes.pieces import in_pieces, map_chunks
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from faultwave.base.pieces import map_chunks
+from faultwave.base.processes.pieces import map_chunks
 
 
 class OnDemand(NDArrayOperatorsMixin):

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from faultwave.base.pieces import map_chunks
+from faultwave.base.processes.pieces import map_chunks
 from faultwave.domain.tets.geometry import Geometry
 from faultwave.domain.tets.mesh import BoundaryKind, Floats, Mesh, Topology
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.domain.grids.joint import RATIOS
 from faultwave.domain.grids.mapping import MIN_CELLS
 from faultwave.fd.capability import GridCapabilityPlan, PlacementContext

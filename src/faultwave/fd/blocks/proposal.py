@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.base.errors import InputError, Problems
-from faultwave.case.grid import Block
+from faultwave.case.settings.grid import Block
 from faultwave.domain.grids.joint import RATIOS
 from faultwave.fd.blocks.layout import EVEN, LEAST, MIN_BLOCK, build_blocks
 from faultwave.fd.capability import FdPlan

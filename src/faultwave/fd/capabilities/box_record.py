@@ -13,10 +13,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.comm.gather import collect
-from faultwave.engine.part import Demand, RestoredFrom, State
+from faultwave.engine.capability import Demand, RestoredFrom, State
 from faultwave.fd.capabilities.receivers import PointSampler, Recording
 from faultwave.fd.capability import (
     FdPlan,
@@ -40,12 +40,12 @@ from faultwave.fd.operators.shared_samplers import sampler_of
 from faultwave.fd.sampling.stored_coefficients import coefficient
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.media.homogenise import at_points
-from faultwave.observe import box_records
-from faultwave.observe.box_records import KIND, MATERIAL, Frame, Nodes, Recorder, as_dataset
-from faultwave.observe.lattice_shell import Shell, shell_of
+from faultwave.observe.boxes import records
+from faultwave.observe.boxes.lattice_shell import Shell, shell_of
+from faultwave.observe.boxes.records import KIND, MATERIAL, Frame, Nodes, Recorder, as_dataset
 from faultwave.observe.result import Result
 
-QUANTITY = dict(zip(RECORDED, box_records.RECORDED, strict=True))
+QUANTITY = dict(zip(RECORDED, records.RECORDED, strict=True))
 """Names in files of the grid's fields."""
 
 

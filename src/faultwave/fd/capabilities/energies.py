@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.engine.energies import EnergyRecorder
 from faultwave.fd.capability import GridCapability, GridCapabilityPlan, Planning, Running, StepCallback
 

@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collect_problems
-from faultwave.case.model import Case
+from faultwave.base.collecting import collect_problems
+from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.comm.gather import collect
-from faultwave.engine.part import Demand, RestoredFrom, State
+from faultwave.engine.capability import Demand, RestoredFrom, State
 from faultwave.fd.capabilities.rupture import Rupture
 from faultwave.fd.capability import (
     FdPlan,
@@ -31,11 +31,11 @@ from faultwave.fd.operators.shared_samplers import sampler_of
 from faultwave.media.homogenise import at_points
 from faultwave.observe.dataset import FaultFrame, fault_receivers_from_arrays
 from faultwave.observe.fault_receivers import report_distant_receivers
-from faultwave.observe.fields import fault_receiver_fields
 from faultwave.observe.model import Marks
-from faultwave.observe.points import read_points
 from faultwave.observe.result import Result
-from faultwave.observe.stations import since
+from faultwave.observe.snapshots.fields import fault_receiver_fields
+from faultwave.observe.stations.codes import since
+from faultwave.observe.stations.points import read_points
 from faultwave.physics.friction.outputs import readable
 
 name = "fault_receivers"

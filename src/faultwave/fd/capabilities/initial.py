@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan, MaterialContext, Planning, Solution
 from faultwave.media.field import axes_of
 from faultwave.physics.waves.plane_waves import plane_waves

@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collect_problems
-from faultwave.case.model import Case
+from faultwave.base.collecting import collect_problems
+from faultwave.case.settings.model import Case
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan, MaterialContext, PlacementContext, Planning
 from faultwave.fd.injection.box import block_with, check_border, check_kept, corners, total_field
 from faultwave.fd.injection.incident import Incident

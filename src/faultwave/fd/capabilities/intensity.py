@@ -13,13 +13,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collect_problems
+from faultwave.base.collecting import collect_problems
 from faultwave.base.errors import Problems
-from faultwave.base.magnitude import magnitude
-from faultwave.base.projection import Projection
-from faultwave.case.model import Case
+from faultwave.base.math.magnitude import magnitude
+from faultwave.base.math.projection import Projection
+from faultwave.case.settings.model import Case
 from faultwave.comm import World
-from faultwave.engine.part import Demand, RestoredFrom, State
+from faultwave.engine.capability import Demand, RestoredFrom, State
 from faultwave.fd.capability import (
     FdPlan,
     GridCapability,
@@ -36,10 +36,10 @@ from faultwave.fd.sampling.surface import COMPONENTS, SURFACE_LAG, SurfaceView
 from faultwave.kernels import math
 from faultwave.kernels.stencil import Box, Launch, Layout, Point, Stencil
 from faultwave.observe.dataset import Dataset, Variable
-from faultwave.observe.grid_formats import check_formats, map_formats
 from faultwave.observe.motions.measures import GRAVITY, left_alone, oscillator
 from faultwave.observe.result import Result
-from faultwave.observe.stations import since
+from faultwave.observe.snapshots.grid_formats import check_formats, map_formats
+from faultwave.observe.stations.codes import since
 from faultwave.physics.sources.released import moments_of
 
 ANGLES = 18

@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collect_problems
+from faultwave.base.collecting import collect_problems
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.case.model import Case
-from faultwave.case.plasticity import Plasticity as Setting
+from faultwave.case.settings.model import Case
+from faultwave.case.settings.plasticity import Plasticity as Setting
 from faultwave.comm import World
 from faultwave.fd.capability import (
     GridCapability,

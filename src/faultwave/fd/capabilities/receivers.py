@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collect_problems
+from faultwave.base.collecting import collect_problems
 from faultwave.base.errors import Problem
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.comm import World
-from faultwave.engine.part import Demand, State
+from faultwave.engine.capability import Demand, State
 from faultwave.fd.capability import (
     FdPlan,
     GridCapability,
@@ -33,11 +33,11 @@ from faultwave.fd.sampling.recorded_points import checkpoint_state, gather_serie
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.observe.dataset import receivers_from_arrays
 from faultwave.observe.model import Marks
-from faultwave.observe.points import read_points, read_stations, with_degrees, z_references
 from faultwave.observe.receivers import with_gradients
 from faultwave.observe.result import Result
 from faultwave.observe.series import SeriesRecorder
-from faultwave.observe.stations import Station, with_stations
+from faultwave.observe.stations.codes import Station, with_stations
+from faultwave.observe.stations.points import read_points, read_stations, with_degrees, z_references
 
 COPIES = 4
 """Number of copies of the samples in memory at the end of a run."""

@@ -12,8 +12,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collect_problems
-from faultwave.case.model import Case
+from faultwave.base.collecting import collect_problems
+from faultwave.case.settings.model import Case
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan, MaterialContext, Planning
 from faultwave.fd.method.grid import HALF
 from faultwave.fd.method.program import LEVELS, VELOCITY_LEVEL

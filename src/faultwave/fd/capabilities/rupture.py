@@ -9,10 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collect_problems
+from faultwave.base.collecting import collect_problems
 from faultwave.base.errors import Problem, Problems
-from faultwave.case.doubts import fault_loads
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
+from faultwave.case.warnings import fault_loads
 from faultwave.comm import World
 from faultwave.fd.capability import (
     GridCapability,

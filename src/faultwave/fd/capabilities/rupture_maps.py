@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import Problem
-from faultwave.case.model import Case
-from faultwave.engine.part import RestoredFrom, State
+from faultwave.case.settings.model import Case
+from faultwave.engine.capability import RestoredFrom, State
 from faultwave.fd.capabilities.rupture import AttachedRupture
 from faultwave.fd.capability import GridCapability, GridCapabilityPlan, Planning, Running, StepCallback
 from faultwave.fd.fault.points import TAG

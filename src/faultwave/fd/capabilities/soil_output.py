@@ -17,10 +17,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collect_problems
-from faultwave.case.model import Case
+from faultwave.base.collecting import collect_problems
+from faultwave.case.settings.model import Case
 from faultwave.comm import World
-from faultwave.engine.part import Demand, RestoredFrom, State
+from faultwave.engine.capability import Demand, RestoredFrom, State
 from faultwave.fd.capability import (
     FdPlan,
     GridCapability,
@@ -39,10 +39,10 @@ from faultwave.fd.sampling.recorded_points import checkpoint_state, gather_serie
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.media.homogenise import at_points
 from faultwave.observe.dataset import Dataset, Variable, receivers_from_arrays
-from faultwave.observe.points import read_points
 from faultwave.observe.result import Result
 from faultwave.observe.series import SeriesRecorder
 from faultwave.observe.soil_loops import largest
+from faultwave.observe.stations.points import read_points
 from faultwave.physics.rheology.iwan import PARTS
 
 name = "soil_output"

@@ -12,15 +12,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collect_problems
-from faultwave.case.model import Case
-from faultwave.engine.part import Demand
+from faultwave.base.collecting import collect_problems
+from faultwave.case.settings.model import Case
+from faultwave.engine.capability import Demand
 from faultwave.fd.capability import GridCapabilityPlan, PlacementContext, Planning, Running
 from faultwave.fd.rheology.yielding import YIELDED
 from faultwave.fd.sampling.snapshots import Snapshots, check_setting, disk_bytes, number_bytes
 from faultwave.fd.sampling.surface import SurfaceView
-from faultwave.observe.fields import snapshot_count, surface_fields
-from faultwave.observe.lattice import Lattice
+from faultwave.observe.snapshots.fields import snapshot_count, surface_fields
+from faultwave.observe.snapshots.lattice import Lattice
 
 ARRAYS = {**{f"{q}{c}": f"surface_{q}{c}" for q in "vu" for c in "123"}, "PGV": "surface_peak"}
 """Arrays of the program by field."""

@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collect import collect_problems
-from faultwave.base.projection import Projection
-from faultwave.case.model import Case
+from faultwave.base.collecting import collect_problems
+from faultwave.base.math.projection import Projection
+from faultwave.case.settings.model import Case
 from faultwave.domain.grids.mapping import CENTRE, RegularGrid
-from faultwave.engine.part import Demand
+from faultwave.engine.capability import Demand
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan, PlacementContext, Planning, Running
 from faultwave.fd.method.decomposition import AXES as DOWN
 from faultwave.fd.method.grid import HALF
@@ -21,8 +21,8 @@ from faultwave.fd.operators.operator import Operator
 from faultwave.fd.operators.points import RECORDED, along, lagrange
 from faultwave.fd.rheology.yielding import YIELDED
 from faultwave.fd.sampling.snapshots import Snapshots, assembled, check_setting, disk_bytes
-from faultwave.observe.fields import volume_fields
-from faultwave.observe.lattice import Lattice
+from faultwave.observe.snapshots.fields import volume_fields
+from faultwave.observe.snapshots.lattice import Lattice
 
 
 def plan(planning: Planning) -> Volume | None:

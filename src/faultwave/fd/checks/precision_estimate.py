@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.engine.precision import ERROR_OF_GRIDS, Estimate
 from faultwave.fd.capability import FdPlan
 from faultwave.physics.friction import laws

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from faultwave.base.errors import Problems
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.fd.method.grid import SideKind
 from faultwave.fd.operators.topography import needs_z_reference
 from faultwave.media.contradictions import check_contradictions

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.collect import collect_problems
+from faultwave.base.collecting import collect_problems
 from faultwave.base.errors import Problems
 from faultwave.case.plausibility import warn_friction
 from faultwave.fd.fault.friction import SLIPS, STRESS, Nucleation, parameter

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.fd.capability import MaterialContext, PlacementContext
 from faultwave.fd.injection.total_field import TotalField, Update
 from faultwave.fd.method.grid import Grid

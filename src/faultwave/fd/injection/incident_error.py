@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from faultwave.fd.capability import MaterialContext
-from faultwave.observe.box_records import VELOCITIES, Frame, Nodes
+from faultwave.observe.boxes.records import VELOCITIES, Frame, Nodes
 
 BLOCK = 128
 """Number of samples that are processed together."""

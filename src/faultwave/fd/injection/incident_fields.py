@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.case.injection import H5drmAxes
+from faultwave.case.settings.injection import H5drmAxes
 from faultwave.fd.capability import FdPlan, MaterialContext, PlacementContext
 from faultwave.fd.injection.incident import Incident, RecordedWaves, unreached
 from faultwave.fd.injection.incident_checks import check_length, check_samples
@@ -20,8 +20,8 @@ from faultwave.fd.injection.total_field import Points, TotalField
 from faultwave.fd.method.effective_medium import LIVES
 from faultwave.fd.method.grid import HALF
 from faultwave.media.homogenise import at_points
-from faultwave.observe.box_records import MATERIAL, BoxRecord, read_box_record
-from faultwave.observe.h5drm import is_h5drm, read_h5drm
+from faultwave.observe.boxes.h5drm import is_h5drm, read_h5drm
+from faultwave.observe.boxes.records import MATERIAL, BoxRecord, read_box_record
 from faultwave.physics.sources.table import Sources
 
 Rows = Sequence[tuple[str, ...]]

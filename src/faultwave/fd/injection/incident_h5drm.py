@@ -19,8 +19,8 @@ from faultwave.fd.injection.total_field import Points, TotalField
 from faultwave.fd.method.grid import HALF
 from faultwave.fd.method.stencils import AXES, NORMAL, SHEAR, VELOCITY
 from faultwave.media.homogenise import at_points
-from faultwave.observe.box_records import VELOCITIES
-from faultwave.observe.h5drm import H5drmRecord
+from faultwave.observe.boxes.h5drm import H5drmRecord
+from faultwave.observe.boxes.records import VELOCITIES
 from faultwave.physics.sources.table import Sources
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from faultwave.fd.method.stencils import VELOCITY
 from faultwave.fd.operators.points import MOMENT
 from faultwave.media.field import Field
 from faultwave.media.homogenise import at_points
-from faultwave.observe.box_records import MATERIAL
+from faultwave.observe.boxes.records import MATERIAL
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.table import Sources
 from faultwave.physics.sources.time_functions import TimeFunction, time_function

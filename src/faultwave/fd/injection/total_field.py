@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.fd.method import stencils
 from faultwave.fd.method.closures import WEIGHTS, Weights
 from faultwave.fd.method.differences import WHOLE

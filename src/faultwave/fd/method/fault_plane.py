@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.case.grid import PlaneOfFault
+from faultwave.case.settings.grid import PlaneOfFault
 from faultwave.fd.method.grid import Grid
 from faultwave.fd.method.stencils import SHEAR, VELOCITY
 from faultwave.kernels.stencil import Axis, Box, Layout

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.pieces import in_pieces
+from faultwave.base.processes.pieces import in_pieces
 from faultwave.fd.method.differences import WHOLE
 from faultwave.fd.method.program import Scheme
 from faultwave.fd.method.stencils import NORMAL, SHEAR, VELOCITY

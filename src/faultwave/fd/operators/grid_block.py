@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.fd.method.absorbing import Absorber
 from faultwave.fd.method.fault_plane import plane_of
 from faultwave.fd.method.grid import Grid, SideKind

@@ -10,8 +10,8 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.backends.grid import wrap_axis
-from faultwave.base import cores
 from faultwave.base.errors import NotBuiltError, Problem
+from faultwave.base.processes import cores
 from faultwave.comm import World
 from faultwave.comm.gpu_aware import HaloPath
 from faultwave.comm.halo import HaloExchange, Neighbour

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from faultwave.base.errors import Problems
-from faultwave.base.memory import machine_memory
-from faultwave.case.model import Case
+from faultwave.base.processes.memory import machine_memory
+from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine import disk
 from faultwave.fd.method.curvilinear_layer import MEANS

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.fd.method.program import LEVELS, STRESS_LEVEL
 from faultwave.fd.operators.source_injector import Drive
 from faultwave.kernels.stencil import Injection

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.domain.grids.relief import BEND, MARGIN, Relief
 from faultwave.fd.method.differences import C1, C2, LOW, M1, M2
 from faultwave.fd.method.grid import Grid, SideKind
@@ -18,7 +18,7 @@ from faultwave.kernels.stencil import REACH
 from faultwave.media.field import Expression, Field
 from faultwave.media.points import Floats, Integers
 from faultwave.media.rasters import MISSING, RasterGround, load_ground
-from faultwave.observe.points import AS_CASE, GROUND
+from faultwave.observe.stations.points import AS_CASE, GROUND
 
 WHERE = "grid.topography"
 Elevation = Callable[[np.ndarray, float], np.ndarray]
@@ -429,7 +429,7 @@ def placed(
     means : str or None
         What z of the case's points means: ``depth`` or ``elevation``.
     references : ndarray (n,) of int, optional
-        What z of each point counts from (``observe.points``): as the case says, from sea level, or from the ground.
+        What z of each point counts from (``observe.stations.points``): as the case says, from sea level, or from the ground.
     """
     if relief is None or not len(points):
         return points

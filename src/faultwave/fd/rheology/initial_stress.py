@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.case.plasticity import Overburden, RockQuality
+from faultwave.case.settings.plasticity import Overburden, RockQuality
 from faultwave.domain.grids.relief import Relief
 from faultwave.media import Field
 from faultwave.media.homogenise import at_points

@@ -8,7 +8,7 @@ import numpy as np
 
 from faultwave.comm import World
 from faultwave.comm.gather import collect
-from faultwave.engine.part import RestoredFrom, State
+from faultwave.engine.capability import RestoredFrom, State
 from faultwave.observe.series import SeriesRecorder
 
 

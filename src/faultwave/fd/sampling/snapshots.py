@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.comm import World
-from faultwave.engine.part import Files, LatticeFiles, LatticeSeries
+from faultwave.engine.capability import Files, LatticeFiles, LatticeSeries
 from faultwave.fd.capability import FdPlan, GridCapability, Running, StepCallback
-from faultwave.observe.fields import snapshot_count
-from faultwave.observe.grid_formats import check_formats, series_formats
-from faultwave.observe.lattice import Lattice
+from faultwave.observe.snapshots.fields import snapshot_count
+from faultwave.observe.snapshots.grid_formats import check_formats, series_formats
+from faultwave.observe.snapshots.lattice import Lattice
 
 Values = Callable[[Sequence[str]], Mapping[str, np.ndarray]]
 """Function that returns the current fields as arrays of the lattice's shape; collective, valid on the first process."""

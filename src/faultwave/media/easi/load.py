@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.base.files.paths import candidate_paths, is_file, record_file, search_advice, shown
 from faultwave.base.log import get_logger, warn_once
-from faultwave.base.paths import candidate_paths, is_file, record_file, search_advice, shown
 from faultwave.base.registry import modules
 from faultwave.media.easi import components
 from faultwave.media.easi.component import REGISTRY, Batch, Component, Roots, enter, gather

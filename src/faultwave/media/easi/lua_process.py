@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import faultwave
-from faultwave.base.children import PYTHON, without_launcher
+from faultwave.base.processes.children import PYTHON, without_launcher
 from faultwave.media.easi import lua_child
 from faultwave.media.points import Floats
 

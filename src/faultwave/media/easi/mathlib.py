@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base import special
+from faultwave.base.math import special
 
 
 @dataclass(frozen=True)

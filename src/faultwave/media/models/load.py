@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.projection import Projection
+from faultwave.base.math.projection import Projection
 from faultwave.base.registry import entries
 from faultwave.media.easi.component import gather
 from faultwave.media.field import Field

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.projection import NEEDED, Projection
+from faultwave.base.math.projection import NEEDED, Projection
 from faultwave.media.models.model import Map
 from faultwave.media.points import Floats
 

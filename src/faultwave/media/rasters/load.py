@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, as_places
-from faultwave.base.projection import NEEDED, Projection
+from faultwave.base.math.projection import NEEDED, Projection
 from faultwave.base.registry import entries
 from faultwave.media.points import coordinates
 from faultwave.media.rasters.plateaus import walled_plateaus

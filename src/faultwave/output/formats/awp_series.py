@@ -15,11 +15,10 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.log import get_logger
-from faultwave.observe.grid_formats import SeriesFormat
-from faultwave.observe.lattice import Lattice
+from faultwave.observe.snapshots.grid_formats import SeriesFormat
+from faultwave.observe.snapshots.lattice import Lattice
 from faultwave.output.atomic import AtomicWriter, atomic_text, remove, replace, translate_os_errors
-from faultwave.output.fields import lost_snapshots
-from faultwave.output.snapshot_sums import (
+from faultwave.output.field_files.checksums import (
     MODULUS,
     NOTHING,
     Earlier,
@@ -28,6 +27,7 @@ from faultwave.output.snapshot_sums import (
     snapshot_checksum,
     stored_checksum,
 )
+from faultwave.output.field_files.fields import lost_snapshots
 
 COMPONENTS = {"v1": "X", "v2": "Y", "v3": "Z"}
 DTYPE = np.dtype("<f4")

@@ -1,4 +1,4 @@
-"""Wave field around a box in one HDF5 file, PREFIX-box.h5, as input of another run; see ``observe.box_records``."""
+"""Wave field around a box in one HDF5 file, PREFIX-box.h5, as input of another run; see ``observe.boxes.records``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.observe.box_records import KIND
+from faultwave.observe.boxes.records import KIND
 from faultwave.observe.dataset import Dataset
 from faultwave.observe.result import Result
-from faultwave.output.hdf5 import atomic_hdf5
+from faultwave.output.field_files.hdf5 import atomic_hdf5
 from faultwave.output.writers import Writer
 
 STEPS = 32

@@ -12,11 +12,11 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from faultwave.base.asked import option
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.projection import Projection
-from faultwave.observe.fields import LOCATIONS
-from faultwave.observe.points import projected
+from faultwave.base.math.projection import Projection
+from faultwave.base.wording import option
+from faultwave.observe.snapshots.fields import LOCATIONS
+from faultwave.observe.stations.points import projected
 from faultwave.output.atomic import atomic_text
 from faultwave.output.converters import Conversion, Converter
 from faultwave.output.formats.image import is_image

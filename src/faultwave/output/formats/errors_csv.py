@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from faultwave.observe.error_estimates.seismogram_errors import KIND, OF
 from faultwave.observe.result import Result
-from faultwave.observe.seismogram_errors import KIND, OF
 from faultwave.output.atomic import atomic_text
 from faultwave.output.writers import Writer
 

@@ -16,11 +16,10 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, RunError
 from faultwave.base.log import get_logger
-from faultwave.observe.grid_formats import SeriesFormat
-from faultwave.observe.lattice import Lattice
+from faultwave.observe.snapshots.grid_formats import SeriesFormat
+from faultwave.observe.snapshots.lattice import Lattice
 from faultwave.output.atomic import AtomicWriter, remove, replace, translate_os_errors
-from faultwave.output.fields import lost_snapshots
-from faultwave.output.snapshot_sums import (
+from faultwave.output.field_files.checksums import (
     MODULUS,
     NOTHING,
     Earlier,
@@ -29,6 +28,7 @@ from faultwave.output.snapshot_sums import (
     snapshot_checksum,
     stored_checksum,
 )
+from faultwave.output.field_files.fields import lost_snapshots
 
 FIELDS = ("v1", "v2", "v3")
 LAYOUTS = {"vel_0 ijk layout": ("v2", 1.0), "vel_1 ijk layout": ("v1", 1.0), "vel_2 ijk layout": ("v3", -1.0)}

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.base.projection import Projection
+from faultwave.base.math.projection import Projection
 from faultwave.observe.dataset import Dataset
-from faultwave.observe.grid_formats import MapFormat
 from faultwave.observe.result import Result
+from faultwave.observe.snapshots.grid_formats import MapFormat
 from faultwave.output.atomic import atomic_path
 from faultwave.output.formats.maps_netcdf import without_degrees
 from faultwave.output.writers import Writer

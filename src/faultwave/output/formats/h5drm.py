@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.observe.box_records import KIND, VELOCITIES
+from faultwave.observe.boxes.records import KIND, VELOCITIES
 from faultwave.observe.dataset import Dataset
 from faultwave.observe.result import Result
-from faultwave.output.hdf5 import atomic_hdf5
+from faultwave.output.field_files.hdf5 import atomic_hdf5
 from faultwave.output.writers import Writer
 
 

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.hdf5 import dataset, naming_file_errors, opened
+from faultwave.base.files.hdf5 import dataset, naming_file_errors, opened
 from faultwave.observe.dataset import QUANTITIES
-from faultwave.observe.grid_formats import SeriesFormat
-from faultwave.observe.lattice import Lattice
-from faultwave.output.fields import TIME, FieldWriter, ForeignContents, Mesh, contiguous, place
-from faultwave.output.hdf5 import Hdf5Reader
-from faultwave.output.snapshot_sums import NOTHING, Earlier
+from faultwave.observe.snapshots.grid_formats import SeriesFormat
+from faultwave.observe.snapshots.lattice import Lattice
+from faultwave.output.field_files.checksums import NOTHING, Earlier
+from faultwave.output.field_files.fields import TIME, FieldWriter, ForeignContents, Mesh, contiguous, place
+from faultwave.output.field_files.hdf5 import Hdf5Reader
 
 AXES = ("z", "y", "x")
 WHAT = "series of images (VTKHDF)"

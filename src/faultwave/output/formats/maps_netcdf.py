@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from faultwave.base.hdf5 import naming_file_errors
-from faultwave.base.netcdf import NetcdfVariable, open_netcdf
+from faultwave.base.files.hdf5 import naming_file_errors
+from faultwave.base.files.netcdf import NetcdfVariable, open_netcdf
 from faultwave.observe.dataset import Dataset, Variable
-from faultwave.observe.grid_formats import MapFormat
 from faultwave.observe.result import Result
+from faultwave.observe.snapshots.grid_formats import MapFormat
 from faultwave.output.atomic import atomic_path
 from faultwave.output.writers import Writer
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.observe.dataset import Dataset
-from faultwave.observe.grid_formats import MapFormat
 from faultwave.observe.result import Result
+from faultwave.observe.snapshots.grid_formats import MapFormat
 from faultwave.output.atomic import atomic_text
 from faultwave.output.formats.maps_netcdf import without_degrees
 from faultwave.output.writers import Writer

@@ -9,10 +9,10 @@ import h5py
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.hdf5 import dataset, naming_file_errors
-from faultwave.observe.lagrange import MOST_DEGREE, degree_of, mean_weights, node_count
-from faultwave.output.fields import TIME, CellFieldWriter, Mesh, contiguous, place, typed_placeholder
-from faultwave.output.hdf5 import Hdf5Reader
+from faultwave.base.files.hdf5 import dataset, naming_file_errors
+from faultwave.observe.snapshots.lagrange import MOST_DEGREE, degree_of, mean_weights, node_count
+from faultwave.output.field_files.fields import TIME, CellFieldWriter, Mesh, contiguous, place, typed_placeholder
+from faultwave.output.field_files.hdf5 import Hdf5Reader
 
 _LINEAR = {3: 5, 4: 10}  # VTK_TRIANGLE, VTK_TETRA
 _LAGRANGE = {69: 3, 71: 4}  # VTK_LAGRANGE_TRIANGLE, VTK_LAGRANGE_TETRAHEDRON, and their corners

@@ -17,7 +17,7 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.log import get_logger
 from faultwave.observe.dataset import QUANTITIES
-from faultwave.observe.stations import default_code
+from faultwave.observe.stations.codes import default_code
 from faultwave.output.atomic import atomic_path, atomic_text
 from faultwave.output.converters import Conversion, Converter
 from faultwave.output.trace import Trace

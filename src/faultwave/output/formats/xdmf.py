@@ -12,7 +12,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from faultwave.output.fields import CellFieldWriter, Mesh, place, typed_placeholder
+from faultwave.output.field_files.fields import CellFieldWriter, Mesh, place, typed_placeholder
 
 _TOPOLOGY = {3: "Triangle", 4: "Tetrahedron"}
 

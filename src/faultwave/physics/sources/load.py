@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.magnitude import moment_of_magnitude
-from faultwave.base.projection import Projection, geographic_tensor, needed, voigt
+from faultwave.base.math.magnitude import moment_of_magnitude
+from faultwave.base.math.projection import Projection, geographic_tensor, needed, voigt
 from faultwave.base.registry import entries
 from faultwave.base.units import LARGEST
 from faultwave.physics.sources.double_couple import moment_tensor

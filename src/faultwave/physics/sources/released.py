@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.base.magnitude import magnitude
+from faultwave.base.math.magnitude import magnitude
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.sampled import pieces
 from faultwave.physics.sources.table import LATEST, Sources

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from faultwave.base import special
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.math import special
 from faultwave.physics.sources.sampled import SampledFunctions
 
 

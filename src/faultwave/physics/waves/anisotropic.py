@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.distinct import distinct
+from faultwave.base.math.unique_rows import distinct
 from faultwave.base.quantities import Parameter
 from faultwave.physics.waves.law import BOUNDARIES, Boundary, VelocityStress, dot
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.exact.medium import Array

@@ -14,7 +14,7 @@ import numpy as np
 from faultwave.verify.scec.benchmark import Benchmark, Resolution
 from faultwave.verify.scec.box import box_of
 
-MAKERS = ("faultwave.verify.scec.mesh", "faultwave.domain.tets.puml")
+MAKERS = ("faultwave.verify.scec.mesh", "faultwave.domain.tets.formats.puml")
 """Modules that make a mesh and write it."""
 ROOMS = ("faultwave.domain.", "faultwave.verify.scec.")
 """Packages searched for code that a mesh depends on."""

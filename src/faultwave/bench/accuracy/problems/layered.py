@@ -33,7 +33,7 @@ from faultwave.bench.accuracy.problem import (
     windowed,
 )
 from faultwave.domain.tets import Mesh
-from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.verify.cases.fd_layered import LAYERS, SIGMA, reference
 from faultwave.verify.meshes import as_setting
 

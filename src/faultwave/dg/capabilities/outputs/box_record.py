@@ -14,9 +14,9 @@ from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.mesh.points import Points
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.part import Demand, Planned
-from faultwave.observe.box_records import KIND, MATERIAL, RECORDED, Recorder
-from faultwave.observe.lattice_shell import Shell, shell_of
+from faultwave.engine.capability import Demand, Planned
+from faultwave.observe.boxes.lattice_shell import Shell, shell_of
+from faultwave.observe.boxes.records import KIND, MATERIAL, RECORDED, Recorder
 from faultwave.observe.result import Result
 
 name = "box"

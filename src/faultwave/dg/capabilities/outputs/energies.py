@@ -12,8 +12,8 @@ from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.operators.energies import Energies as FieldEnergies
 from faultwave.dg.operators.energies import as_isotropic
 from faultwave.dg.solver import Solver
+from faultwave.engine.capability import Call, Planned, RestoredFrom, State
 from faultwave.engine.energies import EnergyRecorder, Rows
-from faultwave.engine.part import Call, Planned, RestoredFrom, State
 
 name = "energies"
 

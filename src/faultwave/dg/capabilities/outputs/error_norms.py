@@ -11,7 +11,7 @@ from faultwave.dg.capabilities.initial import Initial
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.method.field_access import error_norms
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Planned
+from faultwave.engine.capability import Attached, Planned
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.result import Result
 from faultwave.physics.waves.medium import Solution

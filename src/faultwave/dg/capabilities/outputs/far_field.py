@@ -10,7 +10,7 @@ import numpy as np
 
 from faultwave.base.errors import Problem, Problems
 from faultwave.base.log import get_logger
-from faultwave.case.model import Case
+from faultwave.case.settings.model import Case
 from faultwave.dg.boundaries.prescribed_faces import faces_of
 from faultwave.dg.capabilities.incident_waves import Wave
 from faultwave.dg.mesh.named_parts import volume_numbers
@@ -21,7 +21,7 @@ from faultwave.dg.sampling.recorders import by_cluster, sampling
 from faultwave.dg.sampling.samples import Samples
 from faultwave.dg.sampling.surfaces import face_functionals
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Demand, Planned, RestoredFrom, State
+from faultwave.engine.capability import Attached, Demand, Planned, RestoredFrom, State
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.far_field import ClosedSurface, FourierRecorder, cross_section
 from faultwave.observe.result import Result

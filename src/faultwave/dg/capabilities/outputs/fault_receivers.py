@@ -17,13 +17,13 @@ from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.mesh.points import Points, place_fault_receivers
 from faultwave.dg.sampling.recorders import by_cluster
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Call, Demand, Planned, RestoredFrom, State
+from faultwave.engine.capability import Attached, Call, Demand, Planned, RestoredFrom, State
 from faultwave.observe.dataset import FaultFrame, fault_receivers_from_arrays
 from faultwave.observe.fault_receivers import FaultRecorder
-from faultwave.observe.fields import fault_receiver_fields
 from faultwave.observe.model import Marks
 from faultwave.observe.result import Result
-from faultwave.observe.stations import since
+from faultwave.observe.snapshots.fields import fault_receiver_fields
+from faultwave.observe.stations.codes import since
 from faultwave.physics.friction.outputs import readable
 
 name = "fault_receivers"

@@ -19,13 +19,13 @@ from faultwave.dg.method.basis import tet_basis_gradient
 from faultwave.dg.sampling.recorders import by_cluster, sampling
 from faultwave.dg.sampling.samples import Samples
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Demand, Planned, RestoredFrom, State
+from faultwave.engine.capability import Attached, Demand, Planned, RestoredFrom, State
 from faultwave.observe import receivers as seismograms
 from faultwave.observe.model import Marks
-from faultwave.observe.points import read_stations, with_degrees
 from faultwave.observe.receivers import PendingSample
 from faultwave.observe.result import Result
-from faultwave.observe.stations import Station, with_stations
+from faultwave.observe.stations.codes import Station, with_stations
+from faultwave.observe.stations.points import read_stations, with_degrees
 from faultwave.physics.waves.law import role
 
 name = "receivers"

@@ -12,7 +12,7 @@ from faultwave.base.errors import Problem, Problems
 from faultwave.comm.gather import collect
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Demand, Planned
+from faultwave.engine.capability import Attached, Demand, Planned
 from faultwave.observe.dataset import Dataset
 from faultwave.observe.resonances import Resonance, dataset, long_enough, resonances
 from faultwave.observe.result import Result

@@ -20,7 +20,7 @@ from faultwave.dg.fault.record import RUPTURE_RATE
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.method.basis import inner
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Call, Planned, RestoredFrom, State
+from faultwave.engine.capability import Attached, Call, Planned, RestoredFrom, State
 from faultwave.observe.result import Result
 from faultwave.observe.rupture import INNER
 from faultwave.observe.source_parameters import FaultHistory, FinishedRupture, rupture_results, rupture_warnings

@@ -19,8 +19,8 @@ from faultwave.dg.sampling.recorders import by_cluster
 from faultwave.dg.sampling.snapshots import Snapshots, written_as
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.part import Attached, Call, Demand, Files, Planned, RestoredFrom, State
-from faultwave.observe.fields import (
+from faultwave.engine.capability import Attached, Call, Demand, Files, Planned, RestoredFrom, State
+from faultwave.observe.snapshots.fields import (
     LOCATIONS,
     SURFACE_FIELDS,
     check_snapshots,
@@ -28,7 +28,7 @@ from faultwave.observe.fields import (
     snapshot_row,
     surface_fields,
 )
-from faultwave.observe.lagrange import triangle_pieces
+from faultwave.observe.snapshots.lagrange import triangle_pieces
 from faultwave.physics.waves.law import role
 
 name = "surface"

@@ -13,7 +13,7 @@ from faultwave.dg.method.basis import tet_basis
 from faultwave.dg.method.forms import Form
 from faultwave.dg.operators.operator import Operator
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Planned, RestoredFrom, State
+from faultwave.engine.capability import Attached, Planned, RestoredFrom, State
 from faultwave.kernels.language import Kernel
 
 name = "time_integrals"

@@ -11,16 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.pieces import map_chunks
+from faultwave.base.processes.pieces import map_chunks
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.method.basis import tet_basis
 from faultwave.dg.operators.operator import Sampler
 from faultwave.dg.sampling.recorders import by_cluster
 from faultwave.dg.sampling.snapshots import Snapshots, written_as
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Call, Demand, Files, Planned
-from faultwave.observe.fields import WRITE_BUFFER, check_snapshots, snapshot_bytes, snapshot_row, volume_fields
-from faultwave.observe.lagrange import tet_pieces
+from faultwave.engine.capability import Attached, Call, Demand, Files, Planned
+from faultwave.observe.snapshots.fields import (
+    WRITE_BUFFER,
+    check_snapshots,
+    snapshot_bytes,
+    snapshot_row,
+    volume_fields,
+)
+from faultwave.observe.snapshots.lagrange import tet_pieces
 
 name = "volume"
 AFTER = ("plasticity", "time_integrals")

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, NotBuiltError, Problem, suggest
-from faultwave.base.hdf5 import BROKEN
-from faultwave.base.netcdf import NetcdfFile, open_netcdf
-from faultwave.base.paths import candidate_paths, is_file, record_file, search_advice, shown
+from faultwave.base.files.hdf5 import BROKEN
+from faultwave.base.files.netcdf import NetcdfFile, open_netcdf
+from faultwave.base.files.paths import candidate_paths, is_file, record_file, search_advice, shown
 from faultwave.media.easi.component import Batch, Builder, Component, Mask, Values, tag
 from faultwave.media.easi.source import Block
 from faultwave.media.points import Floats

@@ -13,8 +13,8 @@ import h5py
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.hdf5 import attribute, dataset, number_attribute, opened, text_attribute, text_list
-from faultwave.base.projection import Projection
+from faultwave.base.files.hdf5 import attribute, dataset, number_attribute, opened, text_attribute, text_list
+from faultwave.base.math.projection import Projection
 from faultwave.base.units import to_si
 from faultwave.media.models.lattice import Columns, Lattice
 from faultwave.media.models.model import Block, Model, Surface

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.hdf5 import naming_file_errors
-from faultwave.base.netcdf import NetcdfFile, NetcdfVariable, open_netcdf
-from faultwave.base.projection import Projection
+from faultwave.base.files.hdf5 import naming_file_errors
+from faultwave.base.files.netcdf import NetcdfFile, NetcdfVariable, open_netcdf
+from faultwave.base.math.projection import Projection
 from faultwave.base.units import to_si
 from faultwave.media.models.lattice import Columns, Lattice, position
 from faultwave.media.models.model import Block, Map, Model

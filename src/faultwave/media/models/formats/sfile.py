@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.hdf5 import attribute, dataset, number_attribute, opened
-from faultwave.base.projection import Projection
+from faultwave.base.files.hdf5 import attribute, dataset, number_attribute, opened
+from faultwave.base.math.projection import Projection
 from faultwave.media.models.lattice import Columns, Lattice
 from faultwave.media.models.model import Block, Model, Surface
 from faultwave.media.models.place import needed, project, projected, sw4_axes

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.files.xml_text import refuse_declarations
 from faultwave.base.units import finite_number
-from faultwave.base.xml_text import refuse_declarations
 from faultwave.media.rasters.raster import Raster, ascending
 
 ENDINGS = (".tif", ".tiff", ".gtiff")

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.hdf5 import naming_file_errors
-from faultwave.base.netcdf import NetcdfFile, NetcdfVariable, open_netcdf
+from faultwave.base.files.hdf5 import naming_file_errors
+from faultwave.base.files.netcdf import NetcdfFile, NetcdfVariable, open_netcdf
 from faultwave.base.units import to_si
 from faultwave.media.rasters.raster import Raster, ascending
 

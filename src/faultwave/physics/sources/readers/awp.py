@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.projection import Projection
+from faultwave.base.math.projection import Projection
 from faultwave.base.units import as_float, finite_number
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Samples

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.projection import Projection, geographic_tensor, needed, voigt
+from faultwave.base.math.projection import Projection, geographic_tensor, needed, voigt
 from faultwave.base.units import as_float, finite_number
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Bell

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.paths import shown
-from faultwave.base.projection import Projection
+from faultwave.base.files.paths import shown
+from faultwave.base.math.projection import Projection
 from faultwave.base.units import finite_number
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Samples

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.projection import Projection
+from faultwave.base.math.projection import Projection
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Samples
 
@@ -28,7 +28,7 @@ def read(path: Path, setting: Any, projection: Projection | None, warned: Proble
 
 def read_nrf(path: Path) -> list[PointSource]:
     """Return one source per subfault and slip direction with samples; raises InputError if it is not an NRF file."""
-    from faultwave.base.hdf5 import opened
+    from faultwave.base.files.hdf5 import opened
 
     with opened(path, "NRF file (NetCDF-4)") as file:
         missing = [n for n in _TABLES if n not in file]
@@ -53,7 +53,7 @@ def _table(
     """Return a dataset of numbers, or of records with numbers ``scalars`` and vectors ``vectors`` of x, y, z; else raise InputError."""
     import h5py
 
-    from faultwave.base.hdf5 import check_size_of_dataset
+    from faultwave.base.files.hdf5 import check_size_of_dataset
 
     found = file[name]
     if not isinstance(found, h5py.Dataset) or found.shape is None or found.ndim != dimensions:

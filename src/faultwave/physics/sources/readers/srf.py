@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.paths import shown
-from faultwave.base.projection import Projection, geographic_tensor, needed, voigt
+from faultwave.base.files.paths import shown
+from faultwave.base.math.projection import Projection, geographic_tensor, needed, voigt
 from faultwave.base.units import as_float, finite_number
 from faultwave.physics.sources.double_couple import slip_frame
 from faultwave.physics.sources.sampled import SampledFunctions

@@ -1,0 +1,1 @@
+"""Safe access to external files, search by name, caches and temporary folders."""

@@ -1,0 +1,1 @@
+"""Quadrature, special functions, unique rows, magnitudes and map projections."""

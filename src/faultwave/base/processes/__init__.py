@@ -1,0 +1,1 @@
+"""Processes of the machine: children, cores, signals, memory and multithreaded work."""

@@ -1,0 +1,1 @@
+"""Peak rates of machines, and kernels measured against them."""

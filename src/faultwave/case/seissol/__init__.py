@@ -1,0 +1,1 @@
+"""SeisSol decks: parameter files read and converted to cases."""

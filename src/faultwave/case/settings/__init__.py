@@ -1,0 +1,1 @@
+"""Declarations of all settings of a case."""

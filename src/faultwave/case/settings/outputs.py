@@ -1,0 +1,277 @@
+"""Settings of the output of a run."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from faultwave.base.units import Quantity
+from faultwave.case.settings.belongs import only
+from faultwave.case.settings.common import Geographic, InputFile, OutputFolder, Settings, Vector, check_ascending, need
+from faultwave.case.settings.grid import IntensityOutput
+from faultwave.case.settings.injection import BoxOutput
+from faultwave.case.settings.measures import Checkpoints, FarField, Flux, Spectrum
+
+MOST_DEGREE = 8
+"""Largest degree of high-order output cells."""
+
+
+def _utc(value: Any) -> Any:
+    """Convert a date and time to UTC; without an offset it is UTC.
+
+    A bare number is rejected, since its epoch is unknown.
+    """
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError(f"'{value}' is no date and time") from None
+    elif isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    if not isinstance(value, datetime):
+        raise ValueError(f"{value!r} is no date and time")
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+OriginTime = Annotated[
+    datetime,
+    Field(json_schema_extra={"words": "a date, with a time if wanted: 2019-07-06T03:19:53.04Z"}),
+    BeforeValidator(_utc),
+]
+StationCode = Annotated[
+    str,
+    Field(
+        pattern="^[A-Za-z0-9_-]{0,7}[A-Za-z][A-Za-z0-9_-]{0,7}$",
+        max_length=8,
+        json_schema_extra={"words": "1 to 8 letters, digits, - and _, with at least one letter"},
+    ),
+]
+NetworkCode = Annotated[
+    str, Field(pattern="^[A-Za-z0-9]{1,8}$", json_schema_extra={"words": "1 to 8 letters and digits"})
+]
+
+
+class Receivers(Settings):
+    """Seismograms at points in the volume."""
+
+    points: list[Vector] = Field(default_factory=list, description="Receiver coordinates.")
+    geographic: list[Geographic] = Field(
+        default_factory=list, description="Receivers by longitude, latitude and z; the case needs a projection."
+    )
+    file: InputFile | None = Field(
+        None, description="Text file, one 'x y z' a line; codes of station and network may follow."
+    )
+    geographic_file: InputFile | None = Field(
+        None, description="Text file, one 'longitude latitude z' a line; codes of station and network may follow."
+    )
+    stations: InputFile | None = Field(
+        None,
+        description="Stations by longitude and latitude: StationXML, SPECFEM's STATIONS, SW4's rec lines, or CSV with columns station, "
+        "longitude, latitude and, if wanted, network and depth [m]. They are at the ground, or at their depth below it.",
+    )
+    names: list[StationCode] | None = Field(
+        None, description="Station codes of `points` and then `geographic`, one each; default R0001, R0002, ..."
+    )
+    network: NetworkCode = Field("FW", description="Network code of stations whose line in a file names none.")
+    interval: Quantity("s", gt=0) = Field(0.005, description="Sampling interval.")
+    outside: Literal["error", "skip"] | None = Field(
+        None,
+        description="Receivers outside of the mesh: an error (the default), or skip: a warning, and they record nothing (NaN), as decks "
+        "have it.",
+        json_schema_extra=only("dg"),
+    )
+    rotation: bool = Field(False, description="Also write the rotation rate.")
+    strain_rate: bool = Field(False, description="Also write the strain rate.")
+
+    @model_validator(mode="after")
+    def _somewhere(self) -> Self:
+        given = self.points or self.geographic or self.file or self.geographic_file or self.stations
+        listed = len(self.points) + len(self.geographic)
+        need(
+            (given, "give points or a file, by x, y, z or geographic"),
+            (
+                self.names is None or len(self.names) == listed,
+                f"names has {len(self.names or ())} for {listed} points and geographic ones",
+            ),
+        )
+        return self
+
+
+class FaultReceivers(Settings):
+    """Time series at points on the fault."""
+
+    points: list[Vector] = Field(default_factory=list, description="Points, moved to the nearest fault face.")
+    file: InputFile | None = Field(None, description="Text file, one 'x y z' a line.")
+    every: int = Field(1, ge=1, description="Write every n-th step of the point's cluster.")
+    position: Literal["exact", "nearest"] | None = Field(
+        None,
+        description="Interpolate at the point, or take the nearest point at which friction is solved. "
+        "Default: nearest on tetrahedra, exact on grids.",
+    )
+    maximum_distance: Quantity("m", gt=0) | None = Field(
+        None, description="Points farther from the fault are an error; by default they are moved, with a warning."
+    )
+    fields: list[str] | None = Field(None, description="Quantities; default all.")
+
+    @model_validator(mode="after")
+    def _somewhere(self) -> Self:
+        need((self.points or self.file, "give points or a file"))
+        return self
+
+
+class SoilOutput(Settings):
+    """Strain and stress of soft soil at points, and maps of its peak strain."""
+
+    points: list[Vector] = Field(
+        default_factory=list, description="Points in soil; strain and stress are those of the cell that holds each."
+    )
+    file: InputFile | None = Field(None, description="Text file of such points, one 'x y z' a line.")
+    interval: Quantity("s", gt=0) = Field(0.005, description="Sampling interval.")
+
+
+class FieldOutput(Settings):
+    """Snapshots of a field."""
+
+    interval: Quantity("s", gt=0) = Field(description="Time between snapshots.")
+    fields: list[str] | None = Field(None, description="Quantities; default the common ones.")
+    formats: list[str] = Field(
+        default_factory=lambda: ["vtkhdf"],
+        min_length=1,
+        description="Engine fd: vtkhdf (ParaView; the file is NetCDF-4, too), netcdf (the same, named .nc), awp (flat float32 files "
+        "as AWP-ODC writes), essi (of the volume, as SW4 writes for soil and structures), or what an installed package adds.",
+    )
+    every: int = Field(1, ge=1, description="Engine fd: every n-th point along each axis.")
+    refinement: int = Field(
+        0, ge=0, le=3, description="Faces of fault and surface: 4^n triangles; cells: n = 0, 1, 2, 3 is 1, 4, 8, 32."
+    )
+    degree: int | None = Field(
+        None,
+        ge=1,
+        le=MOST_DEGREE,
+        description="Engine dg: fields as polynomials of this degree in each cell (VTK's Lagrange cells) instead of one value; order - 1 "
+        "shows all that the waves are.",
+        json_schema_extra=only("dg", "cells of high degree exist on tetrahedra only"),
+    )
+
+
+class FaultOutput(FieldOutput):
+    """Snapshots of the whole fault."""
+
+    split: Literal["four", "three"] = Field(
+        "four",
+        description="How a level of refinement splits a triangle: by the middles of its edges, or into three about its centre.",
+    )
+
+
+class SurfaceOutput(FieldOutput):
+    """Snapshots of the free surface, the sea surface and the sea floor."""
+
+    sea_floor: bool = Field(
+        False,
+        description="Also both sides of the sea floor: faces between rock and water.",
+        json_schema_extra=only("dg"),
+    )
+
+
+class VolumeOutput(FieldOutput):
+    """Snapshots of the wave field, or of a part of it."""
+
+    region: tuple[Quantity("m"), Quantity("m"), Quantity("m"), Quantity("m"), Quantity("m"), Quantity("m")] | None = (
+        Field(None, description="Only cells with centre in xmin xmax ymin ymax zmin zmax.")
+    )
+    groups: list[int] | None = Field(None, description="Only cells of these mesh groups.")
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        if self.region is not None:
+            r = self.region
+            need(check_ascending(r[::2], r[1::2], "region must be xmin xmax ymin ymax zmin zmax, each min < max"))
+        return self
+
+
+class EnergyOutput(Settings):
+    """Energies, frictional work, potency, moment and momentum."""
+
+    interval: Quantity("s", gt=0) = Field(description="Time between rows.")
+    slip_from_velocity: bool = Field(False, description="Potency from the velocity jump instead of the friction solve.")
+    plain_mean: bool = Field(False, description="Average slip over points unweighted, as SeisSol does.")
+    isotropic: bool = Field(
+        False,
+        description="Energies and momentum of attenuating, anisotropic and porous rock by the formulas of isotropic elasticity, as SeisSol "
+        "states them; the true ones are beside them as true_elastic_energy and so on.",
+        json_schema_extra=only("dg"),
+    )
+
+
+class RuptureOutput(Settings):
+    """Maps of the finished rupture, moment rate and its spectrum, source parameters."""
+
+    interval: Quantity("s", gt=0) = Field(
+        0.01, description="Time between rows of the moment rate, rounded up to a number of largest time steps."
+    )
+
+
+class Output(Settings):
+    """All files that a run writes."""
+
+    folder: OutputFolder = Field(
+        Path("output"),
+        validate_default=True,
+        description="Folder of every output file, relative to the working directory; created.",
+    )
+    prefix: str = Field(
+        "run",
+        pattern=r"^[^/\s][^/]*$",
+        json_schema_extra={"words": "text without /, not empty, that begins with no blank"},
+        description="First part of every file name.",
+    )
+    origin_time: OriginTime | None = Field(
+        None,
+        description="Date and time (UTC) at which the simulated time begins, as 2019-07-06T03:19:53; seismograms tell it. "
+        "Without it SAC and StationXML have no dates; miniSEED and ShakeMap must have one, which is 1970-01-01, and say so.",
+    )
+    receivers: Receivers | None = Field(None, description="Seismograms at points in the volume.")
+    fault_receivers: FaultReceivers | None = Field(None, description="Histories at points on the fault.")
+    fault: FaultOutput | None = Field(None, description="Snapshots of the whole fault.")
+    rupture: RuptureOutput | None = Field(
+        None,
+        description="Maps of the finished rupture, moment rate and its spectrum, source parameters.",
+    )
+    surface: SurfaceOutput | None = Field(None, description="Snapshots of the free surface and of the sea surface.")
+    intensity: IntensityOutput | None = Field(
+        None,
+        description="Maps of ground motion intensity.",
+        json_schema_extra=only("fd", "maps of intensity exist on grids only"),
+    )
+    soil: SoilOutput | None = Field(
+        None,
+        description="Strain and stress of soft soil at points, and maps of its peak strain.",
+        json_schema_extra=only("fd", "soft soil exists on grids only"),
+    )
+    volume: VolumeOutput | None = Field(None, description="Snapshots of the wave field.")
+    box: BoxOutput | None = Field(None, description="The wave field around a box, which another run can let in.")
+    energies: EnergyOutput | None = Field(None, description="Energies, work and moment.")
+    flux: list[Flux] = Field(
+        default_factory=list, description="Energy flow through surfaces.", json_schema_extra=only("dg")
+    )
+    far_field: FarField | None = Field(None, description="Radar cross section.", json_schema_extra=only("dg"))
+    spectrum: Spectrum | None = Field(
+        None, description="Resonances of the receivers' records.", json_schema_extra=only("dg")
+    )
+    error_norms: bool = Field(
+        False,
+        description="Errors at the end against the exact solution that the run started from, by norm and quantity.",
+        json_schema_extra=only("dg"),
+    )
+    checkpoint: Checkpoints | None = Field(None, description="Checkpoints, for `faultwave resume`.")
+    precision: Literal["single", "double"] = Field("single", description="Precision of field files.")
+    shared_files: Literal["auto", "mpi", "posix"] = Field(
+        "auto",
+        description="How several processes write one file: by MPI-IO, where several threads may call MPI, or by the system's own calls.",
+    )
+    xdmf: bool = Field(False, description="Also write XDMF.")
+    seissol_layout: bool = Field(False, description="Receivers and energies also as SeisSol's .dat and .csv.")
+    sync: bool = Field(False, description="Shorten steps to meet output times exactly, as SeisSol does.")

@@ -1,0 +1,241 @@
+"""Settings of wave sources: point and finite sources, currents, incident waves, and their time functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from faultwave.base.registry import entries
+from faultwave.base.units import Quantity
+from faultwave.case.settings.belongs import Kinds, one_of, only_for_kinds
+from faultwave.case.settings.common import Geographic, InputFile, Settings, Vector, need
+
+
+class TimeFunction(Kinds):
+    """Source time function S(t); for a moment tensor it is the moment rate with unit integral."""
+
+    kind: Literal["brune", "ricker", "gaussian", "triangle", "yoffe", "error-function", "burst", "samples"] = Field(
+        description="Shape: brune t/T^2 exp(-t/T), ricker, gaussian, triangle, yoffe, error-function, burst "
+        "exp(-((t - 4 T)/T)^2) sin(2 pi f (t - 4 T)), samples."
+    )
+    duration: Quantity("s", gt=0) = Field(
+        1.0,
+        description="T of the shape: of a gaussian its standard deviation, of a ricker 1/frequency.",
+        json_schema_extra=only_for_kinds("brune", "ricker", "gaussian", "triangle", "yoffe", "error-function", "burst"),
+    )
+    frequency: Quantity("Hz", gt=0) | None = Field(
+        None,
+        description="f of the burst; of a ricker instead of its duration.",
+        json_schema_extra=only_for_kinds("ricker", "burst"),
+    )
+    acceleration: Quantity("s", ge=0) = Field(
+        0.0, description="tau_S of the Yoffe function.", json_schema_extra=only_for_kinds("yoffe")
+    )
+    samples: list[float] = Field(
+        default_factory=list,
+        description="Values at multiples of the interval.",
+        json_schema_extra=only_for_kinds("samples"),
+    )
+    interval: Quantity("s", gt=0) = Field(
+        1.0, description="Spacing of the samples.", json_schema_extra=only_for_kinds("samples")
+    )
+
+    def conditions(self) -> Iterable[tuple[object, str]]:
+        return (
+            (self.kind != "samples" or len(self.samples) >= 2, "kind samples needs at least two samples"),
+            (self.kind != "yoffe" or self.acceleration > 0, "kind yoffe needs acceleration (tau_S) > 0"),
+            (self.kind != "burst" or self.frequency, "kind burst needs a frequency"),
+            (
+                self.kind != "ricker" or not {"duration", "frequency"} <= self.model_fields_set or not self.frequency,
+                "give a ricker its frequency or its duration (1/frequency), not both",
+            ),
+        )
+
+
+class AwpNodes(Settings):
+    """Positions and time steps of AWP-ODC's source file, which does not contain them."""
+
+    spacing: Quantity("m", gt=0) = Field(description="Between nodes.")
+    origin: Vector = Field((0.0, 0.0, 0.0), description="x, y and z of node (1, 1, 1); z goes down from there.")
+    interval: Quantity("s", gt=0) = Field(description="Between the rates.")
+    steps: int = Field(ge=1, description="Rates of each component of a subfault.")
+
+
+FILES = tuple(entries("faultwave.physics.sources.readers"))
+POINTS = ("moment-tensor", "double-couple", "force")
+
+
+class Source(Kinds):
+    """Point source, or a file of sources."""
+
+    kind: one_of("moment-tensor", "double-couple", "force", "plane-wave", *FILES) = Field(
+        description="What acts, or the file's format."
+    )
+    location: Vector | None = Field(
+        None, description="Where; to be given, unless geographic is.", json_schema_extra=only_for_kinds(*POINTS)
+    )
+    geographic: Geographic | None = Field(
+        None,
+        description="Where by longitude, latitude and z; the case needs a projection. Tensor and force stay along x, y, z.",
+        json_schema_extra=only_for_kinds(*POINTS),
+    )
+    tensor: dict[Literal["xx", "yy", "zz", "xy", "yz", "xz"], Quantity("N*m")] = Field(
+        default_factory=dict,
+        description="Moment tensor (physical sign), missing components are zero.",
+        json_schema_extra=only_for_kinds("moment-tensor"),
+    )
+    strike: Quantity("deg", ge=-360, le=360) | None = Field(
+        None,
+        description="Of the plane that slips, which dips to the right of it; clockwise from true north where the case has a projection, "
+        "else from y.",
+        json_schema_extra=only_for_kinds("double-couple"),
+    )
+    dip: Quantity("deg", ge=0, le=90) | None = Field(
+        None, description="Of that plane, from the horizontal.", json_schema_extra=only_for_kinds("double-couple")
+    )
+    rake: Quantity("deg", ge=-360, le=360) | None = Field(
+        None,
+        description="Direction in which the upper side slips: 0 is left-lateral, 90 a thrust, 180 right-lateral, -90 normal faulting.",
+        json_schema_extra=only_for_kinds("double-couple"),
+    )
+    magnitude: float | None = Field(
+        None, ge=-6, le=11, description="Moment magnitude Mw.", json_schema_extra=only_for_kinds("double-couple")
+    )
+    seismic_moment: Quantity("N*m", gt=0) | None = Field(
+        None, description="Scalar moment, instead of the magnitude.", json_schema_extra=only_for_kinds("double-couple")
+    )
+    force: tuple[Quantity("N"), Quantity("N"), Quantity("N")] = Field(
+        (0.0, 0.0, 0.0), description="Force.", json_schema_extra=only_for_kinds("force")
+    )
+    z: Quantity("m") | None = Field(
+        None,
+        description="Height of the plane that the wave rises from.",
+        json_schema_extra=only_for_kinds("plane-wave"),
+    )
+    velocity: tuple[Quantity("m/s"), Quantity("m/s"), Quantity("m/s")] = Field(
+        (0.0, 0.0, 0.0),
+        description="Velocity of the rising wave (engine fd), times S(t): along x and y an S, along z a P wave.",
+        json_schema_extra=only_for_kinds("plane-wave"),
+    )
+    onset: Quantity("s") = Field(0.0, description="Start of the time function; added to the times of a file.")
+    time_function: TimeFunction | None = Field(
+        None,
+        description="S(t); files bring their own.",
+        json_schema_extra=only_for_kinds(*POINTS, "plane-wave"),
+    )
+    file: InputFile | None = Field(
+        None,
+        description="Source file: NRF (NetCDF), FSRM, SRF, CMTSOLUTION (text), AWP's moment rates.",
+        json_schema_extra=only_for_kinds(*FILES),
+    )
+    nodes: AwpNodes | None = Field(
+        None, description="Where the nodes and steps of the file are.", json_schema_extra=only_for_kinds("awp")
+    )
+
+    def conditions(self) -> Iterable[tuple[object, str]]:
+        plane, filed, point = self.kind == "plane-wave", self.kind in FILES, self.kind in POINTS
+        places = (self.location is not None) + (self.geographic is not None)
+        couple = self.kind == "double-couple"
+        missing = [name for name in ("strike", "dip", "rake") if getattr(self, name) is None]
+        return (
+            (not couple or not missing, f"kind double-couple needs {', '.join(missing)}"),
+            (
+                not couple or (self.magnitude is None) != (self.seismic_moment is None),
+                "give a double-couple its magnitude (Mw) or its seismic_moment (M0), one of them",
+            ),
+            (self.kind != "awp" or self.nodes, "kind awp needs nodes: spacing, interval, steps"),
+            (not filed or self.file, f"kind {self.kind} needs a file"),
+            (not plane or self.z is not None, "kind plane-wave needs z, the height that it rises from"),
+            (not plane or any(self.velocity), "kind plane-wave needs a velocity that is not zero"),
+            (not point or places < 2, "give location or geographic, not both"),
+            (not point or places > 0, f"kind {self.kind} needs a location: [x, y, z] (or geographic)"),
+            (filed or self.time_function, f"kind {self.kind} needs a time_function"),
+            (
+                self.kind != "moment-tensor" or any(self.tensor.values()),
+                "kind moment-tensor needs a tensor that is not zero",
+            ),
+            (self.kind != "force" or any(self.force), "kind force needs a force that is not zero"),
+        )
+
+
+class Current(Kinds):
+    """Electric current density in a volume, on a surface or at a point."""
+
+    kind: Literal["point", "sheet", "volume"] = Field(description="Where it flows.")
+    moment: tuple[float, float, float] = Field(
+        (0.0, 0.0, 0.0), description="Current times length at a point [A m].", json_schema_extra=only_for_kinds("point")
+    )
+    density: tuple[float, float, float] = Field(
+        (0.0, 0.0, 0.0),
+        description="Current density: [A/m] of a sheet, [A/m^2] in a volume.",
+        json_schema_extra=only_for_kinds("sheet", "volume"),
+    )
+    location: Vector = Field(
+        (0.0, 0.0, 0.0), description="Where a point current flows.", json_schema_extra=only_for_kinds("point")
+    )
+    surface: str | int | None = Field(
+        None,
+        description="Physical surface inside the mesh that carries the sheet.",
+        json_schema_extra=only_for_kinds("sheet"),
+    )
+    volumes: list[str | int] = Field(
+        default_factory=list,
+        description="Physical volumes in which the current flows.",
+        json_schema_extra=only_for_kinds("volume"),
+    )
+    onset: Quantity("s") = Field(0.0, description="Start of the time function.")
+    time_function: TimeFunction = Field(description="S(t), times the vector.")
+
+    def conditions(self) -> Iterable[tuple[object, str]]:
+        return (
+            (self.kind != "point" or any(self.moment), "kind point needs a moment that is not zero"),
+            (self.kind == "point" or any(self.density), f"kind {self.kind} needs a density that is not zero"),
+            (self.kind != "sheet" or self.surface is not None, "kind sheet needs a surface"),
+            (self.kind != "volume" or self.volumes, "kind volume needs volumes"),
+        )
+
+
+class Incident(Settings):
+    """Incident plane wave amplitude S(t - direction . (x - reference)/c), through one surface or around volumes."""
+
+    direction: tuple[float, float, float] = Field(description="Where it travels to.")
+    amplitude: tuple[float, float, float] = Field(description="Electric field at S = 1 [V/m], orthogonal to direction.")
+    reference: Vector | None = Field(
+        None, description="Point that S arrives at without delay; default: the first point that lets the wave in."
+    )
+    surface: str | int | None = Field(
+        None, description="Absorbing boundary surface, by name or tag, that it enters through."
+    )
+    volumes: list[str | int] = Field(
+        default_factory=list,
+        description="Physical volumes that hold the total field; outside of them there is the scattered field only.",
+    )
+    onset: Quantity("s") = Field(0.0, description="Start of the time function.")
+    time_function: TimeFunction = Field(description="S(t).")
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        d, e = self.direction, self.amplitude
+        along = sum(a * b for a, b in zip(d, e, strict=True))
+        size = (sum(a * a for a in d) * sum(a * a for a in e)) ** 0.5
+        need(
+            (any(d), "direction must not be zero"),
+            (any(e), "amplitude must not be zero"),
+            (abs(along) <= 1e-9 * size, "amplitude must be orthogonal to direction"),
+            ((self.surface is None) == bool(self.volumes), "give either surface or volumes"),
+        )
+        return self
+
+
+class MatchedLayer(Settings):
+    """Matched layer just inside flat sides of the mesh that lets waves out without reflection."""
+
+    sides: list[Literal["x-", "x+", "y-", "y+", "z-", "z+"]] = Field(
+        min_length=1, description="Sides of the mesh's bounding box along which the layer runs."
+    )
+    thickness: Quantity("m", gt=0) = Field(description="Thickness; a few cells.")
+    reflection: float = Field(
+        1e-6, gt=0, lt=1, description="Reflection at normal incidence without discretisation error."
+    )

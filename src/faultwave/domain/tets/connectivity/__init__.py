@@ -1,0 +1,1 @@
+"""Connectivity of meshes: common faces, overlaps, tags, checks and topology."""

@@ -1,0 +1,1 @@
+"""Mesh files: netCDF, PUML and meshes stored in parts."""

@@ -1,0 +1,1 @@
+"""Generators of tetrahedral meshes, built in and by Gmsh."""

@@ -1,0 +1,1 @@
+"""Gmsh files: readers of their sections and the child process that runs Gmsh."""

@@ -1,0 +1,1 @@
+"""Wave fields recorded around a box for injection into another run."""

@@ -1,0 +1,1 @@
+"""Error estimates of records from coarser runs."""

@@ -1,0 +1,1 @@
+"""Fields of snapshots: names, lattices, refined cells and formats."""

@@ -1,0 +1,1 @@
+"""New cases for a place: options, text, ground and times."""
