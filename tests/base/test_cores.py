@@ -27,7 +27,7 @@ for _ in range(2):
     assert backend.threads == len(allowed), (backend.threads, allowed)
 seen = []
 def work():
-    cores.roam()
+    cores.use_all_cores()
     seen.append(os.sched_getaffinity(0))
 thread = threading.Thread(target=work)
 thread.start()

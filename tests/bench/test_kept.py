@@ -81,7 +81,7 @@ def test_more_threads_than_openmp_holds_are_refused(asked: list[str]) -> None:
 def test_files_that_cannot_be_written_are_told_before_anything_is_measured(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for room in ("proxy.proxy", "fd.bench", "grids.bench", "roofs.measure", "scaling.run"):
+    for room in ("proxy.proxy", "grids.proxy.bench", "grids.features.bench", "rooflines.roofs.measure", "scaling.run"):
         monkeypatch.setattr(f"faultwave.bench.{room}", None)  # whoever calls it fails
     asked = ["bench", command] + (["tpv5"] if command in ("scaling", "comm") else [])
     for path, why in ((tmp_path / "no" / "a.json", "the folder does not exist"), (tmp_path, "is a folder")):

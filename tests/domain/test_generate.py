@@ -7,6 +7,7 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.domain import tets
+from faultwave.domain.tets import generators
 from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.generators.generate import generate
 from faultwave.domain.tets.generators.graded import Tpv5, graded_mesh
@@ -138,7 +139,7 @@ def setting_with_shape(setting):
 def test_without_gmsh(monkeypatch, caplog):
     """auto goes on with the built-in mesher and says what to install; gmsh is an error that says the same."""
     monkeypatch.delitem(sys.modules, "faultwave.domain.tets.generators.gmsh_tpv5", raising=False)
-    monkeypatch.setattr(tets, "gmsh_tpv5", None, raising=False)
+    monkeypatch.delattr(generators, "gmsh_tpv5", raising=False)
     monkeypatch.setitem(sys.modules, "gmsh", None)
     with caplog.at_level("WARNING", logger="faultwave"):
         mesh = generate({"shape": "tpv5", "size": 3000.0})

@@ -121,7 +121,7 @@ def test_architecture_names_files_that_are_there():
     )
     rooms = re.split(r"^\*\*`([\w/]+)`\*\*", text, flags=re.MULTILINE)[1:]
     named = [(room, name) for room, said in zip(rooms[::2], rooms[1::2], strict=True)
-             for name in re.findall(r"`(\w+(?:\.py|/))`", said)]  # fmt: skip
+             for name in re.findall(r"`([\w/]+(?:\.py|/))`", said)]  # fmt: skip
     assert len(named) > 60 and {room for room, _ in named} == {"kernels", "dg", "fd", "backends/cpu"}
     assert [f"{room}/{name}" for room, name in named if not (ROOT / "src" / "faultwave" / room / name).exists()] == []
 

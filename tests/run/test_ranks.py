@@ -227,7 +227,7 @@ def test_odd_parts(tmp_path, opened):
     setup = (
         see
         if opened == "in parts"
-        else "import faultwave.dg.planning.process_partition as s; s.sliced = lambda case, world: False"
+        else "import faultwave.dg.planning.process_partition as s; s.stored_in_parts = lambda case, world: False"
     )
     if opened == "whole":
         done = launch(3, case, setup=setup)
@@ -406,13 +406,13 @@ def test_killed_in_mid_run_and_resumed(tmp_path, alone, victims):
     """A process that dies brings the others down at once; nothing hangs."""
     die = (
         "import faultwave.march.clusters as m\n"
-        "advance = m.March.advance\n"
+        "advance = m.LocalTimeStepping.advance\n"
         "def deadly(self, until, pause):\n"
         "    from faultwave.comm import world\n"
         f"    if self.time > 0.3 and ({victims == 'all'} or world().rank == 1):\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
         "    advance(self, until, pause)\n"
-        "m.March.advance = deadly\n"
+        "m.LocalTimeStepping.advance = deadly\n"
     )
     started = time.monotonic()
     done = launch(2, asked(tmp_path, "out", end_time=END), setup=die)
