@@ -63,5 +63,5 @@ def case(room):
             return self.case, self.problems
 
     loader = Loader()
-    room("faultwave.run.inputs", read_case=loader)
+    room("faultwave.run.inputs", load_case_and_inputs=loader)
     return loader

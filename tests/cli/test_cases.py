@@ -38,7 +38,7 @@ def simulate(room):
             raise state.simulation
         return state.simulation
 
-    room("faultwave.run.simulation", ready=call)
+    room("faultwave.run.simulation", prepare_run=call)
     return state
 
 
@@ -171,7 +171,7 @@ def test_long_places_are_not_broken_into_lines(cli, room):
     def load(name, overrides):
         raise InputError(Problem(where, "x" * 300))
 
-    room("faultwave.run.inputs", read_case=load)
+    room("faultwave.run.inputs", load_case_and_inputs=load)
     result = cli("check", "x")
     assert where in result.stderr
     assert "x" * 300 in result.stderr
@@ -181,7 +181,7 @@ def test_text_in_brackets_is_shown_as_it_is(cli, room):
     def load(name, overrides):
         raise InputError(Problem("case.yaml [line 3]", "[bold] is no setting", "[a, b]"))
 
-    room("faultwave.run.inputs", read_case=load)
+    room("faultwave.run.inputs", load_case_and_inputs=load)
     result = cli("check", "x")
     assert "case.yaml [line 3]" in result.stderr
     assert "[bold] is no setting" in result.stderr

@@ -57,6 +57,14 @@ def test_cells_that_bear_their_step_keep_it_to_the_last_bit(tmp_path: Path, monk
     np.testing.assert_array_equal(found[1], found[2])
 
 
+def test_steps_far_below_the_limit_of_the_inradius_are_not_reduced(tmp_path: Path) -> None:
+    """Noise cannot decay in the test of flat cells while a case prescribes much smaller steps."""
+    flat = case(tmp_path, 0.02, 3)
+    flat["material"]["constant"] = {"rho": 2700.0, "lambda": 3e10, "mu": 3e10}
+    flat["numerics"]["largest_step"] = float(1e-4 * steps(flat).min())
+    np.testing.assert_array_equal(steps(flat), flat["numerics"]["largest_step"])
+
+
 def test_check_names_flat_cells_and_what_they_cost(tmp_path: Path) -> None:
     told = [str(p) for p in check(case(tmp_path, 0.02, 5)).warnings if "flat" in str(p)]
     assert len(told) == 1 and "inradii" in told[0] and "times as long: cell " in told[0]

@@ -327,7 +327,10 @@ def _clusters(planning: Planning, parts: tuple[CapabilityPlan, ...], step: np.nd
 
 def _borne(planning: Planning, parts: tuple[CapabilityPlan, ...], step: np.ndarray) -> np.ndarray:
     """Return the stable steps (nc,), reduced in flat cells where necessary, and warn if some are."""
-    borne = sliver_stable_steps(planning, step, largest_cfl(planning.case) / cfl_number(planning.case))
+    # Cells are tested at the step of their inradius: far below it, noise cannot decay in the steps of the test.
+    own = _inradius_steps(planning.case, planning.law, planning.geometry, planning.material)
+    room = largest_cfl(planning.case) / cfl_number(planning.case)
+    borne = np.minimum(step, sliver_stable_steps(planning, own, room))
     if (borne < step).any():
         longer = rate(_clusters(planning, parts, borne)) / rate(_clusters(planning, parts, step))
         told(planning, step, borne, longer)
@@ -479,9 +482,14 @@ def stable_steps(
     limit = largest_cfl(case)
     if cfl > limit:
         problems.error("numerics.cfl", f"{cfl:g} is unstable at order {order}", f"at most {limit:g} at this order")
-    step = cfl * 2.0 * shape.inradius / ((2 * order - 1) * physics.speed(material))
-    step = step / (1.0 + 0.5 * step * physics.stiffness(material))
+    step = _inradius_steps(case, physics, shape, material)
     return np.minimum(step, min(case.numerics.largest_step, physics.longest_step()))
+
+
+def _inradius_steps(case: Case, physics: Law, shape: tets.Geometry, material: dict[str, np.ndarray]) -> np.ndarray:
+    """Return the steps (nc,) [s] that the inradius and the stiffness of the law allow."""
+    step = cfl_number(case) * 2.0 * shape.inradius / ((2 * case.numerics.order - 1) * physics.speed(material))
+    return np.asarray(step / (1.0 + 0.5 * step * physics.stiffness(material)))
 
 
 def _not_built(case: Case, law: Law, problems: Problems) -> None:
