@@ -330,7 +330,8 @@ def _borne(planning: Planning, parts: tuple[CapabilityPlan, ...], step: np.ndarr
     # Cells are tested at the step of their inradius: far below it, noise cannot decay in the steps of the test.
     own = _inradius_steps(planning.case, planning.law, planning.geometry, planning.material)
     room = largest_cfl(planning.case) / cfl_number(planning.case)
-    borne = np.minimum(step, sliver_stable_steps(planning, own, room))
+    stable = sliver_stable_steps(planning, own, room)
+    borne = np.where(stable < own, np.minimum(step, stable), step)
     if (borne < step).any():
         longer = rate(_clusters(planning, parts, borne)) / rate(_clusters(planning, parts, step))
         told(planning, step, borne, longer)
