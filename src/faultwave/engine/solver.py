@@ -252,6 +252,9 @@ class Engine:
         ``model(plan)`` returns the plan as pictures show it.
     processes : callable
         ``processes(plan, count)`` returns the reasons why a plan cannot be distributed over ``count`` processes.
+    survey : callable or None
+        ``survey(case)`` returns a plan for checks alone, which may read the material of a large domain at a sample of its points and
+        says so in its ``notes``; None if the engine has nothing but ``plan``.
     """
 
     name: str
@@ -262,6 +265,7 @@ class Engine:
     going_on: Callable[[Any, Mapping[str, Any]], Any] = lambda case, notes: case
     model: Callable[[Any], Model] = _no_model
     processes: Callable[[Any, int], Sequence[Problem]] = lambda plan, count: ()
+    survey: Callable[[Any], Any] | None = None
 
 
 __all__ = ["BlowUp", "Control", "Diagnosis", "Engine", "Sections", "Solver", "TimeErrors", "Unattended"]

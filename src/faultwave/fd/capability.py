@@ -202,6 +202,9 @@ class MaterialContext:
         Grid of each block and the box of this process in it.
     world : World
         Processes of the run.
+    surveyed : bool
+        True if the material was read at a sample of the points: the media then have no coefficients, and capabilities leave out what
+        they compute at every point.
     """
 
     placing: PlacementContext
@@ -214,6 +217,7 @@ class MaterialContext:
     media: Sequence[Medium]
     blocks: Sequence[tuple[Grid, Box]]
     world: World = World()
+    surveyed: bool = False
 
     def of_block(self, number: int) -> MaterialContext:
         """Return the same for one block alone."""

@@ -20,6 +20,12 @@ def _plan(case: Case) -> Any:
     return make_plan(case)
 
 
+def _survey(case: Case) -> Any:
+    from faultwave.fd.plan import survey
+
+    return survey(case)
+
+
 def _share(case: Case, world: World) -> Any:
     from faultwave.fd.plan import make_plan
 
@@ -58,5 +64,5 @@ def _processes(plan: Any, count: int) -> Sequence[Problem]:
     return check_processes(plan, count)
 
 
-ENGINE = Engine("fd", _plan, _share, _solver, _report, _going_on, _model, _processes)
+ENGINE = Engine("fd", _plan, _share, _solver, _report, _going_on, _model, _processes, _survey)
 """Finite differences of fourth order on staggered grids."""

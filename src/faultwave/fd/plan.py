@@ -31,7 +31,7 @@ from faultwave.fd.fault.nearby_checks import check_beside
 from faultwave.fd.method.absorbing import Absorber, stable_along
 from faultwave.fd.method.closures import WEIGHTS
 from faultwave.fd.method.decomposition import Subdomain
-from faultwave.fd.method.effective_medium import Medium, effective_medium
+from faultwave.fd.method.effective_medium import Medium, count_samples, effective_medium, survey_medium
 from faultwave.fd.method.grid import SIDES, Grid, SideKind
 from faultwave.fd.method.ground_checks import check_relief, counted
 from faultwave.fd.method.program import Scheme
@@ -67,6 +67,9 @@ from faultwave.physics.sources.table import Sources
 from faultwave.physics.waves import law
 
 CFL, CFL_LAYERS = 0.95, 0.9
+MAX_CHECKED_SAMPLES = 20_000_000
+"""Largest number of places where a survey reads the material of a grid; of more, it reads a sample."""
+SURVEY_NOTE = "checked the material at a sample of the {points:,} grid points; a run checks every point"
 MAX_LATTICE_POINTS_PER_AXIS = 2_000  # most points of the coarse lattice along an axis, and in all (SAMPLES)
 SAMPLES = 400_000
 
@@ -106,6 +109,7 @@ class _MaterialOnGrid:
     relaxation: Relaxation | None
     subdomains: Sequence[Subdomain | None]
     coarse: dict[str, np.ndarray]
+    surveyed: bool = False  # media were read at a sample of the points
 
 
 @dataclass(frozen=True)
@@ -141,7 +145,15 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
     return replace(made, seconds=before + clock.perf_counter() - started)
 
 
-def _plan_in_chosen_precision(case: Case, world: World) -> FdPlan:
+def survey(case: Case) -> FdPlan:
+    """Read and check a case as ``make_plan`` does, but read the material of a large grid at a sample of its points.
+
+    The plan then has a note that states the number of places, and cannot be run.
+    """
+    return _plan_in_chosen_precision(case, World(), surveying=True)
+
+
+def _plan_in_chosen_precision(case: Case, world: World, surveying: bool = False) -> FdPlan:
     """Plan a case in the precision that it requests.
 
     With ``precision: auto`` single precision is planned first, because the estimate of its error needs the number of
@@ -149,34 +161,35 @@ def _plan_in_chosen_precision(case: Case, world: World) -> FdPlan:
     """
     asked, problems = case.numerics, Problems()
     if asked.precision != "auto":
-        made = _plan_in_precision(case, world)
+        made = _plan_in_precision(case, world, surveying)
         if "precision_error" in asked.model_fields_set:  # single is the default of grids
             choose_precision(asked, estimate(made), False, problems)
         return replace(made, warnings=(*made.warnings, *problems.warnings)) if problems.warnings else made
     if needs_double(case):
         note = f"precision auto: double, as friction {case.fault.friction} needs it"  # type: ignore[union-attr]
-        return replace(_plan_in_precision(_with_precision(case, "double"), world), notes=(note,))
-    made = _plan_in_precision(_with_precision(case, "single"), world)
+        made = _plan_in_precision(_with_precision(case, "double"), world, surveying)
+        return replace(made, notes=(*made.notes, note))
+    made = _plan_in_precision(_with_precision(case, "single"), world, surveying)
     choice = choose_precision(asked, estimate(made), False, problems)
     chosen = choice.numerics.precision
-    return replace(
-        made if chosen == "single" else _plan_in_precision(_with_precision(case, chosen), world), notes=choice.notes
-    )
+    if chosen != "single":
+        made = _plan_in_precision(_with_precision(case, chosen), world, surveying)
+    return replace(made, notes=(*made.notes, *choice.notes))
 
 
 def _with_precision(case: Case, precision: str) -> Case:
     return case.model_copy(update={"numerics": case.numerics.model_copy(update={"precision": precision})})
 
 
-def _plan_in_precision(case: Case, world: World) -> FdPlan:
-    """Plan a case whose precision is known."""
+def _plan_in_precision(case: Case, world: World, surveying: bool = False) -> FdPlan:
+    """Plan a case whose precision is known; ``surveying`` reads the material of large grids at a sample of the points."""
     problems = Problems()
     read = _read(case, problems)
     placing, laid, parts = _build_grid(case, read, world, problems)
     if placing.grid.relief is not None and _setting(case).topography.material == "depth" and read.field is not None:  # type: ignore[union-attr]
         read = replace(read, field=FieldBelowGround(read.field, placing.grid.relief))
     assert read.field is not None
-    filled = _load_material(read.field, placing, laid, parts, world)
+    filled = _load_material(read.field, placing, laid, parts, world, surveying)
     stepped = _check(read, placing, laid, filled, parts, world)
     problems.raise_errors()
     blocks: list[FdPlan] = []
@@ -189,6 +202,7 @@ def _plan_in_precision(case: Case, world: World) -> FdPlan:
             problems.warnings, filled.field, shared,
         ))  # fmt: skip
     made = replace(blocks[0], below=tuple(blocks[1:]))
+    made = replace(made, notes=(SURVEY_NOTE.format(points=made.points),) if filled.surveyed else ())
     disk.check_disk(case.output.folder, forecast_disk(made), problems)
     problems.raise_errors()
     return made
@@ -280,6 +294,7 @@ def _load_material(
     laid: Sequence[GridBlock],
     parts: Mapping[str, GridCapabilityPlan],
     world: World,
+    surveying: bool,
 ) -> _MaterialOnGrid:
     """Return the material where the grid needs it; raises InputError where it is not available."""
     case, problems, setting = placing.case, placing.problems, _setting(placing.case)
@@ -304,31 +319,39 @@ def _load_material(
             problems.extend([replace(alone, severity="warning")])
     if world.size > 1 and subdomains[0] is None:
         problems.raise_errors()
-    media = list[Medium]()
+    media, surveyed = (
+        list[Medium](),
+        surveying and sum(count_samples(field, b.grid) for b in laid) > MAX_CHECKED_SAMPLES,
+    )
     with collect_problems(problems):
         for block, subdomain in zip(laid, subdomains, strict=True):
-            media.append(_medium(field, case, block, subdomain, fitted, world))
+            media.append(_medium(field, case, block, subdomain, fitted, world, surveyed))
     if len(media) < len(laid):
         problems.raise_errors()
     coarse = sample_coarse_lattice(field, placing.lower, placing.upper, placing.grid)
-    if fluid_beside_rock(coarse["mu"]):
+    if fluid_beside_rock(coarse["mu"]) and not surveyed:
         media = [
             with_fluid_solid_interface(
                 medium, block, block.scheme(case).filled(here.box if here else block.grid.box), here, world, field
             )
             for medium, block, here in zip(media, laid, subdomains, strict=True)
         ]
-    return _MaterialOnGrid(field, media, fitted, subdomains, coarse)
+    return _MaterialOnGrid(field, media, fitted, subdomains, coarse, surveyed)
 
 
 def _medium(
-    field: Field, case: Case, block: GridBlock, subdomain: Subdomain | None, fitted: Relaxation | None, world: World
-) -> Medium:
-    """Return the effective medium of a block."""
+    field: Field, case: Case, block: GridBlock, subdomain: Subdomain | None, fitted: Relaxation | None, world: World,
+    surveyed: bool,
+) -> Medium:  # fmt: skip
+    """Return the effective medium of a block, if ``surveyed`` from a sample of its points."""
     setting, grid, lower, upper = _setting(case), block.grid, block.lower, block.upper
     names = ["rho", "lambda", "mu"] + (["Qp", "Qs"] if case.attenuation else [])
     dtype = np.float32 if case.numerics.precision == "single" else np.float64
     needed = setting.points_per_wavelength * grid.spacing * (setting.frequency or 0.0) * (1 - 1e-6)
+    if surveyed:
+        return counted(
+            lambda: survey_medium(field, grid, (lower, upper), fitted, needed), field, names, grid, lower, upper
+        )
     scheme = block.scheme(case)
     return counted(
         lambda: partitioned_medium(
@@ -372,7 +395,9 @@ def _check(
     highest = min(frequency, setting.frequency or np.inf)
     boxes = [here.box if here else block.grid.box for block, here in zip(laid, filled.subdomains, strict=True)]
     blocks = [(block.grid, block.scheme(case).filled(box)) for block, box in zip(laid, boxes, strict=True)]
-    checking = MaterialContext(placing, field, coarse, read.sides, highest, step, steps, media, blocks, world)
+    checking = MaterialContext(
+        placing, field, coarse, read.sides, highest, step, steps, media, blocks, world, filled.surveyed
+    )
     parts = {name: part.checked(checking) for name, part in parts.items()}
     kept = [part.memory(steps, world) for part in parts.values()]
     check_stored_output(

@@ -17,7 +17,7 @@ from faultwave.run.inputs import load_case_and_inputs
 def check(case: Case | dict[str, Any] | str | Path, ranks: int = 1, **overrides: Any) -> Problems:
     """Find every problem of a case by reading all its inputs: mesh, material, fault, points and sources.
 
-    Nothing is written.
+    Nothing is written. The material of grids of millions of points is read at a sample of them; a note states this.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def check(case: Case | dict[str, Any] | str | Path, ranks: int = 1, **overrides:
     problems.extend(located(case, warn_case(case).items))
     try:
         engine = engine_of(case)
-        made = engine.plan(case)
+        made = (engine.survey or engine.plan)(case)
         shared = engine.processes(made, ranks) if ranks > 1 else ()
         told = {problem.what for problem in shared}
         problems.extend([*(doubt for doubt in made.warnings if doubt.what not in told), *shared])

@@ -29,6 +29,7 @@ def engine_of(case: Case) -> Engine:
         found,
         plan=_locating_problems(found.plan),
         share=_locating_problems(found.share),
+        survey=_locating_problems(found.survey or found.plan),
         processes=_locating_process_problems(found.processes),
     )
 

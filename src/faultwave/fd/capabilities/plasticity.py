@@ -151,7 +151,8 @@ class Plasticity(GridCapabilityPlan):
             rock = self._with_overburden(checking)
             rock = replace(rock, factors=rock.check_rest(grids))
             told = rock.look(grids, problems)
-            values = [rock.values(checking, grid, box) for grid, box in checking.blocks]
+            blocks = () if checking.surveyed else checking.blocks
+            values = [rock.values(checking, grid, box) for grid, box in blocks]
             return replace(self, rock=rock, points=sum(g.box.points for g in grids), values=values, told=told)
         return self
 

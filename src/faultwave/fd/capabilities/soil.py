@@ -140,7 +140,7 @@ class Soil(GridCapabilityPlan):
         problems = checking.problems
         if (checking.coarse["mu"] <= 0).any():
             problems.error(name, "soil beside or below water is not simulated yet", "a box without water")
-        if len(problems.errors):
+        if len(problems.errors) or checking.surveyed:
             return self
         found = self
         with collect_problems(problems):

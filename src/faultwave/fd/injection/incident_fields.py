@@ -218,6 +218,8 @@ def _compare(record: BoxRecord, checking: MaterialContext) -> Rows:
 
 def _compare_same(record: BoxRecord, checking: MaterialContext) -> None:
     """Report an error if coefficients differ from the coefficients of a record that is injected exactly."""
+    if checking.surveyed:
+        return
     grid, box = checking.placing.grid, checking.box
     for name in (name for name in LIVES if name in record.material):
         nodes, recorded = record.material[name]

@@ -13,6 +13,7 @@ References
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -33,6 +34,7 @@ SAMPLES = {
     2: 2,
     3: 1,
 }  # samples per half cell along an axis, by the number of axes along which the material varies
+MAX_SURVEYED = 1_000_000  # largest number of places that a survey reads
 KINDS = {  # offsets (z, y, x) of each coefficient in half cell edges
     "b_x": (0, 0, 1), "b_y": (0, 1, 0), "b_z": (1, 0, 0),
     "mu_xy": (0, 1, 1), "mu_xz": (1, 0, 1), "mu_yz": (1, 1, 0),
@@ -170,6 +172,37 @@ def effective_medium(
     return Medium(whole, max(fastest), worst.speed, worst.place, too_slow, shear, gains, strong)
 
 
+def count_samples(field: Field, grid: Grid) -> int:
+    """Return the number of points at which ``effective_medium`` reads the material of a grid."""
+    axes = axes_of(field) if grid.relief is None else frozenset("xyz")
+    per_cell = 2 * SAMPLES[len(axes)]
+    return math.prod(per_cell * int(n) for n, axis in zip(grid.shape, "zyx", strict=True) if axis in axes)
+
+
+def survey_medium(
+    field: Field, grid: Grid, corners: tuple[np.ndarray, np.ndarray], relaxation: Relaxation | None, limit: float = 0.0
+) -> Medium:
+    """Return the extremes of an effective medium, found at a sample of at most ``MAX_SURVEYED`` places.
+
+    The medium has no coefficients; parameters and errors are those of ``effective_medium``.
+    """
+    lower, upper = corners
+    axes = axes_of(field) if grid.relief is None else frozenset("xyz")
+    cells = {axis: int(n) if axis in axes else 1 for axis, n in zip("zyx", grid.shape, strict=True)}
+    stride = max(1.0, (math.prod(cells.values()) / MAX_SURVEYED) ** (1 / max(1, len(axes))))
+    coordinates = [
+        np.linspace(lower["xyz".index(axis)], upper["xyz".index(axis)], max(2, int(n / stride)))
+        for axis, n in cells.items()
+    ]
+    lattice, points = _evaluate(field, grid, coordinates, relaxation is not None)
+    slow, gains, strong = _slow(lattice, points, limit), Bound(), Bound()
+    if relaxation:
+        gains, strong = clip_quality(lattice, points)
+        _unrelax(lattice, relaxation)
+    fastest = float(np.sqrt(((lattice["lambda"] + 2 * lattice["mu"]) / lattice["rho"]).max()))
+    return Medium({}, fastest, slow.speed, slow.place, slow.below / slow.sampled, slow.shear, gains, strong)
+
+
 @dataclass(frozen=True)
 class _Slow:
     """Slowest points of a slab.
@@ -227,6 +260,13 @@ def _sample(
         steps = np.minimum(steps, 2 * n * full - 1 - steps)  # beyond the last cell: mirrored
         x = grid.inside(2 - k, steps, n)
         coordinates.append(np.clip(x, lower[2 - k], upper[2 - k]))
+    return _evaluate(field, grid, coordinates, attenuation)
+
+
+def _evaluate(
+    field: Field, grid: Grid, coordinates: Sequence[np.ndarray], attenuation: bool
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Return the material at the product of coordinates z, y and x [m] of the flat grid, and the places."""
     z, y, x = np.meshgrid(*coordinates, indexing="ij")
     points = np.stack([x, y, z], -1)
     if grid.relief is not None:
