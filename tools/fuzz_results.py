@@ -62,8 +62,8 @@ def _write_rupture(folder: Path) -> None:
     from faultwave.observe.dataset import energies_from_arrays
     from faultwave.observe.rupture import INNER
     from faultwave.observe.source_parameters import FaultHistory, FinishedRupture, rupture_results
-    from faultwave.output.formats.energies_csv import write_energies
     from faultwave.output.formats.receivers_hdf5 import write_receivers
+    from faultwave.output.formats.tables.energies_csv import write_energies
     from faultwave.output.formats.vtkhdf import VtkHdfWriter
     from faultwave.output.manifest import build_manifest, write_manifest
     from faultwave.output.writers import write_results
@@ -129,7 +129,7 @@ def _write_waves(folder: Path) -> None:
 
     from faultwave.observe.dataset import receivers_from_arrays
     from faultwave.output.formats.receivers_hdf5 import write_receivers
-    from faultwave.output.formats.touchstone import write_touchstone
+    from faultwave.output.formats.tables.touchstone import write_touchstone
     from faultwave.output.manifest import build_manifest, write_manifest
 
     folder.mkdir()

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from faultwave.run import simulate
-from faultwave.verify.cases import fd_layered
+from faultwave.verify.cases.grids import layered
 
 SIGMA, END = 0.25, 6.0
 FINE = 50.0
@@ -113,8 +113,8 @@ def loh1(order: int, spacing: float) -> tuple[float, float, float]:
         sim.run = timed  # type: ignore[method-assign]
         return sim
 
-    fd_layered.simulate = watched
-    found = fd_layered.layer_over_half_space(False, spacing)
+    layered.simulate = watched
+    found = layered.layer_over_half_space(False, spacing)
     return float(np.sqrt((found**2).mean())), *kept[0]
 
 

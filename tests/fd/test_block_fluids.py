@@ -7,7 +7,7 @@ import faultwave as fw
 from faultwave.backends import missing
 from faultwave.base.errors import RunError
 from faultwave.run import simulate
-from faultwave.verify.cases.fd_blocks import LeapfrogEnergy
+from faultwave.verify.cases.grids.blocks import LeapfrogEnergy
 from tests.run.launch import launch
 
 from .reciprocity import OF_THREE, is_reciprocal, moments

@@ -15,7 +15,7 @@ from faultwave.fd.blocks.proposal import faces, proposed, report
 from faultwave.fd.method import differences
 from faultwave.output.formats.image import ImageReader
 from faultwave.run import simulate
-from faultwave.verify.cases.fd_blocks import LeapfrogEnergy, basin, wave_error
+from faultwave.verify.cases.grids.blocks import LeapfrogEnergy, basin, wave_error
 
 from .reciprocity import OF_THREE, is_reciprocal, moments
 from .results import datasets, fields

@@ -17,8 +17,8 @@ from faultwave.kernels.stencil import Injection
 from faultwave.output.formats.maps_netcdf import read_maps
 from faultwave.physics.rheology import iwan
 from faultwave.run.check import check
-from faultwave.verify.cases.fd_soil import END, SOIL, column, independent
-from faultwave.verify.cases.fd_soil import REFERENCE as STRAIN
+from faultwave.verify.cases.grids.soil import END, SOIL, column, independent
+from faultwave.verify.cases.grids.soil import REFERENCE as STRAIN
 from faultwave.verify.exact.soil_column import MasingPoint
 from tests.run.launch import launch
 

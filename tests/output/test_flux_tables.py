@@ -2,7 +2,7 @@
 
 from faultwave.observe.dataset import energies_from_arrays
 from faultwave.observe.result import Result
-from faultwave.output.formats.energies_csv import read_energies
+from faultwave.output.formats.tables.energies_csv import read_energies
 from faultwave.output.writers import write_results
 
 

@@ -16,8 +16,8 @@ from faultwave.observe.dataset import (
 )
 from faultwave.observe.rupture import INNER
 from faultwave.observe.source_parameters import FaultHistory, FinishedRupture, rupture_results
-from faultwave.output.formats.energies_csv import write_energies
 from faultwave.output.formats.receivers_hdf5 import write_receivers
+from faultwave.output.formats.tables.energies_csv import write_energies
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.manifest import build_manifest, write_manifest
 from faultwave.output.writers import write_results

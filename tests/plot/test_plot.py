@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from faultwave.base.errors import InputError
 from faultwave.observe.dataset import energies_from_arrays
-from faultwave.output.formats.energies_csv import write_energies
+from faultwave.output.formats.tables.energies_csv import write_energies
 from faultwave.output.formats.vtkhdf import VtkHdfReader, VtkHdfWriter
 from faultwave.output.manifest import build_manifest, write_manifest
 from faultwave.output.trace import Trace

@@ -5,7 +5,7 @@ import pytest
 
 from faultwave.fd.method.absorbing import stable_along
 from faultwave.run import simulate
-from faultwave.verify.cases import fd_absorbing, fd_attenuation, fd_full_space, fd_layered, fd_surface_waves
+from faultwave.verify.cases.grids import absorbing, attenuation, full_space, layered, surface_waves
 from faultwave.verify.exact import surface_force
 from faultwave.verify.exact.full_space import FullSpace, tensor
 from faultwave.verify.exact.layered import Layer, LayeredHalfSpace
@@ -69,17 +69,17 @@ def test_sh_waves_double_at_the_surface(kind):
 
 @pytest.mark.parametrize("kind", ["moment-tensor", "force"])
 def test_full_space_nearby(kind):
-    found = fd_full_space.misfits(fd_full_space.settings(kind, 1.0), kind)
+    found = full_space.misfits(full_space.settings(kind, 1.0), kind)
     assert len(found) == 1 and found[0] < 0.01
 
 
 def test_a_layer_over_a_half_space_far_from_coarse():
-    found = fd_layered.layer_over_half_space(True, spacing=200.0)
+    found = layered.layer_over_half_space(True, spacing=200.0)
     assert found[1] < 0.12  # three points per wavelength at the top of the spectrum; the verification has eight
 
 
 def test_a_force_on_the_surface():
-    assert fd_layered.lamb_on_top(spacing=100.0) < 0.025
+    assert layered.lamb_on_top(spacing=100.0) < 0.025
 
 
 def test_steps_of_a_force_on_the_surface():
@@ -106,13 +106,13 @@ def test_a_bump_of_force_leaves_nothing_behind():
 
 
 def test_rayleigh_waves_at_six_points():
-    assert fd_surface_waves.rayleigh_error(6, 3**0.5) == pytest.approx(0.0037, abs=1e-4)
+    assert surface_waves.rayleigh_error(6, 3**0.5) == pytest.approx(0.0037, abs=1e-4)
 
 
 def test_layers_swallow_waves_and_stay_stable():
-    layers = fd_absorbing.LAYERED["Vp/Vs 3.75"]
-    assert fd_absorbing.left_over("cpml", layers, 4000) < 1e-3
-    assert fd_absorbing.left_over("sponge", layers, 2000) < 1e-2
+    layers = absorbing.LAYERED["Vp/Vs 3.75"]
+    assert absorbing.left_over("cpml", layers, 4000) < 1e-3
+    assert absorbing.left_over("sponge", layers, 2000) < 1e-2
 
 
 @pytest.mark.parametrize(
@@ -120,13 +120,13 @@ def test_layers_swallow_waves_and_stay_stable():
     [("S", 0.3, 50.0, "z", 0.03), ("P", 3.0, 50.0, "y", 0.03), ("S", 1.78, 20.0, "x", 0.045)],
 )
 def test_plane_waves_decay_as_asked(kind, frequency, q, along, limit):
-    found, speed = fd_attenuation.plane_wave(kind, frequency, q, along=along)
-    assert found == pytest.approx(fd_attenuation.in_time(q), rel=limit)
-    assert speed == pytest.approx(fd_attenuation.ROCK[f"v{kind.lower()}"], rel=0.02)
+    found, speed = attenuation.plane_wave(kind, frequency, q, along=along)
+    assert found == pytest.approx(attenuation.in_time(q), rel=limit)
+    assert speed == pytest.approx(attenuation.ROCK[f"v{kind.lower()}"], rel=0.02)
 
 
 def test_constant_quality_in_the_reference_of_layers():
-    modulus = fd_layered.constant_q(40.0)(np.array([0.5, 2.5]) + 0j)
+    modulus = layered.constant_q(40.0)(np.array([0.5, 2.5]) + 0j)
     assert modulus.real / modulus.imag == pytest.approx([40, 40])
     speeds = 1 / (1 / np.sqrt(modulus)).real
     assert speeds[1] == pytest.approx(1.0) and speeds[0] == pytest.approx(5 ** (-np.arctan(1 / 40) / np.pi))
@@ -134,12 +134,12 @@ def test_constant_quality_in_the_reference_of_layers():
 
 def test_waves_decay_less_at_high_frequencies_where_quality_grows():
     """Needs all eight mechanisms, in a medium that depends on no coordinate."""
-    assert fd_attenuation.plane_wave("S", 8.0, 40.0, exponent=0.4)[0] == pytest.approx(40 * 8**0.4, rel=0.05)
+    assert attenuation.plane_wave("S", 8.0, 40.0, exponent=0.4)[0] == pytest.approx(40 * 8**0.4, rel=0.05)
 
 
-@pytest.mark.parametrize(("kind", "along"), [("cpml", None), ("cpml", fd_absorbing.ALONG), ("sponge", None)])
+@pytest.mark.parametrize(("kind", "along"), [("cpml", None), ("cpml", absorbing.ALONG), ("sponge", None)])
 def test_boxes_of_the_verification_of_layers_are_sound(kind, along):
-    assert simulate(fd_absorbing.box(kind, 0.0, 0.1, along)).plan.steps > 1
+    assert simulate(absorbing.box(kind, 0.0, 0.1, along)).plan.steps > 1
 
 
 def test_damping_along_grows_with_contrast():

@@ -20,8 +20,8 @@ from faultwave.observe.dataset import (
     receivers_from_arrays,
 )
 from faultwave.output.formats import seissol_dat
-from faultwave.output.formats.energies_csv import write_energies
 from faultwave.output.formats.receivers_hdf5 import write_receivers
+from faultwave.output.formats.tables.energies_csv import write_energies
 from faultwave.verify.compare import Comparison, Misfit, compare
 from faultwave.verify.table import render
 

@@ -1,8 +1,8 @@
 """Registry of plug-ins: objects found in a package's folder and in installed entry points, without a central list.
 
-``scan('faultwave.physics.friction', FrictionLaw)`` returns every module-level instance of ``FrictionLaw`` in the package's modules, by
-its ``name``. ``entries('faultwave.backends')`` returns names alone, so that only what a case needs is imported. Another distribution
-extends a package by an entry point in the group of the package's name: see docs/extending.md.
+``scan('faultwave.physics.friction', FrictionLaw)`` returns every module-level instance of ``FrictionLaw`` in the modules of the package and
+its subpackages, by its ``name``. ``entries('faultwave.backends')`` returns names alone, so that only what a case needs is imported.
+Another distribution extends a package by an entry point in the group of the package's name: see docs/extending.md.
 """
 
 from __future__ import annotations
@@ -29,6 +29,14 @@ def _modules(package: str) -> Iterator[Any]:
     for info in sorted(pkgutil.iter_modules(root.__path__), key=lambda i: i.name):
         if not info.name.startswith("_"):
             yield importlib.import_module(f"{package}.{info.name}")
+
+
+def _all_modules(package: str) -> Iterator[Any]:
+    """Yield the package's own modules as ``_modules`` does, each subpackage followed by its modules."""
+    for module in _modules(package):
+        yield module
+        if hasattr(module, "__path__"):
+            yield from _all_modules(module.__name__)
 
 
 @functools.cache
@@ -83,8 +91,8 @@ def entries(package: str, holding: str = "", group: str = "") -> dict[str, Entry
 
 
 def offers(package: str) -> Iterator[Any]:
-    """Yield all module-level objects of the package and of its entry points, and objects that entry points name."""
-    for found in (*_modules(package), *_entries(package)):
+    """Yield all module-level objects of the package, its subpackages and entry points, and objects that entry points name."""
+    for found in (*_all_modules(package), *_entries(package)):
         if isinstance(found, ModuleType):
             yield from vars(found).values()
         else:
@@ -108,7 +116,7 @@ def clear_registry_caches() -> None:
 
 
 def scan(package: str, kind: type[T]) -> dict[str, T]:
-    """Return all module-level instances of ``kind`` in the package's modules and entry points, by their ``name``.
+    """Return all module-level instances of ``kind`` in the modules of the package and of its subpackages and entry points, by ``name``.
 
     Raises
     ------
@@ -118,9 +126,12 @@ def scan(package: str, kind: type[T]) -> dict[str, T]:
     return dict(_scan(package, kind))  # type: ignore[arg-type]  # mypy: types are no Hashable
 
 
-def modules(package: str, group: str) -> list[Any]:
-    """Return all modules of the package, and the modules that installed entry points of ``group`` name."""
-    return [*_modules(package), *_entries(group)]
+def modules(package: str, group: str, nested: bool = False) -> list[Any]:
+    """Return all modules of the package, and the modules that installed entry points of ``group`` name.
+
+    Subpackages are modules too; with ``nested`` each is followed by its own modules.
+    """
+    return [*(_all_modules(package) if nested else _modules(package)), *_entries(group)]
 
 
 def get_entry(entries: dict[str, T], name: str, what: str, where: str) -> T:

@@ -14,7 +14,7 @@ PACKAGE, GROUP = "faultwave.dg.capabilities", "faultwave.dg.parts"
 @cache
 def part_modules() -> tuple[ModuleType, ...]:
     """Return the modules of all capabilities (see ``dg.capabilities``) by name, but each after those it depends on."""
-    own = [*modules(PACKAGE, GROUP), *modules(f"{PACKAGE}.outputs", f"{PACKAGE}.outputs")]
+    own = modules(PACKAGE, GROUP, nested=True)
     found = {m.__name__.rsplit(".", 1)[-1]: m for m in own if hasattr(m, "plan")}
     ordered: list[str] = []
 

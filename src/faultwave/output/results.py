@@ -12,9 +12,9 @@ from faultwave.base.named_dict import NamedDict
 from faultwave.observe.dataset import CODES, Dataset
 from faultwave.observe.error_estimates.seismogram_errors import motion_errors
 from faultwave.output.folder import find_prefix
-from faultwave.output.formats.energies_csv import read_energies
 from faultwave.output.formats.receivers_hdf5 import read_receivers
 from faultwave.output.formats.seissol_dat import find_files, read_dat
+from faultwave.output.formats.tables.energies_csv import read_energies
 from faultwave.output.trace import Kind, Results, Trace
 
 KINDS: tuple[Kind, ...] = ("receiver", "faultreceiver")

@@ -14,7 +14,7 @@ from faultwave.base.log import get_logger
 from faultwave.case.load import load_case
 from faultwave.comm import world
 from faultwave.output.folder import create_folder
-from faultwave.output.formats.touchstone import write_touchstone
+from faultwave.output.formats.tables.touchstone import write_touchstone
 from faultwave.run.start import start
 
 ENERGY_LEFT_LIMIT = 1e-4

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from faultwave.physics import friction as faults
-from faultwave.physics.friction.directions import in_any_direction, of_slip
 from faultwave.physics.friction.law import COMMON_STATE, Load
-from faultwave.physics.friction.load import Coupling, Solved
+from faultwave.physics.friction.loading.directions import in_any_direction, of_slip
+from faultwave.physics.friction.loading.load import Coupling, Solved
 from faultwave.physics.friction.solvers import sliding
 
 N = 200

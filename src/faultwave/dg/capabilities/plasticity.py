@@ -21,7 +21,7 @@ from faultwave.engine.capability import Attached, Planned, RestoredFrom, State
 from faultwave.kernels.language import Kernel
 from faultwave.media import Field, load_field
 from faultwave.media.field import check_used
-from faultwave.physics.friction.initial import pressure_name
+from faultwave.physics.friction.loading.initial import pressure_name
 from faultwave.physics.rheology import STRESS, in_tension, rheology
 
 name = "plasticity"

@@ -26,12 +26,13 @@ from faultwave.engine.capability import Attached, Call, Demand, Planned, Restore
 from faultwave.media import Field, load_field
 from faultwave.media.field import Constant, Expression, check_used, leaves
 from faultwave.observe.model import Sheet
-from faultwave.physics.friction import forecast, frame, plausibility
+from faultwave.physics.friction import forecast, plausibility
 from faultwave.physics.friction import laws as friction_laws
-from faultwave.physics.friction.initial import initial_names
 from faultwave.physics.friction.law import FrictionLaw
+from faultwave.physics.friction.loading import frame
+from faultwave.physics.friction.loading.initial import initial_names
+from faultwave.physics.friction.loading.nucleation import check_starts
 from faultwave.physics.friction.modifiers import composed, names_of_modifiers
-from faultwave.physics.friction.nucleation import check_starts
 from faultwave.physics.friction.uniform import check_absent
 
 name = "rupture"

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from faultwave.base.columns import Columns, Row
-from faultwave.physics.friction.load import Coupling, Load
+from faultwave.physics.friction.loading.load import Coupling, Load
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import as_matrix, dot
 

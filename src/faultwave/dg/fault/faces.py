@@ -27,9 +27,9 @@ from faultwave.domain.tets.curve import hilbert_order
 from faultwave.domain.tets.geometry import Geometry
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Mesh, Topology
 from faultwave.kernels.language import Kernel
-from faultwave.physics.friction import frame
 from faultwave.physics.friction.law import FrictionLaw
-from faultwave.physics.friction.nucleation import increment
+from faultwave.physics.friction.loading import frame
+from faultwave.physics.friction.loading.nucleation import increment
 
 CHANGING = ("stress", "state", "record", "inner_state", "jumped", JUMP_WORK)
 

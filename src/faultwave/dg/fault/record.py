@@ -9,7 +9,7 @@ from typing import Any
 
 from faultwave.base.columns import Columns, Row
 from faultwave.kernels import math as m
-from faultwave.physics.friction.load import Solved
+from faultwave.physics.friction.loading.load import Solved
 from faultwave.physics.waves.law import dot
 
 RUPTURE_RATE = 1e-3  # [m/s], above which a point counts as ruptured

@@ -43,8 +43,8 @@ from faultwave.dg.method.basis import triangle_size
 from faultwave.kernels import math as m
 from faultwave.kernels.expr import wrap
 from faultwave.kernels.language import Array, Kernel, LoopIndex, View, as_view
-from faultwave.physics.friction.directions import of_slip
 from faultwave.physics.friction.law import FrictionLaw, Load, Solved, state_columns
+from faultwave.physics.friction.loading.directions import of_slip
 from faultwave.physics.friction.solvers import known_strength
 from faultwave.physics.waves.law import dot
 

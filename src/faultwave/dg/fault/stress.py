@@ -11,9 +11,15 @@ from faultwave.base.errors import Problems
 from faultwave.dg.fault.faces import FaultFaces, NucleationEpisode
 from faultwave.media import Field, load_field
 from faultwave.media.field import check_used
-from faultwave.physics.friction.initial import initial_names, initial_traction, prefix_of, pressure_name, stress_names
 from faultwave.physics.friction.law import report
-from faultwave.physics.friction.nucleation import STRESS_ALLOWED, wrong_stress
+from faultwave.physics.friction.loading.initial import (
+    initial_names,
+    initial_traction,
+    prefix_of,
+    pressure_name,
+    stress_names,
+)
+from faultwave.physics.friction.loading.nucleation import STRESS_ALLOWED, wrong_stress
 
 
 @dataclass(frozen=True)

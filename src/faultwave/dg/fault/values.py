@@ -29,8 +29,8 @@ from faultwave.dg.method.basis import (
     triangle_size,
 )
 from faultwave.dg.operators.reader import turned
-from faultwave.physics.friction.directions import in_any_direction
-from faultwave.physics.friction.load import Load, Solved, Values
+from faultwave.physics.friction.loading.directions import in_any_direction
+from faultwave.physics.friction.loading.load import Load, Solved, Values
 from faultwave.physics.friction.solvers import sliding
 
 SIMULTANEOUS = 1e-6

@@ -35,7 +35,7 @@ from faultwave.kernels.stencil import Axis, Box
 from faultwave.media.homogenise import at_points
 from faultwave.observe.model import Sheet
 from faultwave.physics.friction.law import FrictionLaw
-from faultwave.physics.friction.nucleation import check_starts
+from faultwave.physics.friction.loading.nucleation import check_starts
 
 name = "rupture"
 ROOM, DEEP = 6, 8

@@ -17,11 +17,11 @@ from faultwave.fd.method.grid import Grid
 from faultwave.kernels.stencil import Axis
 from faultwave.media import Field, load_field
 from faultwave.media.field import check_used
-from faultwave.physics.friction import frame
-from faultwave.physics.friction.initial import initial_names, initial_traction, prefix_of, stress_names
 from faultwave.physics.friction.law import FrictionLaw, report
+from faultwave.physics.friction.loading import frame
+from faultwave.physics.friction.loading.initial import initial_names, initial_traction, prefix_of, stress_names
+from faultwave.physics.friction.loading.nucleation import STRESS_ALLOWED, wrong_stress
 from faultwave.physics.friction.modifiers import composed
-from faultwave.physics.friction.nucleation import STRESS_ALLOWED, wrong_stress
 
 TAG = 3
 """Tag of fault points, for models that distinguish parts of a mesh."""

@@ -10,7 +10,7 @@ from faultwave.base.errors import Problems
 from faultwave.kernels import math as m
 from faultwave.physics.friction.imposed import SLIP, Imposed, check_onset
 from faultwave.physics.friction.law import Values
-from faultwave.physics.friction.nucleation import unmistakable
+from faultwave.physics.friction.loading.nucleation import unmistakable
 
 
 class Delta(Imposed):

@@ -10,7 +10,7 @@ from faultwave.base.errors import Problems
 from faultwave.base.quantities import Parameter
 from faultwave.physics.friction.imposed import SLIP, Imposed, check_onset
 from faultwave.physics.friction.law import Values
-from faultwave.physics.friction.nucleation import smooth_step, unmistakable
+from faultwave.physics.friction.loading.nucleation import smooth_step, unmistakable
 
 
 class Gaussian(Imposed):

@@ -20,8 +20,9 @@ from faultwave.base.columns import Columns
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.quantities import Output, Parameter, State, parameters_at_points, resolve_constants, state_columns
 from faultwave.kernels import math as m
-from faultwave.physics.friction.directions import in_any_direction
-from faultwave.physics.friction.load import Load, Solved, Values
+from faultwave.physics.friction.loading.directions import in_any_direction
+from faultwave.physics.friction.loading.frame import Directions
+from faultwave.physics.friction.loading.load import Load, Solved, Values
 from faultwave.physics.friction.solvers import SOLVERS
 
 COMMON_STATE = (
@@ -53,16 +54,6 @@ FLUID_OUTPUTS = (
 
 As for STANDARD_OUTPUTS, they can be requested with any law.
 """
-
-
-@dataclass(frozen=True)
-class Directions:
-    """Direction cosines of the strike and dip vectors along the face tangents s1, s2; arrays (n,)."""
-
-    strike1: np.ndarray
-    strike2: np.ndarray
-    dip1: np.ndarray
-    dip2: np.ndarray
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from faultwave.base.errors import Problems
 from faultwave.base.quantities import Output, Parameter, State
 from faultwave.kernels import math as m
 from faultwave.physics.friction.law import Directions, FrictionLaw, Values, Weakening, report
-from faultwave.physics.friction.load import Balance, Trial
+from faultwave.physics.friction.loading.load import Balance, Trial
 from faultwave.physics.friction.solvers import growth
 from faultwave.physics.friction.uniform import PointOrUniform, check_filled, filled, point_or_uniform
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from faultwave.kernels import math as m
-from faultwave.physics.friction.load import Values
+from faultwave.physics.friction.loading.load import Values
 from faultwave.physics.friction.rate_and_state import Classical
 
 

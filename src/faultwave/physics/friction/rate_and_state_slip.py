@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from faultwave.kernels import math as m
-from faultwave.physics.friction.load import Values
+from faultwave.physics.friction.loading.load import Values
 from faultwave.physics.friction.rate_and_state import UNIFORM, Classical
 
 MIN_UPDATES = 2

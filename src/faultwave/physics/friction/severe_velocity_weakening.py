@@ -15,7 +15,7 @@ from faultwave.base.errors import Problems
 from faultwave.base.quantities import Parameter
 from faultwave.kernels import math as m
 from faultwave.physics.friction.law import Values, report
-from faultwave.physics.friction.load import Balance, Trial
+from faultwave.physics.friction.loading.load import Balance, Trial
 from faultwave.physics.friction.rate_and_state import UNIFORM, RateAndState
 
 V0 = Parameter(

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from faultwave.kernels import math as m
-from faultwave.physics.friction.load import Balance, Load, Solved, Trial, Values, Variation
+from faultwave.physics.friction.loading.load import Balance, Load, Solved, Trial, Values, Variation
 
 # Slip rates below this are negligible; the limit keeps logarithms and L/V finite in double precision.
 SMALLEST_RATE = 1e-45

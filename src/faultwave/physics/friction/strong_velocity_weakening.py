@@ -15,7 +15,7 @@ from faultwave.base.errors import Problems
 from faultwave.base.quantities import Parameter
 from faultwave.kernels import math as m
 from faultwave.physics.friction.law import doubt
-from faultwave.physics.friction.load import Values
+from faultwave.physics.friction.loading.load import Values
 from faultwave.physics.friction.rate_and_state import F0, MUW_NAMES, POINT, UNIFORM, B, Regularised
 from faultwave.physics.friction.uniform import point_or_uniform
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.base.quantities import Parameter
-from faultwave.physics.friction.load import Values
+from faultwave.physics.friction.loading.load import Values
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import numpy as np
 from faultwave.domain.tets import Mesh
 from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.verify.case import Progress, Result, VerificationCase, at_most
-from faultwave.verify.cases.fd_layered import BAND, LAYERS, SIGMA, misfits, reference
-from faultwave.verify.cases.fd_layered import layer_over_half_space as on_a_grid
+from faultwave.verify.cases.grids.layered import BAND, LAYERS, SIGMA, misfits, reference
+from faultwave.verify.cases.grids.layered import layer_over_half_space as on_a_grid
 from faultwave.verify.exact.medium import Array
 from faultwave.verify.meshes import as_setting
 

@@ -34,7 +34,7 @@ from faultwave.bench.accuracy.problem import (
 )
 from faultwave.domain.tets import Mesh
 from faultwave.domain.tets.generators.box import Box, box_mesh
-from faultwave.verify.cases.fd_layered import LAYERS, SIGMA, reference
+from faultwave.verify.cases.grids.layered import LAYERS, SIGMA, reference
 from faultwave.verify.meshes import as_setting
 
 PERIOD, LAYER, DEPTH = 4000.0, 1000.0, 2000.0  # [m] of the lattice, the layer's thickness, the source

@@ -17,7 +17,7 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.base.quantities import State
 from faultwave.kernels import math as m
-from faultwave.physics.friction.load import Load, Values
+from faultwave.physics.friction.loading.load import Load, Values
 from faultwave.physics.friction.modifier import Modifier
 from faultwave.physics.friction.uniform import check_filled, filled, point_or_uniform
 

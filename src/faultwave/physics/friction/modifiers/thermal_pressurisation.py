@@ -24,7 +24,7 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.base.quantities import Output, Parameter, State
 from faultwave.kernels import math as m
-from faultwave.physics.friction.load import Load, Values
+from faultwave.physics.friction.loading.load import Load, Values
 from faultwave.physics.friction.modifier import Modifier
 from faultwave.physics.friction.uniform import check_filled, filled, point_or_uniform
 

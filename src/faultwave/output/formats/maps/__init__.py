@@ -1,0 +1,1 @@
+"""Maps of ground motion and of the displacement of the sea floor."""

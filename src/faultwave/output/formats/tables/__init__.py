@@ -1,0 +1,1 @@
+"""Tables: energies, errors, far fields, resonances and scattering parameters."""

@@ -1,0 +1,1 @@
+"""Loads of a fault: initial stress, nucleation, and their directions."""

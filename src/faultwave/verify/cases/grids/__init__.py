@@ -1,0 +1,1 @@
+"""Verification cases of the engine on grids."""

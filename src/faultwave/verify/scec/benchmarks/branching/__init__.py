@@ -1,0 +1,1 @@
+"""Benchmarks with a fault that branches."""

@@ -1,0 +1,1 @@
+"""Benchmarks with one dipping fault."""

@@ -1,0 +1,1 @@
+"""Benchmarks with rate and state friction."""

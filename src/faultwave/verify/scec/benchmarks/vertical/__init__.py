@@ -1,0 +1,1 @@
+"""Benchmarks with one vertical strike-slip fault and slip weakening."""
