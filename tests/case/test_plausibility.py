@@ -93,6 +93,19 @@ def test_the_mistake_is_named(base: dict[str, Any], place: str, value: Any, word
 
 
 @pytest.mark.parametrize("base", (SOUND, GRID), ids=("dg", "fd"))
+def test_forces_placed_in_km(base: dict[str, Any]) -> None:
+    force = {
+        "kind": "force",
+        "location": [0.5, 0.3, -1.0],
+        "force": [0, 0, 1e10],
+        "time_function": COUPLE["time_function"],
+    }
+    assert "Are coordinates in km?" in told(base, ("sources", [force]))
+    for place in ([500, 300, -1.0], [0, 0, -1.0], [500, 300, -1000]):  # a force close to the surface is usual
+        assert "in km" not in told(base, ("sources", [force | {"location": place}]))
+
+
+@pytest.mark.parametrize("base", (SOUND, GRID), ids=("dg", "fd"))
 def test_a_magnitude_as_a_moment(base: dict[str, Any]) -> None:
     couple = {key: value for key, value in COUPLE.items() if key != "magnitude"}
     for moment, words in ((6.5, "Is it a magnitude? Mw 6.5 is a moment of 7.08e+18 N m"), (1e25, "Is it in dyne*cm?")):

@@ -245,3 +245,18 @@ def test_a_check_that_is_stopped_blames_no_case(monkeypatch):
             "material": {"constant": {"rho": 2700, "vp": 6000, "vs": 3464}}}  # fmt: skip
     with pytest.raises(signals.Told, match="SIGTERM"):
         room.check(case)
+
+
+def test_an_interruption_while_modules_are_imported_leaves_no_traceback(tmp_path):
+    code = (
+        "import importlib.abc, sys\n"
+        "class Interrupts(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'faultwave.cli.main':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupts())\n"
+        "from faultwave.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (130, "")

@@ -180,6 +180,7 @@ def test_boxes_that_are_too_small_grow_and_say_so():
         ({"numerics": {"backend": "gpu9"}}, ["'gpu9' does not exist"]),
         ({"law": "acoustic"}, ["no 'acoustic'"]),
         ({"grid__spacing": 0.1}, ["GiB, this machine has"]),
+        ({"grid__spacing": None, "grid__frequency": 1e12}, ["GiB, this machine has"]),
         ({"initial": {"kind": "easi", "field": {"constant": {"v1": 1}}}}, ["'easi' cannot start a grid"]),
     ],
 )  # fmt: skip

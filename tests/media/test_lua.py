@@ -78,7 +78,7 @@ def test_wrong_text_is_told_when_read(easi, body, message):
         ("function f(x) return {q = 1} end", "returned no number for 'p' but a nil"),
         ("function f(x) return {p = 'one'} end", "returned no number for 'p' but a string"),
         ("function f(x) return 1 end", "f returned a number instead of a table"),
-        ("function f(x) error({}) end", "Lua: table"),
+        ("function f(x) error({}) end", r"Lua: error\(...\) with a table"),
         ("function f(x)\n if x.x > 1 then error('deep') end\n return {p = 1}\nend", "deep"),
     ],
 )

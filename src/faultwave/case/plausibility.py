@@ -267,6 +267,7 @@ def warn_scene(case: Case, scene: Scene, problems: Problems) -> None:
         return
     _warn_height(case, scene, problems)
     _warn_shallow(case, scene, problems)
+    _warn_forces(scene, problems)
     _warn_receivers(scene, problems)
     _warn_moments(scene, problems)
     _warn_times(case, scene, problems)
@@ -302,6 +303,24 @@ def _warn_shallow(case: Case, scene: Scene, problems: Problems) -> None:
         problems.warn(
             "sources", what, advice=f"Is the depth in km? Numbers are in m; texts may carry units: '{z:g} km'."
         )
+
+
+def _warn_forces(scene: Scene, problems: Problems) -> None:
+    """Warn of forces whose coordinates are probably in km: within a fraction of a cell of the origin, and inside if in km.
+
+    A depth alone says nothing, because forces often act close to the surface.
+    """
+    forces = scene.sources[scene.moment == 0]
+    tiny = (np.abs(forces) < NEGLIGIBLE_SHARE * scene.resolution) & (forces != 0)
+    inside = ((forces * 1e3 >= scene.lower) & (forces * 1e3 <= scene.upper)).all(1)
+    found = np.flatnonzero(tiny.all(1) & inside)
+    if len(found):
+        x, y, z = forces[found[0]].tolist()
+        what = f"a force acts at ({x:g}, {y:g}, {z:g}) m, and points of the solution are {scene.resolution:.4g} m apart"
+        advice = (
+            f"Are coordinates in km? Numbers are in m; texts may carry units: ['{x:g} km', '{y:g} km', '{z:g} km']."
+        )
+        problems.warn("sources", what, advice=advice)
 
 
 def _warn_receivers(scene: Scene, problems: Problems) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 from faultwave.base.errors import Problems
 
 WHAT = "snapshots, seismograms and checkpoints need"
+OVERHEAD = 1 << 17
+"""Disk space [bytes] of the tables, coordinates and names in all files of a run."""
 ADVICE = "Raise the intervals, keep fewer checkpoints, write fewer fields, or choose another folder."
 
 
@@ -34,4 +36,4 @@ def check_disk(folder: str | Path, needed: float, problems: Problems, what: str 
         problems.error("output", text, advice=advice)
 
 
-__all__ = ["check_disk"]
+__all__ = ["OVERHEAD", "check_disk"]

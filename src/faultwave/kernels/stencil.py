@@ -26,6 +26,7 @@ several steps in one pass through memory:
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -123,7 +124,7 @@ class Box:
 
     @property
     def points(self) -> int:
-        return int(np.prod(self.shape))
+        return math.prod(map(int, self.shape))
 
 
 @dataclass(frozen=True)

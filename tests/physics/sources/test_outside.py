@@ -43,7 +43,13 @@ def test_subfaults_that_are_wrong_alike_are_one_error(tmp_path: Path) -> None:
     alike, other = caught.value.problems
     assert alike.where.endswith("a.srf:7") and "subfault 2 has longitude -117, latitude 94" in alike.what
     assert "so is the longitude of 49 more, the last of them subfault 51" in alike.what
-    assert "subfault 52 has dip 100" in other.what
+    assert "subfault 52 has dip 100" in other.what and not alike.advice
+
+
+def test_exchanged_longitudes_and_latitudes_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        srf(tmp_path, "1.0\nPOINTS 1\n" + subfault(lon=34, lat=-117))
+    assert caught.value.problems[0].advice == "Are longitude and latitude exchanged?"
 
 
 @pytest.mark.parametrize("engine", ["dg", "fd"])

@@ -105,8 +105,8 @@ def test_directions_of_a_subfault_are_one_source(tmp_path):
 
 
 def test_onsets_beyond_the_end_are_told_however_late_they_are():
-    """A duration beside 1e90 s is lost to rounding."""
-    for onset in (5.0, 1e90):
+    """A duration beside 1e90 s is lost to rounding, on both sides of the run."""
+    for onset in (5.0, 1e90, -5.0, -1e30):
         problems = Problems()
         check_time([source(gaussian(0.1), onset)], 4.0, problems)
         assert f"with onset {onset:g} s: 100 %" in str(problems.warnings[0])
@@ -118,5 +118,18 @@ def test_sources_beyond_the_precision_are_an_error():
         problems = Problems()
         check_representable([source(gaussian(0.1)), force], precision, problems)
         assert len(problems.errors) == wrong
+    assert not problems.warnings
     check_representable([force], "single", problems)
     assert "push is 1e+40, which single precision cannot represent" in str(problems.errors[0])
+
+
+@pytest.mark.parametrize(("precision", "size", "doubted"), [
+    ("single", 1e-60, True), ("single", 1e-20, True), ("single", 1e-3, False), ("double", 1e-60, False),
+])  # fmt: skip
+def test_sources_whose_waves_underflow_are_doubted(precision, size, doubted):
+    """1e-60 N in single precision leaves seismograms of zeros."""
+    problems = Problems()
+    faint = PointSource(np.zeros(3), gaussian(0.1), force=np.array([0.0, 0.0, size]), name="push")
+    check_representable([source(gaussian(0.1)), faint], precision, problems)
+    assert not problems.errors
+    assert [f"push is {size:g}" in str(p) for p in problems.warnings] == [True] * doubted

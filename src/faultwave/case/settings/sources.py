@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from faultwave.base.registry import entries
-from faultwave.base.units import Quantity
+from faultwave.base.units import LARGEST, Quantity
 from faultwave.case.settings.belongs import Kinds, one_of, only_for_kinds
 from faultwave.case.settings.common import Geographic, InputFile, Settings, Vector, need
 
@@ -33,7 +33,7 @@ class TimeFunction(Kinds):
     acceleration: Quantity("s", ge=0) = Field(
         0.0, description="tau_S of the Yoffe function.", json_schema_extra=only_for_kinds("yoffe")
     )
-    samples: list[float] = Field(
+    samples: list[Annotated[float, Field(ge=-LARGEST, le=LARGEST)]] = Field(
         default_factory=list,
         description="Values at multiples of the interval.",
         json_schema_extra=only_for_kinds("samples"),

@@ -42,7 +42,7 @@ from faultwave.domain import tets
 from faultwave.domain.tets.mesh import fingerprint, narrowed
 from faultwave.engine.backend import check_backend
 from faultwave.engine.capability import CapabilityPlan
-from faultwave.engine.disk import check_disk
+from faultwave.engine.disk import OVERHEAD, check_disk
 from faultwave.engine.precision import choose_precision
 from faultwave.media import homogenise, load_field
 from faultwave.media.contradictions import check_contradictions
@@ -295,7 +295,8 @@ def _check(planning: Planning, parts: tuple[CapabilityPlan, ...]) -> None:
         with collect_problems(problems):
             vertices = planning.mesh.vertices
             warn_map_distortion(projected(case.projection, "projection"), vertices.min(0), vertices.max(0), problems)
-    check_disk(case.output.folder, sum(planning.whole.everywhere(_written(planning, parts))), problems)
+    written = sum(planning.whole.everywhere(_written(planning, parts))) + OVERHEAD
+    check_disk(case.output.folder, written, problems)
     _not_built(case, planning.law, problems)
     check_kinds(planning, driven_faces(parts, planning.topology.kinds.shape))
     warn_symmetry_planes(planning)

@@ -18,6 +18,8 @@ from faultwave.fd.method.grid import Grid, SideKind
 from faultwave.fd.operators.grid_block import GridBlock, order_of
 
 LEASTS = MIN_CELLS
+MAX_CELLS = 10**12
+"""Largest number of cells along an axis that is counted; no memory holds as many."""
 MIN_BLOCKS = {order: of.deep + LOWS[order] + 3 for order, of in WEIGHTS.items()}
 """Smallest number of planes of a block above the lowest, by order; some lie between those with modified stencils."""
 LEAST, MIN_BLOCK = LEASTS[4], MIN_BLOCKS[4]
@@ -114,7 +116,7 @@ def _whole(
     """Return the layout of a grid with one spacing."""
     setting = case.grid
     assert setting is not None
-    asked = np.ceil((upper - lower) / spacing - EVEN).astype(int)
+    asked = np.minimum(np.ceil((upper - lower) / spacing - EVEN), MAX_CELLS).astype(int)
     order = order_of(case, 0)
     least = LEASTS[order]
     cells = np.maximum(asked, least)

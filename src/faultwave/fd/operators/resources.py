@@ -60,7 +60,7 @@ def check_memory(case: Case, grids: Sequence[Grid], world: World, problems: Prob
     if needed > memory:
         sizes = " and ".join(" x ".join(map(str, grid.shape[::-1])) for grid in grids)
         problems.error(
-            "grid", f"{sizes} points need about {needed / 2**30:.1f} GiB, this machine has {memory / 2**30:.1f}",
+            "grid", f"{sizes} points need about {needed / 2**30:.6g} GiB, this machine has {memory / 2**30:.1f}",
             advice="Raise the spacing, lower the frequency or shrink the box.",
         )  # fmt: skip
     return needed <= memory
@@ -82,10 +82,6 @@ def check_stored_output(
     problems.error(largest.where, what, advice=largest.advice)
 
 
-OVERHEAD = 1 << 17
-"""Disk space [bytes] of the tables, coordinates and names in all files of a run."""
-
-
 def disk_needed(case: Case, written: float, checkpoint: float) -> float:
     """Return the disk space [bytes] of a run.
 
@@ -98,7 +94,7 @@ def disk_needed(case: Case, written: float, checkpoint: float) -> float:
         Size of a checkpoint [bytes]. The stored ones count, and one that is being written.
     """
     kept = case.output.checkpoint
-    return written + OVERHEAD + (0.0 if kept is None else (kept.keep + 1.0) * checkpoint)
+    return written + disk.OVERHEAD + (0.0 if kept is None else (kept.keep + 1.0) * checkpoint)
 
 
 def check_disk(case: Case, grids: Sequence[Grid], written: float, problems: Problems) -> None:

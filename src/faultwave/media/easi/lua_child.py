@@ -54,6 +54,10 @@ function(text, additions, limit)
     unpack = table.unpack or unpack,
   }
   for name, value in pairs(additions) do environment.math[name] = value end
+  local function text_of(value)  -- an address would differ from point to point
+    if type(value) == "string" or type(value) == "number" then return tostring(value) end
+    return "error(...) with a " .. type(value)
+  end
   local function stop() error("more than " .. limit .. " instructions for one point", 0) end
   local function guarded(f, argument)
     sethook(stop, "", limit)
@@ -64,7 +68,7 @@ function(text, additions, limit)
   local chunk, message = load(text, "=deck", "t", environment)
   if not chunk then return nil, message end
   local good, value = guarded(chunk)
-  if not good then return nil, tostring(value) end
+  if not good then return nil, text_of(value) end
   local f = environment.f
   if type(f) ~= "function" then return nil, false end
   return function(count, names, columns, wanted, results)
@@ -76,7 +80,7 @@ function(text, additions, limit)
         x[names[k]] = value
       end
       local good, value = guarded(f, x)
-      if not good then return i, tostring(value) end
+      if not good then return i, text_of(value) end
       if type(value) ~= "table" then return i, "f returned a " .. type(value) .. " instead of a table" end
       for k = 1, #wanted do
         local number = value[wanted[k]]

@@ -25,6 +25,13 @@ MAX_PARTS = 6
 ALIKE = 1e-3
 """Relative difference below which the two moments are reported as one."""
 MAGNITUDE = "2/3 (log10 M0 - 9.1), M0 in N m"
+FAINTEST = (1e-280, 1e-10)
+"""Smallest force [N] or moment [N m] whose waves have all digits in double and in single precision.
+
+Far waves have about 1e-20 m/s per N m (1 / (4 pi rho c^3 r) a second), and a number needs seven digits above the smallest one.
+"""
+TYPICAL_MODULUS = 1e10
+"""Shear modulus [Pa] that turns a potency [m^3] into a moment of the right size."""
 _OF_SUBFAULT = re.compile(r".* subfault \d+")
 
 
@@ -39,10 +46,9 @@ def shares_within(sources: Iterable[PointSource], end_time: float) -> np.ndarray
         whole, inside = (
             np.abs(np.diff(table.released(t, some), axis=1)).sum(1) for t in (edges, np.clip(edges, 0.0, end_time))
         )
-        after = (
-            table.onset[some] >= end_time
-        )  # also if the onset is so late that adding the duration is lost to rounding
-        shares[some] = np.where(whole > 0, inside / np.where(whole > 0, whole, 1.0), np.where(after, 0.0, 1.0))
+        # An onset so large that adding the duration is lost to rounding leaves nothing to integrate.
+        outside = (table.onset[some] >= end_time) | (table.end[some] <= 0.0)
+        shares[some] = np.where(whole > 0, inside / np.where(whole > 0, whole, 1.0), np.where(outside, 0.0, 1.0))
     return shares
 
 
@@ -66,7 +72,10 @@ def check_time(sources: Iterable[PointSource], end_time: float, problems: Proble
 def check_representable(
     sources: Iterable[PointSource], precision: str, problems: Problems, where: str = "sources"
 ) -> None:
-    """Report forces [N] and moments [N m] that overflow the ``precision`` of a run, which would then hold infinite numbers."""
+    """Report forces [N] and moments [N m] that overflow the ``precision`` of a run, and warn of those whose waves underflow.
+
+    The former would fill a run with infinite numbers, the latter with zeros.
+    """
     table = Sources.of(sources)
     if not len(table):
         return
@@ -77,6 +86,13 @@ def check_representable(
         k = int(bad[np.argmax(sizes[bad])])
         what = f"{table.names[k]} is {sizes[k]:g}, which {precision} precision cannot represent"
         problems.error(where, what, f"up to {largest:.3g} in {precision} precision", "Is a unit or an exponent wrong?")
+    least = FAINTEST[precision == "single"]
+    moments = np.maximum(sizes, TYPICAL_MODULUS * np.abs(table.potency).max(1, initial=0.0))
+    faint = np.flatnonzero((sizes > 0) & (moments < least))
+    if len(faint):
+        k = int(faint[np.argmin(sizes[faint])])
+        what = f"{table.names[k]} is {sizes[k]:g}, whose waves are too small for {precision} precision: zeros or wrong digits remain"
+        problems.warn(where, what, f"{least:g} or more", "Is a unit or an exponent wrong?")
 
 
 def scalar_moments(sources: Iterable[PointSource], lam: np.ndarray, mu: np.ndarray, end_time: float) -> np.ndarray:

@@ -102,10 +102,10 @@ class _Subfaults:
                 first, more = found[0], ""
                 if found[1:].size:
                     more = f"; so is the {what.split(' ')[0]} of {len(found) - 1} more, the last of them subfault {found[-1] + 1}"
-                told = what.format(**{name: float(v[first]) for name, v in c.items()})
-                problems.error(
-                    f"{self.path}:{self.lines[2 * first]}", f"subfault {first + 1} has {told}{more}", allowed
-                )
+                values = {name: float(v[first]) for name, v in c.items()}
+                advice = _exchanged(values["lon"], values["lat"]) if allowed == "degrees" else ""
+                where = f"{self.path}:{self.lines[2 * first]}"
+                problems.error(where, f"subfault {first + 1} has {what.format(**values)}{more}", allowed, advice)
 
     def check_slips(self, problems: Problems, warned: Problems) -> None:
         """Add warnings where slip has no rates or differs from their integral, and an error if no slip of the file has rates."""
@@ -363,6 +363,11 @@ def _read(tokens: _Tokens, given: Projection | None, warned: Problems) -> Source
     return found.sources(projection)
 
 
+def _exchanged(longitude: float, latitude: float) -> str:
+    """Return advice on a pair that is no longitude and latitude [degrees] but would be if exchanged; empty otherwise."""
+    return "Are longitude and latitude exchanged?" if abs(longitude) <= 90 and 90 < abs(latitude) <= 360 else ""
+
+
 def _segment(tokens: _Tokens, number: int, problems: Problems) -> tuple[int, float]:
     """Return the number of subfaults and area [cm^2] of a segment: elon elat nstk ndip len wid, stk dip dtop shyp dhyp."""
     place = tokens.place
@@ -375,7 +380,8 @@ def _segment(tokens: _Tokens, number: int, problems: Problems) -> tuple[int, flo
         (not 0 <= top <= DEEPEST, f"depth of its top {top:g} km", f"0 to {DEEPEST:g}"),
     ):  # fmt: skip
         if wrong:
-            problems.error(place, f"segment {number} has {what}", allowed)
+            advice = _exchanged(lon, lat) if allowed == "degrees" else ""
+            problems.error(place, f"segment {number} has {what}", allowed, advice)
     return int(along) * int(down), 1e10 * length * width
 
 
