@@ -61,6 +61,18 @@ def test_rock_in_other_units(engine: Any) -> None:
 
 
 @pytest.mark.parametrize("engine", (tets, grid))
+def test_forces_beyond_single_precision_are_refused(engine: Any) -> None:
+    """A run would hold infinite numbers."""
+    push = explosion(0.8) | {"kind": "force", "force": [0, 0, 1e40]}
+    del push["tensor"]
+    for precision, wrong in (("single", True), ("double", False)):
+        case = engine() | {"sources": [push]}
+        case["numerics"] = case.get("numerics", {}) | {"precision": precision}
+        errors = "".join(map(str, check(case).errors))
+        assert ("1e+40, which single precision cannot represent" in errors) == wrong and bool(errors) == wrong, errors
+
+
+@pytest.mark.parametrize("engine", (tets, grid))
 def test_layers_in_kilometres(engine: Any, tmp_path: Path) -> None:
     file = tmp_path / "layers.txt"
     for unit, depth, doubted in (("", "1.5", True), ("", "1500", False), ("[km]", "1.5", False)):
