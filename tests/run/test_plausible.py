@@ -164,3 +164,26 @@ def test_longitude_and_latitude_exchanged(engine: str) -> None:
     )
     (beyond,) = check(with_west).errors
     assert "Are longitude and latitude exchanged?" in beyond.advice
+
+
+def faulted(engine: Any, **more: Any) -> dict[str, Any]:
+    """A fault that lacks 11.2 MPa everywhere, and what else the case has."""
+    friction = {"mu_s": 0.677, "mu_d": 0.525, "d_c": 0.4, "cohesion": 0.0, "T_n": -120e6, "T_s": 70e6, "T_d": 0.0}
+    fault = {"friction": "linear-slip-weakening", "reference": [0, -1e5, 0], "parameters": {"constant": friction}}
+    case = engine() | {"fault": fault, "sources": []} | more
+    if engine is grid:
+        box = {"lower": [-2500, -2500, -3000], "upper": [2500, 2500, 0]}
+        case["grid"] |= box | {"fault": {"lower": [-500, 50, -1000], "upper": [500, 50, 0]}, "absorbing": {"width": 4}}
+    else:
+        case["mesh"] = {"generate": BOX | {"fault": ["y", 0.0]}}
+    return case
+
+
+@pytest.mark.parametrize("engine", (tets, grid))
+def test_nothing_will_break_only_where_nothing_loads_the_fault(engine: Any) -> None:
+    alone = texts(check(faulted(engine)))
+    assert "no point of the fault is above its strength; the nearest point lacks 11.2 MPa" in alone
+    assert "Nothing will break: overstress a patch, or give fault.nucleation." in alone
+    loaded = texts(check(faulted(engine, sources=[explosion(0.8) | {"location": [50, 500, -900]}])))
+    assert "no point of the fault is above its strength; the nearest point lacks 11.2 MPa" in loaded
+    assert "Nothing will break" not in loaded and "It will break only if sources changes its stress" in loaded
