@@ -1,4 +1,4 @@
-"""Seismograms of sources that are spread by default."""
+"""Seismograms of sources on faces and at vertices of cells, and of faults of many subfaults, as they are spread by default."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 import pyproj
+import pytest
 
 import faultwave as fw
+from faultwave.verify.exact.full_space import FullSpace, tensor
+from faultwave.verify.exact.time_functions import ricker
 
-from .test_spread_sources import part_of
+from .test_spread_sources import FORCE, ROCK, TENSOR, made, part_of
 
+PULSE = {"kind": "ricker", "duration": 1 / 0.7}
 ORIGIN = (-117.0, 34.0)
 
 
@@ -23,6 +27,25 @@ def velocities(sim: Any) -> np.ndarray:
 
 def distance(found: np.ndarray, expected: np.ndarray) -> float:
     return float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
+
+
+@pytest.mark.parametrize(
+    ("source", "place"),
+    [(FORCE, (0.0, 0.0, 0.0)), (TENSOR, (0.0, 0.0, 0.0)), (FORCE, (250.0, 125.0, 0.0))],
+    ids=["force-vertex", "moment-vertex", "force-face"],
+)
+def test_sources_at_vertices_and_on_faces_are_points(source: dict[str, Any], place: tuple[float, float, float]) -> None:
+    """To 1 % of the exact seismograms, out of the reach of the spread source, until waves come back from the sides."""
+    points = np.array(place) + np.array([[2030.0, 630.0, 590.0], [-1170.0, 1230.0, -1010.0]])
+    strength = {"force": tuple(FORCE["force"])} if source is FORCE else {"moment": tensor(**TENSOR["tensor"])}
+    exact = FullSpace(ROCK, ricker(0.7, 1.5 / 0.7), location=place, **strength)
+    box = {"cells": [8] * 3, "lower": [-4000.0] * 3, "upper": [4000.0] * 3, "perturb": 0.0}
+    output = {"receivers": {"points": points.tolist(), "interval": 0.02}}
+    sim = made({**source, "time_function": PULSE}, place, 5, mesh=box, end_time=2.6, output=output)
+    assert part_of(sim).spread is not None
+    found = velocities(sim)
+    expected = exact.velocity(points, sim.receivers["time"]).transpose(1, 0, 2)
+    assert distance(found, expected) < 0.01
 
 
 def write_srf(path: Path) -> int:
