@@ -100,6 +100,61 @@ def test_a_check_ends(tmp_path: Path, does: str, number: signal.Signals) -> None
     assert not Path(folder).exists() and gone(int(child))
 
 
+LUA = """
+import pathlib
+from faultwave.cli import main
+from faultwave.media.easi import lua_process
+from faultwave.media.easi.components import lua
+lua.INSTRUCTION_LIMIT, lua_process.SECONDS, lua_process.PATIENCE = 1 << 40, 600.0, 600.0
+read = lua_process.LuaProcess._line
+def wait(process, deadline):
+    pathlib.Path("ready").write_text(str(process.process.pid))
+    return read(process, deadline)
+lua_process.LuaProcess._line = wait
+main.app(prog_name="faultwave")
+"""
+"""The program, without the limits that end scripts."""
+
+
+def processor_time(pid: int) -> float:
+    """Return the processor time [s] that a process has taken."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize(
+    ("number", "body"),
+    [
+        (signal.SIGINT, "while true do end"),
+        (signal.SIGTERM, "while true do end"),
+        (signal.SIGINT, 'string.rep("", 1e15)'),
+        (signal.SIGTERM, 'string.rep("", 1e15)'),
+    ],
+    ids=["INT-loop", "TERM-loop", "INT-library", "TERM-library"],
+)
+def test_a_check_in_an_endless_script_ends(tmp_path: Path, number: signal.Signals, body: str) -> None:
+    """In a loop, and in a function of Lua's library, which counts no instructions; the process of the script ends, too."""
+    pytest.importorskip("lupa")
+    (tmp_path / "faultwave").write_text(LUA)
+    text = f"!LuaMap\nreturns: [rho, mu, lambda]\nfunction: |\n  function f(x)\n   {body}\n   return {{rho=1, mu=1, lambda=1}}\n  end\n"
+    (tmp_path / "material.yaml").write_text(text)
+    (tmp_path / "case.yaml").write_text(json.dumps({**CASE, "material": {"easi": "material.yaml"}}))
+    process = begin([sys.executable, "faultwave", "check", "case.yaml"], tmp_path)
+    script = int(until(tmp_path / "ready", process))
+    deadline = time.monotonic() + 120
+    while processor_time(script) < 1.0:  # longer than it takes to load its libraries
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    begun = time.monotonic()
+    process.send_signal(number)
+    _, told = process.communicate(timeout=600)
+    took = time.monotonic() - begun
+    assert process.returncode == 128 + number, told
+    assert number.name in told and "Traceback" not in told
+    assert took < watchdog.GRACE + watchdog.LAST + 3.0  # 2 s where nothing else is computed
+    assert gone(script)
+
+
 def test_the_time_that_a_program_may_take_to_end() -> None:
     assert watchdog.GRACE + watchdog.LAST < 2.0
 

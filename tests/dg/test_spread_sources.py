@@ -132,8 +132,8 @@ def test_when_sources_are_spread(monkeypatch):
 )
 def test_points_on_faces_are_told(place, told):
     """At a vertex and beside a face, where a source in one cell errs by 5 to 16 %; not where it is spread."""
-    for spread in ("point", "cells"):
-        sim = made(TENSOR, place, 2, {"source_spread": spread}, {"perturb": 0.0})
+    for source, spread in product((TENSOR, FORCE), ("point", "cells")):
+        sim = made(source, place, 2, {"source_spread": spread}, {"perturb": 0.0})
         found = [p for p in sim.plan.warnings if "1 of 1 lie on faces of cells" in p.what]
         assert len(found) == (told and spread == "point")
 

@@ -2,6 +2,7 @@
 other grids do as well as they say."""
 
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -97,6 +98,30 @@ def test_scattered_field_is_the_difference_of_two_runs(tmp_path, upper, attenuat
     assert (largest(again, OUTSIDE) < 1e-13 * scale).all()
     assert (largest(scattered - block, inside) < 1e-13 * scale).all()
     assert (largest(scattered - (block - plain), OUTSIDE) < 1e-13 * scale).all()
+
+
+@pytest.mark.parametrize("spacing", [3.0, 1.7])
+@pytest.mark.parametrize("there", [True, False], ids=["record", "missing"])
+def test_grids_beyond_memory_are_refused_at_once(tmp_path, monkeypatch, recorded, spacing, there):
+    """Before the points of the box take memory, which they do in proportion to its surface, whether or not there is a record."""
+    monkeypatch.setattr(injection.InjectedWaves, "placed", lambda part, placing: pytest.fail("was placed"))
+    changes = {
+        "lower": [-3000, -3000, -6000],
+        "upper": [3000, 3000, 0],
+        "spacing": spacing,
+        "frequency": None,
+        "step": None,
+    }
+    record = recorded[0] if there else tmp_path / "none.h5"
+    case = let_in(tmp_path, record, **{f"grid__{name}": value for name, value in changes.items()})
+    tracemalloc.start()
+    made, found = load_case(case)
+    errors = found.errors if made is None else check(made).errors
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    expected = "this machine has" if there else "no such file"
+    assert len(errors) == 1 and expected in str(errors[0])
+    assert most < 1e8
 
 
 def test_order_eight(tmp_path):

@@ -1,10 +1,14 @@
 """Stations of foreign files by longitude and latitude, with file and line of everything wrong."""
 
+import re
+from pathlib import Path
+
 import h5py
 import numpy as np
 import pyproj
 import pytest
 
+import faultwave as fw
 from faultwave.base.errors import InputError, Problems
 from faultwave.fd.operators.topography import placed
 from faultwave.fd.plan import make_plan
@@ -240,6 +244,60 @@ def test_mistakes(tmp_path, name, text, told):
         listed(tmp_path, name, text)
 
 
+XML = """<FDSNStationXML xmlns="http://www.fdsn.org/xml/station/1"><Network code="{}"><Station code="{}">
+<Latitude>34.1</Latitude><Longitude>-118.1</Longitude></Station></Network></FDSNStationXML>"""
+FILES = {
+    "specfem": "{1} {0} 34.1 -118.1 0 0\n",
+    "csv": "station,network,longitude,latitude\n{1},{0},-118.1,34.1\n",
+    "sw4": "rec lat=34.1 lon=-118.1 depth=0 sta={1}\n",
+    "fdsn": "{0}|{1}|34.1|-118.1|0|Pasadena|2000-01-01|\n",
+    "stationxml": XML,
+}
+"""A station of a network in every text format."""
+
+
+@pytest.mark.parametrize("character", ["\x1b[31m", "\a", "\x00", "\x7f", "\x9b", "\u202e"], ids=ascii)
+@pytest.mark.parametrize("form", FILES)
+def test_control_characters_in_codes_are_refused(tmp_path, form, character):
+    """They would move a terminal's cursor, or turn the order of what follows."""
+    path = tmp_path / "stations"
+    path.write_text(FILES[form].format("CI", "PASC"), encoding="utf-8")
+    assert read_station_file(path)[0].words == (("PASC",) if form == "sw4" else ("PASC", "CI"))
+    for network, station in (("CI", f"PA{character}C"), (f"C{character}I", "PASC")):
+        if form == "sw4" and network != "CI":
+            continue  # it names no networks
+        path.write_text(FILES[form].format(network, station), encoding="utf-8")
+        with pytest.raises(InputError):
+            read_station_file(path)
+
+
+@pytest.mark.parametrize("character", ["\x1b[31m", "\a", "\x7f", "\x9b", "\u202e"], ids=ascii)
+def test_control_characters_of_sw4_and_of_geographic_points_are_refused(tmp_path, character):
+    """In HDF5 the name is that of a group; the third column of geographic points is a depth."""
+    with h5py.File(tmp_path / "stations.h5", "w") as file:
+        file[f"PA{character}C/STLA,STLO,STDP"] = np.array([34.1, -118.1, 0.0])
+    with pytest.raises(InputError, match="is no station code"):
+        read_station_file(tmp_path / "stations.h5")
+    (tmp_path / "sites").write_text(f"-118.1 34.1 0 PA{character}C CI\n", encoding="utf-8")
+    case = in_a_case(tmp_path / "sites", 0.0)
+    case["output"]["receivers"] = {"geographic_file": str(tmp_path / "sites")}
+    assert any("is no station code" in str(p) for p in fw.check(case).errors)
+    (tmp_path / "sites").write_text("-118.1 34.1 0 PAC CI\n")
+    assert not fw.check(case).errors
+
+
+@pytest.mark.parametrize("character", ["\x1c", "\x1f", "\x85", "\u2028"], ids=ascii)
+@pytest.mark.parametrize("form", FILES)
+def test_control_characters_that_separate_words_or_lines_are_in_no_code(tmp_path, form, character):
+    path = tmp_path / "stations"
+    path.write_text(FILES[form].format("CI", f"PA{character}C"), encoding="utf-8")
+    try:
+        found = read_station_file(path)
+    except InputError:
+        return
+    assert all(word.isascii() and word.isalnum() for station in found for word in station.words)
+
+
 def in_a_case(path, azimuth):
     """A case with stations of a file; its projection's y axis is ``azimuth`` degrees from the map's north."""
     return {
@@ -264,3 +322,15 @@ def test_in_a_case(tmp_path):
     assert points.shape == (3, 3) and abs(points[1]).max() < 1e-3
     assert points[2, 1] == pytest.approx(555, abs=2) and points[2, 2] == -12.0
     assert [(s.code, s.network) for s in read_stations(setting)] == [("MINE", "FW"), ("PASC", "CI"), ("RIO", "CI")]
+
+
+DAMAGED = Path(__file__).resolve().parents[2] / ".." / "shared" / "defects" / "plot-damaged"
+
+
+@pytest.mark.skipif(not DAMAGED.is_dir(), reason="needs shared/defects")
+@pytest.mark.parametrize(
+    ("name", "line", "words"), [("stationfile-103", 2, "z = -2.14748e+09 m"), ("stationfile-1313", 2, "z = -1e+101 m")]
+)
+def test_stations_below_the_center_of_the_earth(name, line, words):
+    with pytest.raises(InputError, match=rf"{name}:{line}: a station lies at {re.escape(words)}"):
+        read_station_file(DAMAGED / name)

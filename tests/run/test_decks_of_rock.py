@@ -3,7 +3,7 @@ they leave has SeisSol's names."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -306,3 +306,15 @@ def test_a_deck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> N
         assert list(on) == ["Time", *ON_FAULT_NAMES] and on["ASl"][-1] > 0
     energies = read_energies(tmp_path / "output" / "tpv-energy.csv")
     assert all(energies[n][-1] != 0.0 for n in deck.energies), {n: energies[n][-1] for n in deck.energies}
+
+
+def test_a_fault_beside_injected_pressure_may_break(tmp_path: Path) -> None:
+    """A deck whose fault holds by itself: nothing will break only without PressureInjection."""
+    holds = IN_PORES.replace("return 81600000.0", "return 70000000.0")
+    for name, start, breaks in (("injected", INJECTION, True), ("at rest", "", False)):
+        (tmp_path / name).mkdir()
+        deck = replace(DECKS["porous"], keys=DECKS["porous"].keys | {"start": start}, files={"fault.yaml": holds})
+        found = str(check(written(tmp_path / name, deck), order=2, backend="numpy"))
+        assert "no point of the fault is above its strength" in found, found
+        assert ("Nothing will break" in found) == (not breaks), found
+        assert ("It will break only if the initial state (pressure-injection) changes its stress" in found) == breaks

@@ -61,6 +61,18 @@ def test_rock_in_other_units(engine: Any) -> None:
 
 
 @pytest.mark.parametrize("engine", (tets, grid))
+def test_forces_beyond_single_precision_are_refused(engine: Any) -> None:
+    """A run would hold infinite numbers."""
+    push = explosion(0.8) | {"kind": "force", "force": [0, 0, 1e40]}
+    del push["tensor"]
+    for precision, wrong in (("single", True), ("double", False)):
+        case = engine() | {"sources": [push]}
+        case["numerics"] = case.get("numerics", {}) | {"precision": precision}
+        errors = "".join(map(str, check(case).errors))
+        assert ("1e+40, which single precision cannot represent" in errors) == wrong and bool(errors) == wrong, errors
+
+
+@pytest.mark.parametrize("engine", (tets, grid))
 def test_layers_in_kilometres(engine: Any, tmp_path: Path) -> None:
     file = tmp_path / "layers.txt"
     for unit, depth, doubted in (("", "1.5", True), ("", "1500", False), ("[km]", "1.5", False)):
@@ -152,3 +164,26 @@ def test_longitude_and_latitude_exchanged(engine: str) -> None:
     )
     (beyond,) = check(with_west).errors
     assert "Are longitude and latitude exchanged?" in beyond.advice
+
+
+def faulted(engine: Any, **more: Any) -> dict[str, Any]:
+    """A fault that lacks 11.2 MPa everywhere, and what else the case has."""
+    friction = {"mu_s": 0.677, "mu_d": 0.525, "d_c": 0.4, "cohesion": 0.0, "T_n": -120e6, "T_s": 70e6, "T_d": 0.0}
+    fault = {"friction": "linear-slip-weakening", "reference": [0, -1e5, 0], "parameters": {"constant": friction}}
+    case = engine() | {"fault": fault, "sources": []} | more
+    if engine is grid:
+        box = {"lower": [-2500, -2500, -3000], "upper": [2500, 2500, 0]}
+        case["grid"] |= box | {"fault": {"lower": [-500, 50, -1000], "upper": [500, 50, 0]}, "absorbing": {"width": 4}}
+    else:
+        case["mesh"] = {"generate": BOX | {"fault": ["y", 0.0]}}
+    return case
+
+
+@pytest.mark.parametrize("engine", (tets, grid))
+def test_nothing_will_break_only_where_nothing_loads_the_fault(engine: Any) -> None:
+    alone = texts(check(faulted(engine)))
+    assert "no point of the fault is above its strength; the nearest point lacks 11.2 MPa" in alone
+    assert "Nothing will break: overstress a patch, or give fault.nucleation." in alone
+    loaded = texts(check(faulted(engine, sources=[explosion(0.8) | {"location": [50, 500, -900]}])))
+    assert "no point of the fault is above its strength; the nearest point lacks 11.2 MPa" in loaded
+    assert "Nothing will break" not in loaded and "It will break only if sources changes its stress" in loaded
