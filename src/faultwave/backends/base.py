@@ -20,6 +20,7 @@ from faultwave.base.errors import BackendError, suggest
 from faultwave.base.registry import entries
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.stencil import Program, Runner, Work
+from faultwave.kernels.types import Scalars, Table
 
 
 class Buffer(Protocol):
@@ -107,7 +108,7 @@ class JointSteps(Protocol):
 Launch = Callable[..., None]  # launch(begin, end, **scalars): items [begin, end), multiples of the lanes
 
 
-def prepared(launch: Launch, begin: int, end: int, **scalars: Any) -> Callable[[], None]:
+def prepared(launch: Launch, begin: int, end: int, **scalars: Table) -> Callable[[], None]:
     """Return a launch bound to its arguments, for repeated execution.
 
     Backends that save work this way provide ``launch.prepared``.
@@ -136,7 +137,7 @@ class Recording(Protocol):
         """Length of the longest chain of dependent launches; the others can run concurrently."""
         ...
 
-    def replay(self, tables: Sequence[Mapping[str, Any]] = ()) -> None:
+    def replay(self, tables: Sequence[Scalars] = ()) -> None:
         """Execute all launches again; ``tables`` holds the changing scalars of each launch that has some, in order."""
         ...
 
@@ -170,11 +171,11 @@ class Backend(Protocol):
         """Description of the backend and its hardware."""
         ...
 
-    def first_touch(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
+    def first_touch(self, buffers: Sequence[Buffer | Store], ranges: Iterable[tuple[int, int]]) -> None:
         """Place new ``buffers`` in memory near the threads that will process the items of each of ``ranges``."""
         ...
 
-    def take_memory(self, buffers: Sequence[Any]) -> None:
+    def take_memory(self, buffers: Sequence[Buffer | Store]) -> None:
         """Begin to commit the memory of ``buffers`` in the background, where steps would otherwise wait for the system."""
         ...
 

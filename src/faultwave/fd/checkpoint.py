@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.types import Settings
 from faultwave.domain.grids.cut import Triple
 from faultwave.engine.capability import BlockState
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan
@@ -56,7 +57,7 @@ def checkpoint_bytes(plan: FdPlan) -> float:
     return found + float(sum(recorded))
 
 
-def identity(plan: FdPlan, operator: Operator) -> dict[str, Any]:
+def identity(plan: FdPlan, operator: Operator) -> Settings:
     """Return the properties that must agree for a run to resume; a collective call of all processes."""
     parts = {name: part.must_match for name, part in plan.parts.items() if part.must_match is not None}
     own, *below = (_block_identity(p, op, plan.parts) for p, op in zip(plan.blocks, operator.blocks, strict=True))
@@ -68,7 +69,7 @@ def identity(plan: FdPlan, operator: Operator) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _block_identity(plan: FdPlan, operator: Operator, parts: Mapping[str, GridCapabilityPlan]) -> dict[str, Any]:
+def _block_identity(plan: FdPlan, operator: Operator, parts: Mapping[str, GridCapabilityPlan]) -> Settings:
     """Return the properties of one block, or of the whole grid; ``parts`` are all capabilities of the run."""
     scheme = plan.scheme
     arrays = moving(build_program(scheme, observers=observers(parts, scheme, scheme.grid.box)))
@@ -78,10 +79,10 @@ def _block_identity(plan: FdPlan, operator: Operator, parts: Mapping[str, GridCa
     }  # fmt: skip
 
 
-def _choices(plan: FdPlan) -> dict[str, Any]:
+def _choices(plan: FdPlan) -> Settings:
     """Return the settings that differ from the defaults of early versions, so that their checkpoints remain valid."""
     order = 4 if plan.case.grid is None else plan.case.grid.order
-    found: dict[str, Any] = {} if order == 4 else {"order": order}
+    found: Settings = {} if order == 4 else {"order": order}
     return found | ({"time_dispersion": "remove"} if removes(plan.case) else {})
 
 

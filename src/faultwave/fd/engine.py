@@ -12,33 +12,34 @@ from faultwave.observe.model import Model
 if TYPE_CHECKING:
     from faultwave.case.settings.model import Case
     from faultwave.comm import World
+    from faultwave.fd.plan import FdPlan
 
 
-def _plan(case: Case) -> Any:
+def _plan(case: Case) -> FdPlan:
     from faultwave.fd.plan import make_plan
 
     return make_plan(case)
 
 
-def _survey(case: Case) -> Any:
+def _survey(case: Case) -> FdPlan:
     from faultwave.fd.plan import survey
 
     return survey(case)
 
 
-def _share(case: Case, world: World) -> Any:
+def _share(case: Case, world: World) -> FdPlan:
     from faultwave.fd.plan import make_plan
 
     return make_plan(case, world)
 
 
-def _solver(plan: Any) -> Solver:
+def _solver(plan: FdPlan) -> Solver:
     from faultwave.fd.solver import FdSolver
 
     return FdSolver(plan)
 
 
-def _report(plan: Any, case: Case) -> Sections:
+def _report(plan: FdPlan, case: Case) -> Sections:
     from faultwave.fd.report import plan_report
 
     return plan_report(plan, case)
@@ -52,13 +53,13 @@ def _going_on(case: Case, notes: Mapping[str, Any]) -> Case:
     return case.model_copy(update={"grid": case.grid.model_copy(update={"step": step})})
 
 
-def _model(plan: Any) -> Model:
+def _model(plan: FdPlan) -> Model:
     from faultwave.fd.model import model
 
     return model(plan)
 
 
-def _processes(plan: Any, count: int) -> Sequence[Problem]:
+def _processes(plan: FdPlan, count: int) -> Sequence[Problem]:
     from faultwave.fd.plan import check_processes
 
     return check_processes(plan, count)

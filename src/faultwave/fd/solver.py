@@ -12,6 +12,7 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.base.errors import NotBuiltError, Problem
+from faultwave.base.types import Settings
 from faultwave.engine.capability import BlockState, State
 from faultwave.engine.progress import Progress
 from faultwave.engine.solver import BlowUp, Control, Diagnosis, TimeErrors
@@ -59,7 +60,7 @@ class FdSolver:
         self.watch, self.wrong = InstabilityMonitor(plan, self.operator), ""
         self.parts = {name: part.attach(self) for name, part in plan.parts.items()}
         self.watch.givers = tuple(self.parts.values())
-        self._identity: dict[str, Any] | None = None
+        self._identity: Settings | None = None
         for part in plan.parts.values():
             if (state := part.state(plan)) is not None:
                 self.set_initial(state)
@@ -282,7 +283,7 @@ class FdSolver:
         """Return every array that a step changes, for checkpoints."""
         return blocks(self.operator)
 
-    def notes(self) -> dict[str, Any]:
+    def notes(self) -> Settings:
         """Return the metadata of a checkpoint: identity of the grid, time, steps and timings."""
         if self._identity is None:
             self._identity = identity(self.plan, self.operator)

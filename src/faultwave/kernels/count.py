@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from faultwave.kernels.language import (
     Pointwise,
     Repeat,
     Scatter,
+    Statement,
     When,
     WhenAny,
     touched,
@@ -79,7 +80,7 @@ def cost(kernel: Kernel, share: Share = _always) -> Cost:
     return Cost(round(flops(kernel.statements, share)), numbers, indices, fixed, slim + narrow)
 
 
-def _shares(kernel: Kernel, share: Share) -> dict[str, float]:
+def _shares(kernel: Kernel, share: Callable[[Any], float]) -> dict[str, float]:
     """Return the fraction of items for which each occasional batch argument is moved."""
     found: dict[str, float] = {}
     for s in kernel.statements:
@@ -95,7 +96,7 @@ def _moved(a: Array) -> int:
     return a.rows * a.cols * (2 if a.intent == "inout" else 1)
 
 
-def _slots(statements: Any, share: Share, narrow: bool) -> float:
+def _slots(statements: Iterable[Statement], share: Share, narrow: bool) -> float:
     """Return the numbers moved to and from narrow stores, or (``narrow`` False) to and from all others."""
     total = 0.0
     for s in statements:
@@ -111,7 +112,7 @@ def _slots(statements: Any, share: Share, narrow: bool) -> float:
     return total
 
 
-def flops(statements: Any, share: Share = _always) -> float:
+def flops(statements: Iterable[Statement], share: Share = _always) -> float:
     """Return the flops of a list of statements, per item."""
     total = 0.0
     for s in statements:

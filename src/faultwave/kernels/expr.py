@@ -10,6 +10,8 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from faultwave.kernels.types import Condition, Number, Numbers
+
 _ids = itertools.count()
 
 
@@ -22,55 +24,55 @@ class Expr:
     __slots__ = ("args", "id", "label", "op", "value")
     __array_ufunc__ = None  # NumPy scalars on the left must defer to the reflected operators below
 
-    def __init__(self, op: str, args: tuple[Any, ...] = (), value: Any = None):
+    def __init__(self, op: str, args: tuple[Expr, ...] = (), value: Any = None):
         self.op, self.args, self.value, self.id, self.label = op, args, value, next(_ids), ""
 
-    def __add__(self, other: Any) -> Expr:
+    def __add__(self, other: Number) -> Expr:
         return _sum(self, wrap(other))
 
-    def __radd__(self, other: Any) -> Expr:
+    def __radd__(self, other: Number) -> Expr:
         return _sum(wrap(other), self)
 
-    def __sub__(self, other: Any) -> Expr:
+    def __sub__(self, other: Number) -> Expr:
         return _difference(self, wrap(other))
 
-    def __rsub__(self, other: Any) -> Expr:
+    def __rsub__(self, other: Number) -> Expr:
         return _difference(wrap(other), self)
 
-    def __mul__(self, other: Any) -> Expr:
+    def __mul__(self, other: Number) -> Expr:
         return _product(self, wrap(other))
 
-    def __rmul__(self, other: Any) -> Expr:
+    def __rmul__(self, other: Number) -> Expr:
         return _product(wrap(other), self)
 
-    def __truediv__(self, other: Any) -> Expr:
+    def __truediv__(self, other: Number) -> Expr:
         other = wrap(other)
         if is_number(other, 1.0) or is_number(self, 0.0):
             return self
         return Expr("div", (self, other))
 
-    def __rtruediv__(self, other: Any) -> Expr:
+    def __rtruediv__(self, other: Number) -> Expr:
         return wrap(other) / self
 
     def __neg__(self) -> Expr:
         return constant(-self.value) if self.op == "const" else Expr("neg", (self,))
 
-    def __lt__(self, other: Any) -> Expr:
+    def __lt__(self, other: Number) -> Expr:
         return Expr("lt", (self, wrap(other)))
 
-    def __le__(self, other: Any) -> Expr:
+    def __le__(self, other: Number) -> Expr:
         return Expr("le", (self, wrap(other)))
 
-    def __gt__(self, other: Any) -> Expr:
+    def __gt__(self, other: Number) -> Expr:
         return Expr("lt", (wrap(other), self))
 
-    def __ge__(self, other: Any) -> Expr:
+    def __ge__(self, other: Number) -> Expr:
         return Expr("le", (wrap(other), self))
 
-    def __and__(self, other: Any) -> Expr:
+    def __and__(self, other: Number) -> Expr:
         return Expr("and", (self, wrap(other)))
 
-    def __or__(self, other: Any) -> Expr:
+    def __or__(self, other: Number) -> Expr:
         return Expr("or", (self, wrap(other)))
 
     def __invert__(self) -> Expr:
@@ -83,7 +85,13 @@ class Expr:
 class Loop:
     """A bounded iteration recorded by ``math.iterate``: body over fresh variables, outputs read by 'result' nodes."""
 
-    def __init__(self, initial: tuple[Expr, ...], maximum: int, step: Callable[..., Any], keep_last: bool = False):
+    def __init__(
+        self,
+        initial: tuple[Expr, ...],
+        maximum: int,
+        step: Callable[..., tuple[Numbers, Condition]],
+        keep_last: bool = False,
+    ):
         self.initial, self.maximum, self.keep_last, self.id = initial, maximum, keep_last, next(_ids)
         self.variables = tuple(Expr("variable", value=(self.id, i)) for i in range(len(initial)))
         values, active = step(*self.variables)
@@ -104,7 +112,7 @@ def wrap(value: Any) -> Expr:
     return value if isinstance(value, Expr) else constant(value)
 
 
-def mask(condition: Any) -> Expr:
+def mask(condition: Condition) -> Expr:
     """Return a recorded condition; raise TypeError for a plain bool (== compares nodes, not values)."""
     if not isinstance(condition, Expr):
         raise TypeError(

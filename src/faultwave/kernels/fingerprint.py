@@ -7,7 +7,7 @@ serialised as recorded, node by node, which takes a fraction of the time of lowe
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from faultwave.kernels.language import (
     Pointwise,
     Repeat,
     Scatter,
+    Statement,
     View,
     When,
     WhenAny,
@@ -36,11 +37,11 @@ def fingerprint(kernel: Kernel) -> str:
     return hashlib.sha256("\n".join(found.lines).encode()).hexdigest()
 
 
-def _array(a: Array) -> tuple[Any, ...]:
+def _array(a: Array) -> tuple[object, ...]:
     return (a.name, a.rows, a.cols, a.space, a.intent, a.fixed, a.changing, a.chosen, a.narrow)
 
 
-def _view(v: View) -> tuple[Any, ...]:
+def _view(v: View) -> tuple[object, ...]:
     row = ("counted", v.row.name) if isinstance(v.row, LoopIndex) else v.row
     return (v.array.name, row, v.rows, v.col, v.cols)
 
@@ -51,14 +52,14 @@ class _Written:
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def put(self, *things: Any) -> None:
+    def put(self, *things: object) -> None:
         self.lines.append(repr(things))
 
-    def statements(self, listed: Any) -> None:
+    def statements(self, listed: Iterable[Statement]) -> None:
         for s in listed:
             self.statement(s)
 
-    def statement(self, s: Any) -> None:
+    def statement(self, s: Statement) -> None:
         match s:
             case Contract():
                 self.put("contract", _view(s.out), self.matrix(s.matrix), _view(s.inp), s.columns, s.accumulate)
@@ -89,7 +90,7 @@ class _Written:
             case _:
                 raise TypeError(f"a kernel has no statement of the kind {type(s).__name__}")
 
-    def matrix(self, m: np.ndarray | Array) -> Any:
+    def matrix(self, m: np.ndarray | Array) -> object:
         if isinstance(m, Array):
             return m.name
         return (m.shape, str(m.dtype), hashlib.sha256(np.ascontiguousarray(m).tobytes()).hexdigest())

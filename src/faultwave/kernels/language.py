@@ -21,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 
 from faultwave.kernels.expr import Expr, wrap
+from faultwave.kernels.types import Formula, Key
 
 Space = Literal["batch", "store", "index", "matrix", "scalar", "temp"]
 
@@ -131,7 +132,7 @@ class Pointwise:
     function, not output by output.
     """
 
-    function: Callable[..., Any]
+    function: Formula
     ins: tuple[View, ...]
     outs: tuple[View, ...]
     rows: int
@@ -143,7 +144,7 @@ class Pointwise:
         Column ``c`` of argument ``i`` is the input (i, c), or the input of an earlier argument that is the same column of the
         same array.
         """
-        known: dict[tuple[Any, ...], Expr] = {}
+        known: dict[Key, Expr] = {}
 
         def column(v: View, i: int, c: int) -> Expr:
             return known.setdefault((v.array.name, v.row, v.rows, v.col + c), Expr("input", value=(i, c)))
@@ -183,7 +184,7 @@ class Repeat:
 
     index: LoopIndex
     count: int
-    body: tuple[Any, ...]
+    body: tuple[Statement, ...]
 
 
 @dataclass(frozen=True)
@@ -196,7 +197,7 @@ class When:
 
     index: Array
     column: int
-    body: tuple[Any, ...]
+    body: tuple[Statement, ...]
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,7 @@ class WhenAny:
     """
 
     flag: View
-    body: tuple[Any, ...]
+    body: tuple[Statement, ...]
     mostly: bool = False
 
 
@@ -242,7 +243,7 @@ class Kernel:
     name: str
     fixed: bool = False  # compute in double whatever the run's precision
     arrays: dict[str, Array] = field(default_factory=dict)
-    statements: list[Any] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
     column_names: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def name_columns(self, names: Sequence[str], *arrays: Array) -> None:
@@ -329,7 +330,7 @@ class Kernel:
 
     def pointwise(
         self,
-        function: Callable[..., Any],
+        function: Formula,
         ins: Sequence[Array | View],
         outs: Sequence[Array | View],
         rows: int | None = None,
@@ -455,7 +456,7 @@ def fuse(name: str, *parts: Kernel) -> Kernel:
     return fused
 
 
-def touched(s: Any) -> list[str]:
+def touched(s: Statement) -> list[str]:
     """Return the names of the data arrays that a statement and its body read or write.
 
     Stores, indices, matrices of contractions passed at launch and the flag of a ``WhenAny`` are left out. Names may repeat.

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from faultwave.base.math import special
 from faultwave.kernels.expr import Expr, Loop, mask, wrap
+from faultwave.kernels.types import Condition, Number, Other, Value
 
-_NUMPY: dict[str, Callable[..., Any]] = {
+_NUMPY: dict[str, Callable[..., np.ndarray]] = {
     "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "log1p": np.log1p, "expm1": np.expm1, "sinh": np.sinh,
     "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "asin": np.arcsin, "atan": np.arctan, "sin": np.sin,
     "cos": np.cos, "erf": special.erf, "abs": np.abs, "pow": np.power, "hypot": np.hypot,
@@ -19,14 +20,14 @@ _NUMPY: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def _call(name: str, *args: Any) -> Any:
+def _call(name: str, *args: Number) -> Any:
     if any(isinstance(a, Expr) for a in args):
         return Expr(name, tuple(wrap(a) for a in args))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         return _NUMPY[name](*args)
 
 
-def named(label: str, value: Any) -> Any:
+def named(label: str, value: Value) -> Value:
     """Return ``value`` unchanged, to be printed under the name ``label`` where it is a recorded operation.
 
     Names appear in printed formulas only (``kernels.mathematics``). Generated code, fingerprints and results do not depend on them.
@@ -36,79 +37,79 @@ def named(label: str, value: Any) -> Any:
     return value
 
 
-def sqrt(x: Any) -> Any:
+def sqrt(x: Value) -> Value:
     return _call("sqrt", x)
 
 
-def exp(x: Any) -> Any:
+def exp(x: Value) -> Value:
     return _call("exp", x)
 
 
-def log(x: Any) -> Any:
+def log(x: Value) -> Value:
     return _call("log", x)
 
 
-def log1p(x: Any) -> Any:
+def log1p(x: Value) -> Value:
     return _call("log1p", x)
 
 
-def expm1(x: Any) -> Any:
+def expm1(x: Value) -> Value:
     return _call("expm1", x)
 
 
-def sinh(x: Any) -> Any:
+def sinh(x: Value) -> Value:
     return _call("sinh", x)
 
 
-def cosh(x: Any) -> Any:
+def cosh(x: Value) -> Value:
     return _call("cosh", x)
 
 
-def tanh(x: Any) -> Any:
+def tanh(x: Value) -> Value:
     return _call("tanh", x)
 
 
-def asinh(x: Any) -> Any:
+def asinh(x: Value) -> Value:
     return _call("asinh", x)
 
 
-def asin(x: Any) -> Any:
+def asin(x: Value) -> Value:
     return _call("asin", x)
 
 
-def atan(x: Any) -> Any:
+def atan(x: Value) -> Value:
     return _call("atan", x)
 
 
-def sin(x: Any) -> Any:
+def sin(x: Value) -> Value:
     return _call("sin", x)
 
 
-def cos(x: Any) -> Any:
+def cos(x: Value) -> Value:
     return _call("cos", x)
 
 
-def erf(x: Any) -> Any:
+def erf(x: Value) -> Value:
     return _call("erf", x)
 
 
-def abs(x: Any) -> Any:
+def abs(x: Value) -> Value:
     return _call("abs", x)
 
 
-def pow(x: Any, y: Any) -> Any:
+def pow(x: Value, y: Other) -> Value | Other:
     return _call("pow", x, y)
 
 
-def hypot(x: Any, y: Any) -> Any:
+def hypot(x: Value, y: Other) -> Value | Other:
     return _call("hypot", x, y)
 
 
-def minimum(x: Any, y: Any) -> Any:
+def minimum(x: Value, y: Other) -> Value | Other:
     return _call("minimum", x, y)
 
 
-def maximum(x: Any, y: Any) -> Any:
+def maximum(x: Value, y: Other) -> Value | Other:
     return _call("maximum", x, y)
 
 
@@ -123,8 +124,8 @@ def where(condition: Any, x: Any, y: Any) -> Any:
 
 
 def iterate(
-    step: Callable[..., Any], initial: tuple[Any, ...], maximum: int, keep_last: bool = False
-) -> tuple[Any, ...]:
+    step: Callable[..., tuple[Sequence[Any], Condition]], initial: Sequence[Any], maximum: int, keep_last: bool = False
+) -> tuple[Number, ...]:
     """Repeat ``values, active = step(*values)`` at most ``maximum`` times, item by item.
 
     An item's values change only in rounds where it is active, with ``keep_last`` also in the round that ends it; it stays out once it

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 from faultwave.kernels.expr import Expr
 from faultwave.kernels.language import (
@@ -27,6 +26,7 @@ from faultwave.kernels.language import (
     WhenAny,
 )
 from faultwave.kernels.stencil import Stencil, record
+from faultwave.kernels.types import Key
 from faultwave.kernels.values import NumberedLoop, Numbering, Value
 
 INDENT = "  "
@@ -75,7 +75,7 @@ def write_kernel(kernel: Kernel) -> list[str]:
     return _KernelText(kernel).statements(kernel.statements, "")
 
 
-def _stencil_input(key: tuple[Any, ...]) -> str:
+def _stencil_input(key: Key) -> str:
     match key:
         case ("at", name, z, y, x):
             shifts = [f"{axis}{n:+d}" for axis, n in zip("xyz", (x, y, z), strict=True) if n]
@@ -91,7 +91,7 @@ def _stencil_input(key: tuple[Any, ...]) -> str:
             return str(key[1])
 
 
-def _write_formula(outputs: Sequence[tuple[str, Expr]], read: Callable[[Any], str]) -> list[str]:
+def _write_formula(outputs: Sequence[tuple[str, Expr]], read: Callable[[Key], str]) -> list[str]:
     """Return assignments to ``outputs`` and, before them, to the values that several of them use or that have a label."""
     numbering = Numbering()
     numbers = [(name, numbering.number(value)) for name, value in outputs]
@@ -101,7 +101,7 @@ def _write_formula(outputs: Sequence[tuple[str, Expr]], read: Callable[[Any], st
 class _FormulaText:
     """The text of one formula after value numbering."""
 
-    def __init__(self, numbering: Numbering, read: Callable[[Any], str], results: Sequence[int]):
+    def __init__(self, numbering: Numbering, read: Callable[[Key], str], results: Sequence[int]):
         self.values, self.labels, self.loops, self.read = numbering.values, numbering.labels, numbering.loops, read
         self.loop_of_variables = {loop.key: loop for loop in self.loops}
         self.names: dict[int, str] = {}

@@ -5,8 +5,7 @@ Values are item-major: batch arrays (items, rows, cols), stores (slots, rows * c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -20,15 +19,15 @@ from faultwave.kernels.language import (
     Pointwise,
     Repeat,
     Scatter,
+    Statement,
     View,
     When,
     WhenAny,
 )
+from faultwave.kernels.types import Scalars
 
 
-def execute(
-    kernel: Kernel, data: Mapping[str, np.ndarray], scalars: Mapping[str, Any], dtype: type = np.float64
-) -> None:
+def execute(kernel: Kernel, data: Mapping[str, np.ndarray], scalars: Scalars, dtype: type = np.float64) -> None:
     """Run ``kernel`` on all items of ``data`` (arrays are changed in place, by intent)."""
     real = np.float64 if kernel.fixed else dtype
     items = next(data[a.name].shape[0] for a in kernel.arguments if a.space in ("batch", "index"))
@@ -44,7 +43,7 @@ class _Run:
     def __init__(self, frame: dict[str, np.ndarray], real: type, loops: dict[str, int]):
         self.frame, self.real, self.loops = frame, real, loops
 
-    def statements(self, statements: Any) -> None:
+    def statements(self, statements: Iterable[Statement]) -> None:
         for s in statements:
             match s:
                 case Contract():
@@ -92,7 +91,7 @@ class _Run:
         tables = self.frame[a.name]
         return tables[self.frame[a.chosen][:, 0]] if a.chosen else tables[0]
 
-    def column(self, v: View, rows: int) -> list[Any]:
+    def column(self, v: View, rows: int) -> list[np.ndarray]:
         if v.array.space == "scalar":
             row = self.start(v.row)
             return [self.frame[v.array.name][row, v.col + c] for c in range(v.cols)]

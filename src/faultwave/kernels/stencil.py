@@ -30,11 +30,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
 from faultwave.kernels.expr import Expr, wrap
+from faultwave.kernels.types import Condition, Key, Named, Number
 from faultwave.kernels.values import Numbering, flops
 
 REACH = 2
@@ -49,32 +50,32 @@ Axis = Literal["x", "y", "z"]
 class Point(Protocol):
     """Argument of a stencil's function: access to values around the current point."""
 
-    def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> Any:
+    def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> Number:
         """Return array ``name`` at an offset of (x, y, z) points from the current point."""
 
-    def on(self, name: str, plane: int, x: int = 0, y: int = 0) -> Any:
+    def on(self, name: str, plane: int, x: int = 0, y: int = 0) -> Number:
         """Return array ``name`` on plane number ``plane``, at an offset of (x, y) points from the current point."""
 
-    def line(self, name: str, axis: Axis) -> Any:
+    def line(self, name: str, axis: Axis) -> Number:
         """Return a profile along one axis at the coordinate of the current point."""
 
-    def parity(self, name: str) -> Any:
+    def parity(self, name: str) -> Number:
         """Return a table (2, 2, nx) at the parities of the point's plane and row, and at its x."""
 
-    def scalar(self, name: str) -> Any:
+    def scalar(self, name: str) -> Number:
         """Return a number that is passed at launch."""
 
 
 class Row(Protocol):
     """Argument of a row mask: properties of the current row and of rows at an offset of (z, y) from it."""
 
-    def largest(self, name: str, z: int = 0, y: int = 0) -> Any:
+    def largest(self, name: str, z: int = 0, y: int = 0) -> Number:
         """Return a peak of the program along a row."""
 
-    def changed(self, name: str, z: int = 0, y: int = 0) -> Any:
+    def changed(self, name: str, z: int = 0, y: int = 0) -> Number:
         """Return 1 if the launch that writes this array changed it when it last visited a row, else 0."""
 
-    def number(self, name: str) -> Any:
+    def number(self, name: str) -> Number:
         """Return an array whose box is one point wide along x: one number per row."""
 
 
@@ -95,9 +96,9 @@ class Stencil:
     """
 
     name: str
-    function: Callable[[Point], Mapping[str, Any]]
-    changes: Callable[[Point], Any] | None = None
-    rows: Callable[[Row], Any] | None = None
+    function: Callable[[Point], Named]
+    changes: Callable[[Point], Condition] | None = None
+    rows: Callable[[Row], Condition] | None = None
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class Peak:
     """
 
     level: int
-    of: Callable[[Point], Any]
+    of: Callable[[Point], Number]
 
 
 @dataclass(frozen=True)
@@ -324,9 +325,9 @@ class Recorder:
     """Point that records the reads of a stencil; each value is an ``Expr`` input (kind, name, offsets)."""
 
     def __init__(self) -> None:
-        self.reads: dict[tuple[Any, ...], Expr] = {}
+        self.reads: dict[Key, Expr] = {}
 
-    def _input(self, *key: Any) -> Expr:
+    def _input(self, *key: str | int) -> Expr:
         return self.reads.setdefault(key, Expr("input", value=key))
 
     def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> Expr:
@@ -346,7 +347,7 @@ class Recorder:
 
 
 @functools.lru_cache(maxsize=1024)
-def record(stencil: Stencil) -> tuple[Mapping[tuple[Any, ...], Expr], Mapping[str, Expr]]:
+def record(stencil: Stencil) -> tuple[Mapping[Key, Expr], Mapping[str, Expr]]:
     """Return the reads of a stencil and the expressions it writes, by array name.
 
     Results are cached, because each stencil is recorded about ten times.
@@ -356,7 +357,7 @@ def record(stencil: Stencil) -> tuple[Mapping[tuple[Any, ...], Expr], Mapping[st
     return MappingProxyType(point.reads), MappingProxyType(writes)
 
 
-def record_point_mask(stencil: Stencil) -> tuple[dict[tuple[Any, ...], Expr], Expr] | None:
+def record_point_mask(stencil: Stencil) -> tuple[dict[Key, Expr], Expr] | None:
     """Return the reads of a stencil's point mask and its expression, or None if it has no mask."""
     if stencil.changes is None:
         return None
@@ -368,9 +369,9 @@ class _RowRecorder:
     """Row that records the reads of a mask; each value is an ``Expr`` input (kind, name, offsets)."""
 
     def __init__(self) -> None:
-        self.reads: dict[tuple[Any, ...], Expr] = {}
+        self.reads: dict[Key, Expr] = {}
 
-    def _input(self, *key: Any) -> Expr:
+    def _input(self, *key: str | int) -> Expr:
         return self.reads.setdefault(key, Expr("input", value=key))
 
     def largest(self, name: str, z: int = 0, y: int = 0) -> Expr:
@@ -383,7 +384,7 @@ class _RowRecorder:
         return self._input("number", name)
 
 
-def record_row_mask(stencil: Stencil) -> tuple[dict[tuple[Any, ...], Expr], Expr] | None:
+def record_row_mask(stencil: Stencil) -> tuple[dict[Key, Expr], Expr] | None:
     """Return the reads of a stencil's row mask and its expression, or None if it has no row mask."""
     if stencil.rows is None:
         return None
@@ -431,7 +432,7 @@ def stage_work(program: Program, stage: int, boxes: Sequence[Sequence[Sequence[B
 def _check_launch(
     program: Program,
     launch: Launch,
-    reads: Mapping[tuple[Any, ...], Expr],
+    reads: Mapping[Key, Expr],
     writes: Mapping[str, Expr],
     moving: set[str],
 ) -> None:
@@ -464,7 +465,7 @@ def _check_levels(program: Program) -> None:
         raise ValueError(f"{program.name}: an injection or sample buffer names a level that does not exist")
 
 
-def _check_plane(program: Program, launch: Launch, key: tuple[Any, ...], who: str) -> None:
+def _check_plane(program: Program, launch: Launch, key: Key, who: str) -> None:
     """Raise ValueError if the launch must not read the plane of ``key``."""
     name, plane = key[1:3]
     first = program.together

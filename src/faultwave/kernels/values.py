@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from faultwave.kernels.expr import Expr, Loop
+from faultwave.kernels.types import Key
 
 ROW = "row"
 """Dependence on the row of an array, or on the point along x."""
@@ -40,11 +41,11 @@ class Value(NamedTuple):
     op: str
     args: tuple[int, ...]
     content: Any
-    depends: frozenset[Any]
+    depends: frozenset[str | int]
 
 
-_NOTHING: frozenset[Any] = frozenset()
-_ROW: frozenset[Any] = frozenset([ROW])
+_NOTHING: frozenset[str | int] = frozenset()
+_ROW: frozenset[str | int] = frozenset([ROW])
 
 
 @dataclass(frozen=True)
@@ -76,13 +77,13 @@ class Numbering:
         Returns True if the input of a key depends on the row.
     """
 
-    def __init__(self, varies: Callable[[Any], bool] = lambda key: True):
+    def __init__(self, varies: Callable[[Key], bool] = lambda key: True):
         self.varies = varies
         self.values: list[Value] = []
         self.loops: list[NumberedLoop] = []
         self.labels: dict[int, str] = {}  # number -> name in printed formulas
-        self._numbers: dict[tuple[Any, ...], int] = {}  # operation and operands -> number
-        self._loop_numbers: dict[tuple[Any, ...], int] = {}
+        self._numbers: dict[Key, int] = {}  # operation and operands -> number
+        self._loop_numbers: dict[Key, int] = {}
         self._seen: dict[int, int] = {}  # node -> number
         self._replaced: dict[int, int] = {}
 
@@ -129,7 +130,7 @@ class Numbering:
                 return self._loop(loop).results[position]
         raise ValueError(f"a formula has no operation '{e.op}' without operands")
 
-    def _depends(self, args: Iterable[int]) -> frozenset[Any]:
+    def _depends(self, args: Iterable[int]) -> frozenset[str | int]:
         found = _NOTHING
         for a in args:
             more = self.values[a].depends
@@ -137,7 +138,7 @@ class Numbering:
                 found = found | more if found and more else found or more
         return found
 
-    def _entry(self, op: str, args: tuple[int, ...], key: Any, content: Any, depends: frozenset[Any]) -> int:
+    def _entry(self, op: str, args: tuple[int, ...], key: object, content: Any, depends: frozenset[str | int]) -> int:
         number = self._numbers.setdefault((op, args, key), len(self.values))
         if number == len(self.values):
             self.values.append(Value(op, args, content, depends))

@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from faultwave.backends.cpu.caches import first_cache_bytes
 from faultwave.backends.cpu.fused import FusedFormula
@@ -22,6 +21,7 @@ from faultwave.backends.formula import Formula, Scope
 from faultwave.backends.grid import GridArrays
 from faultwave.kernels.expr import Expr
 from faultwave.kernels.stencil import Launch, Program, record, record_point_mask
+from faultwave.kernels.types import Key
 from faultwave.kernels.values import ROW
 
 AHEAD = 64
@@ -240,7 +240,7 @@ class RowFunction:
         """Return the text of the number that an array stores for the row."""
         return f"({self._place(launch, formal)})[0]"
 
-    def _input(self, launch: Launch, key: tuple[Any, ...]) -> tuple[str, bool]:
+    def _input(self, launch: Launch, key: Key) -> tuple[str, bool]:
         """Return the text of a value that is read, and True if it changes along the row."""
         kind, formal = key[:2]
         if kind in ("at", "on"):
@@ -257,14 +257,14 @@ class RowFunction:
             return f"LOAD({self._place(launch, formal)}{other} + i)", True
         return f"SPLAT(scalar[{self.scalars.index(formal)}])", False
 
-    def _address(self, launch: Launch, key: tuple[Any, ...]) -> str:
+    def _address(self, launch: Launch, key: Key) -> str:
         """Return the address of the first number of a vector that is read."""
         kind, formal, z, y, x = key
         s = self.arrays.strides[launch.names.get(formal, formal)]
         planes = f"({z * s.plane + y * s.row + x}L)" if kind == "at" else f"({z} - k) * {s.plane}L + ({y * s.row + x}L)"
         return f"{self._place(launch, formal)} + {planes} + i"
 
-    def _fetches(self, launch: Launch, reads: Iterable[tuple[Any, ...]]) -> list[str]:
+    def _fetches(self, launch: Launch, reads: Iterable[Key]) -> list[str]:
         """Return prefetches of the data that a pass touches first: the last row of the leading planes of each array."""
         front: dict[tuple[str, str], tuple[int, int]] = {}
         touched = [key for key in reads if key[0] in ("at", "on")]

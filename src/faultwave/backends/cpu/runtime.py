@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from faultwave.backends.awaited import Here
+from faultwave.backends.base import Launch
 from faultwave.backends.copier import Part
 from faultwave.backends.cpu.compile import (
     assembles,
@@ -34,6 +36,7 @@ from faultwave.base.processes import cores
 from faultwave.base.processes.pieces import in_pieces
 from faultwave.kernels.fingerprint import fingerprint
 from faultwave.kernels.language import Kernel
+from faultwave.kernels.types import Scalars, Table
 
 _HUGE = 2 << 20
 MANY, SPREAD = 256, 2
@@ -43,7 +46,7 @@ LOOKED_AT = 1 << 24
 """Numbers that a thread checks at a time."""
 
 
-def _aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+def _aligned(shape: tuple[int, ...], dtype: npt.DTypeLike) -> np.ndarray:
     """Return zeros aligned to a cache line, large arrays in huge pages if available; pages are touched when written."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     if size < 2 * _HUGE or not hasattr(mmap, "MADV_HUGEPAGE"):
@@ -75,7 +78,7 @@ def _finite(storage: np.ndarray) -> bool:
 class LaneBuffer:
     """Buffer (items, rows, cols), viewed item-major and stored [batch][row][col][lane]."""
 
-    def __init__(self, items: int, rows: int, cols: int, lanes: int, dtype: Any, queue: Queue):
+    def __init__(self, items: int, rows: int, cols: int, lanes: int, dtype: npt.DTypeLike, queue: Queue):
         if items % lanes:
             raise ValueError(f"{items} items are not a multiple of {lanes} lanes")
         self.items, self.lanes, self.queue = items, lanes, queue
@@ -160,7 +163,7 @@ class LaneBuffer:
 class SlotBuffer:
     """Buffer (slots, size), contiguous per slot."""
 
-    def __init__(self, slots: int, size: int, dtype: Any, queue: Queue):
+    def __init__(self, slots: int, size: int, dtype: npt.DTypeLike, queue: Queue):
         self.items, self.queue = slots, queue
         self._numbers = _aligned((slots, size), dtype)
 
@@ -335,7 +338,7 @@ class CpuBackend(Immediate):
         lanes = self.fixed_lanes if kernel.fixed else self.lanes
         return lower(kernel, self._real, lanes, vector_registers(), assembly and assembles())
 
-    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Any]], Any]]:
+    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Any]], Launch]]:
         """Compile kernels in the background; cached kernels are not even lowered."""
         kernels = list(kernels)
         contents = {
@@ -397,12 +400,12 @@ class _Compiled:
         numbers = (ctypes.c_double * max(1, sum(t.rows * t.cols for t in self.kernel.scalars)))()
         lanes, queue = self.lanes, self.backend.queue
 
-        def flattened(scalars: Mapping[str, Any]) -> list[Any]:
+        def flattened(scalars: Scalars) -> list[Any]:
             if not of.function:
                 of.function = address(self.load())
             return [x for name in names for x in _flat(scalars[name])]
 
-        def prepare(begin: int, end: int, **scalars: Any) -> Callable[[], None]:
+        def prepare(begin: int, end: int, **scalars: Table) -> Callable[[], None]:
             flat = flattened(scalars)
             kept, where = (ctypes.c_double * max(1, len(flat)))(*flat), (begin // lanes, end // lanes)
             waits, held, items = packed(of, ctypes.addressof(kept), *where), (of, kept), end - begin
@@ -415,7 +418,7 @@ class _Compiled:
 
             return again
 
-        def launch(begin: int, end: int, **scalars: Any) -> None:
+        def launch(begin: int, end: int, **scalars: Table) -> None:
             flat = flattened(scalars)
             if queue.defers:
                 queue.add(of, flat, begin // lanes, end // lanes, end - begin)

@@ -20,6 +20,7 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from faultwave.backends.cpu.blocking import Blocking, candidates, default_blocking
 from faultwave.backends.cpu.compile import AS_WRITTEN, build, cache_folder, load, vector_bytes
@@ -458,5 +459,5 @@ class _PointLists:
         return np.searchsorted(numbers[order], np.arange(total + 1)).astype(np.int64), order
 
 
-def _joined(parts: list[np.ndarray], dtype: Any) -> np.ndarray:
+def _joined(parts: list[np.ndarray], dtype: npt.DTypeLike) -> np.ndarray:
     return np.concatenate(parts).astype(dtype) if parts else np.zeros(0, dtype)

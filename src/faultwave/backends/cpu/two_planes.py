@@ -6,10 +6,10 @@ Each value is computed as on one plane alone, so that results do not depend on t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from faultwave.kernels.expr import Expr, wrap
 from faultwave.kernels.stencil import Axis, Launch, Point, Recorder, Stencil, record
+from faultwave.kernels.types import Key
 
 MOST_READ = 45
 """Number of reads per point above which rows of one plane fill the first-level cache."""
@@ -18,7 +18,7 @@ MOST_READ = 45
 class _Both(Recorder):
     """Recorder of the reads on both planes; keys of profiles and tables of the upper plane end with a 1."""
 
-    def upper(self, *key: Any) -> Expr:
+    def upper(self, *key: str | int) -> Expr:
         return self._input(*key, 1)
 
 
@@ -38,7 +38,7 @@ class _Upper:
         return self.lower.upper("parity", name, "")
 
 
-def recorded(stencil: Stencil, planes: int) -> tuple[Mapping[tuple[Any, ...], Expr], dict[tuple[str, int], Expr]]:
+def recorded(stencil: Stencil, planes: int) -> tuple[Mapping[Key, Expr], dict[tuple[str, int], Expr]]:
     """Return the reads of a stencil on one or two planes, and its writes by name and plane."""
     if planes == 1:
         reads, writes = record(stencil)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from faultwave.backends.device.backend import DeviceBackend
 from faultwave.backends.device.messages import Staged
 from faultwave.backends.device.recording import Call
 from faultwave.backends.device.target import Target
+from faultwave.backends.device.types import Arguments, Function, Memory
 
 MUCH = 1 << 50  # [bytes] memory is counted, and never refused
 
@@ -32,22 +32,22 @@ class AbsentDevice:
     def room(self) -> int:
         return MUCH
 
-    def allocate(self, size: int) -> Any:
+    def allocate(self, size: int) -> Memory:
         return None
 
-    def upload(self, memory: Any, values: np.ndarray) -> None: ...
+    def upload(self, memory: Memory, values: np.ndarray) -> None: ...
 
-    def download(self, memory: Any, values: np.ndarray) -> None:
+    def download(self, memory: Memory, values: np.ndarray) -> None:
         values[...] = 0
 
     def pinned(self, size: int) -> np.ndarray:
         return np.zeros(size, np.uint8)
 
-    def bring(self, memory: Any, into: np.ndarray) -> Done:
+    def bring(self, memory: Memory, into: np.ndarray) -> Done:
         into[...] = 0
         return Done()
 
-    def send(self, memory: Any, values: np.ndarray) -> Done:
+    def send(self, memory: Memory, values: np.ndarray) -> Done:
         return Done()
 
     def why_not_gpu_aware(self) -> str:
@@ -58,10 +58,10 @@ class AbsentDevice:
 
     def attach(self) -> None: ...
 
-    def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Any]:
+    def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Function]:
         return dict.fromkeys(names)
 
-    def launch(self, function: Any, groups: int, threads: int, arguments: list[Any]) -> None: ...
+    def launch(self, function: Function, groups: int, threads: int, arguments: Arguments) -> None: ...
 
     def graph(self, calls: Sequence[Call]) -> Callable[[], None]:
         return self.finish

@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from faultwave.backends.base import Launch
 from faultwave.backends.copier import Part
 from faultwave.backends.device.copier import Readings
 from faultwave.backends.device.injector import Injector
@@ -19,9 +21,11 @@ from faultwave.backends.device.pinned import Crossing
 from faultwave.backends.device.recording import Call, Numbers, Recording
 from faultwave.backends.device.schedule import Plan
 from faultwave.backends.device.target import LINE
+from faultwave.backends.device.types import Arguments, Function, Memory
 from faultwave.backends.injector import Points
 from faultwave.base.errors import BackendError
 from faultwave.kernels.language import Array, Kernel
+from faultwave.kernels.types import Scalars, Table
 
 SPARE = 0.03
 """Fraction of a device's memory that buffers leave free for copies of results to the host."""
@@ -64,8 +68,8 @@ class DeviceBackend:
         self.dtype = {"double": np.float64, "single": np.float32}[precision]
         self.fixed_lanes = LINE // 8
         self.lanes = LINE // np.dtype(self.dtype).itemsize
-        self._access: dict[Any, Access] = {}
-        self._made: dict[str, Any] = {}
+        self._access: dict[object, Access] = {}
+        self._made: dict[str, Function] = {}
         self._block: Hashable = None  # block of the launches that are recorded now
         self._blocks = itertools.count()
         self.failures = device.failures
@@ -75,7 +79,7 @@ class DeviceBackend:
         self.beside = ScratchMemory(device, functools.partial(self._take, spare=0.0), piece)
         self.recording: Recording | None = None  # recording of the work in progress
 
-    def _kind(self, dtype: Any) -> Access:
+    def _kind(self, dtype: npt.DTypeLike) -> Access:
         if dtype not in self._access:
             self._access[dtype] = Access(self.device, dtype, self.host, self.beside, self._touched)
         return self._access[dtype]
@@ -84,10 +88,10 @@ class DeviceBackend:
     def described(self) -> str:
         return f"{self.name} on {self.device.name}"
 
-    def first_touch(self, buffers: Any, ranges: Any) -> None:
+    def first_touch(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
         """Do nothing: a device has one memory."""
 
-    def take_memory(self, buffers: Any) -> None:
+    def take_memory(self, buffers: Sequence[Any]) -> None:
         """Do nothing: the memory was allocated with the buffers."""
 
     def finish(self) -> None:
@@ -113,7 +117,7 @@ class DeviceBackend:
             self.recording.alone = False
 
     def _launched(
-        self, function: Any, groups: int, threads: int, memory: list[Any], rest: list[Any], changing: Numbers | None = None
+        self, function: Function, groups: int, threads: int, memory: list[Memory], rest: Arguments, changing: Numbers | None = None
     ) -> None:  # fmt: skip
         """Record a launch that is not a kernel of the engine."""
         if self.recording is not None:
@@ -133,7 +137,7 @@ class DeviceBackend:
     def injector(self, points: Points) -> Injector:
         return Injector(self.device, self.host, self.beside, self._moving, points, self._launched)
 
-    def _moving(self, text: str, name: str) -> Any:
+    def _moving(self, text: str, name: str) -> Function:
         """Return a kernel of ``copier`` or ``injector``; a text is compiled once."""
         if text not in self._made:
             self._made[text] = self.device.build(text, [name], None)[name]
@@ -179,7 +183,7 @@ class DeviceBackend:
     def source(self, kernel: Kernel) -> str:
         return self.lowered(kernel)[0]
 
-    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Any]], Any]]:
+    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Any]], Launch]]:
         return {k.name: _Compiled(k, self) for k in kernels}
 
 
@@ -226,7 +230,7 @@ class _Compiled:
             *(id(b) for b, a in zip(bound, self.kernel.arguments, strict=True) if a.space != "matrix"),
         )
 
-        def launch(begin: int, end: int, **scalars: Any) -> None:
+        def launch(begin: int, end: int, **scalars: Table) -> None:
             if end <= begin:
                 return
             rest = [np.int32(begin), still.filled(scalars).tobytes()]
@@ -262,7 +266,7 @@ class _Numbers:
         self.numbers = np.zeros(max(1, sum(self.sizes)), real)
         self.nbytes, self.itemsize = self.numbers.nbytes, self.numbers.itemsize
 
-    def filled(self, scalars: Mapping[str, Any]) -> np.ndarray:
+    def filled(self, scalars: Scalars) -> np.ndarray:
         """Return the concatenated tables as an array that the next call overwrites."""
         at = 0
         for table, size in zip(self.tables, self.sizes, strict=True):

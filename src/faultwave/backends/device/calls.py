@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
+
+from faultwave.backends.device.types import Arguments, Function, Memory
+from faultwave.kernels.types import Scalars
 
 
 class Numbers(Protocol):
@@ -15,7 +18,7 @@ class Numbers(Protocol):
     nbytes: int
     itemsize: int
 
-    def filled(self, scalars: Mapping[str, Any]) -> np.ndarray: ...
+    def filled(self, scalars: Scalars) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)
@@ -46,20 +49,20 @@ class Call:
         Index of the first number of this launch in ``table``.
     """
 
-    function: Any
+    function: Function
     groups: int
     threads: int
-    memory: list[Any]
-    rest: list[Any]
+    memory: list[Memory]
+    rest: Arguments
     changing: Numbers | None = None
     kind: Hashable = None
     items: tuple[int, int] = (0, 0)
     block: Hashable = None
-    table: Any = None
+    table: Memory = None
     at: int = 0
 
     @property
-    def arguments(self) -> list[Any]:
+    def arguments(self) -> Arguments:
         where = [] if self.table is None else [self.table, np.int32(self.at)]
         return [*self.memory, *where, *self.rest]
 

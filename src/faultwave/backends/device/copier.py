@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from faultwave.backends.copier import Part
 from faultwave.backends.device.lower import prelude
 from faultwave.backends.device.memory import GROUP, Device
+from faultwave.backends.device.types import Function, Memory
 
 NAME = "readings"
 
@@ -66,11 +66,15 @@ class Readings:
     """
 
     def __init__(
-        self, device: Device, build: Callable[[str, str], Any], parts: Sequence[Part], launched: Callable[..., None]
+        self,
+        device: Device,
+        build: Callable[[str, str], Function],
+        parts: Sequence[Part],
+        launched: Callable[..., None],
     ):
         self.device, self.launched = device, launched
         self.parts = [p for p in parts if len(p.items)]
-        self.memory: list[Any] = []
+        self.memory: list[Memory] = []
         self.numbers: list[np.int32] = []
         count = 0
         for p in self.parts:

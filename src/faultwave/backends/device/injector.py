@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import resources
-from typing import Any
 
 import numpy as np
 
 from faultwave.backends.device.lower import prelude
 from faultwave.backends.device.memory import GROUP, Device, Host, ScratchMemory
+from faultwave.backends.device.types import Function
 from faultwave.backends.injector import Points
+from faultwave.kernels.types import Scalars
 
 NAME = "inject"
 
@@ -22,7 +23,7 @@ class Amounts:
         self.numbers = np.zeros(count, dtype)
         self.nbytes, self.itemsize = self.numbers.nbytes, dtype.itemsize
 
-    def filled(self, scalars: Mapping[str, Any]) -> np.ndarray:
+    def filled(self, scalars: Scalars) -> np.ndarray:
         """Return the amounts as an array that the next call overwrites."""
         self.numbers[:] = scalars["amounts"]
         return self.numbers
@@ -52,7 +53,7 @@ class Injector:
         device: Device,
         host: Host,
         beside: ScratchMemory,
-        build: Callable[[str, str], Any],
+        build: Callable[[str, str], Function],
         points: Points,
         launched: Callable[..., None],
     ):

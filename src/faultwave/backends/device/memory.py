@@ -6,9 +6,10 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from faultwave.backends.awaited import Awaited, Here
 from faultwave.backends.device.calls import Call
@@ -17,6 +18,7 @@ from faultwave.backends.device.messages import DeviceSource, DeviceTarget, Messa
 from faultwave.backends.device.pinned import BufferPool, Crossing, PooledBuffer
 from faultwave.backends.device.rounding import Kernels
 from faultwave.backends.device.target import Target
+from faultwave.backends.device.types import Arguments, Function, Memory
 from faultwave.base.errors import BackendError
 
 GROUP = 256  # threads of a group in copy kernels
@@ -41,15 +43,15 @@ class Device(Protocol):
         """Free memory [bytes], or all memory if the driver does not report the free part."""
         ...
 
-    def allocate(self, size: int) -> Any:
+    def allocate(self, size: int) -> Memory:
         """Allocate ``size`` bytes of zeros."""
         ...
 
-    def upload(self, memory: Any, values: np.ndarray) -> None:
+    def upload(self, memory: Memory, values: np.ndarray) -> None:
         """Copy contiguous ``values`` to the start of ``memory``; they may be changed when this returns."""
         ...
 
-    def download(self, memory: Any, values: np.ndarray) -> None:
+    def download(self, memory: Memory, values: np.ndarray) -> None:
         """Fill contiguous ``values`` from the start of ``memory``, once all work before is done."""
         ...
 
@@ -57,11 +59,11 @@ class Device(Protocol):
         """Allocate ``size`` bytes of pinned host memory for ``bring`` and ``send``."""
         ...
 
-    def bring(self, memory: Any, into: np.ndarray) -> Crossing:
+    def bring(self, memory: Memory, into: np.ndarray) -> Crossing:
         """Start to copy ``memory`` to pinned ``into``, after all work queued so far; later work does not wait for it."""
         ...
 
-    def send(self, memory: Any, values: np.ndarray) -> Crossing:
+    def send(self, memory: Memory, values: np.ndarray) -> Crossing:
         """Begin to copy pinned ``values`` to the start of ``memory``, in turn with all other work."""
         ...
 
@@ -77,11 +79,11 @@ class Device(Protocol):
         """Select this device for the calling thread, if threads have a current device."""
         ...
 
-    def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Any]:
+    def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Function]:
         """Build the functions of a program, each with ``shared`` bytes of shared memory per group (None: unspecified)."""
         ...
 
-    def launch(self, function: Any, groups: int, threads: int, arguments: list[Any]) -> None:
+    def launch(self, function: Function, groups: int, threads: int, arguments: Arguments) -> None:
         """Launch a function; ``arguments`` are device memory, NumPy numbers, or bytes of a structure."""
         ...
 
@@ -104,7 +106,7 @@ class Host:
     def __init__(self, device: Device, piece: int):
         self.device, self.piece, self.pieces = device, piece, BufferPool(device.pinned, 2 * AHEAD * piece)
 
-    def send(self, memory: Any, values: np.ndarray) -> None:
+    def send(self, memory: Memory, values: np.ndarray) -> None:
         """Queue a copy of contiguous ``values`` to the start of ``memory`` and return at once; ``values`` may then be changed."""
         piece = self.pieces.take(values.nbytes)
         near = piece.memory[: values.nbytes]
@@ -170,7 +172,7 @@ class ScratchMemory:
         self.device, self.take = device, take
         self.scratches = BufferPool(self.allocate, AHEAD * piece)
 
-    def allocate(self, size: int) -> Any:
+    def allocate(self, size: int) -> Memory:
         self.take(size)
         return self.device.allocate(size)
 
@@ -179,7 +181,7 @@ class Access:
     """Copies of numbers between buffers of one data type and packed memory."""
 
     def __init__(
-        self, device: Device, dtype: Any, host: Host, beside: ScratchMemory, touched: Callable[[], None]
+        self, device: Device, dtype: npt.DTypeLike, host: Host, beside: ScratchMemory, touched: Callable[[], None]
     ):  # fmt: skip
         """Build the copy kernels; ``touched()`` is called whenever the host reads or writes a buffer."""
         self.device, self.dtype, self.host, self.beside = device, np.dtype(dtype), host, beside
@@ -189,9 +191,9 @@ class Access:
         single = self.dtype == np.float32
         text = prelude(device.target, single, single) + resources.files(__package__).joinpath("access.h").read_text()
         self.functions = device.build(text, names, None)
-        self.lists: OrderedDict[bytes, Any] = OrderedDict()
+        self.lists: OrderedDict[bytes, Memory] = OrderedDict()
 
-    def listed(self, items: np.ndarray) -> Any:
+    def listed(self, items: np.ndarray) -> Memory:
         """Return item numbers in device memory, from a cache of recently used lists."""
         items = np.ascontiguousarray(items, np.int32)
         key = items.tobytes()
@@ -212,7 +214,7 @@ class Access:
         return [items[i : i + some] for i in range(0, len(items), some)]
 
     def _run(
-        self, name: str, buffer: DeviceBuffer, items: Any, count: int, listed: Any, first: int, taken: int
+        self, name: str, buffer: DeviceBuffer, items: Memory, count: int, listed: Memory, first: int, taken: int
     ) -> None:
         """Launch the kernel ``name``, which moves numbers between a buffer and packed memory.
 
@@ -241,13 +243,13 @@ class Access:
         groups = -(-count // GROUP)
         self.device.launch(self.functions[name], groups, GROUP, [*memory, *numbers])
 
-    def moved(self, name: str, buffer: DeviceBuffer, items: Any, count: int, listed: Any) -> None:
+    def moved(self, name: str, buffer: DeviceBuffer, items: Memory, count: int, listed: Memory) -> None:
         """Move all numbers of ``count`` items, numbered in ``items`` on the device, between a buffer and packed memory ``listed``."""
         if count and buffer.size:
             self._run(name, buffer, items, count, listed, 0, buffer.size)
 
     @contextmanager
-    def _numbered(self, items: np.ndarray, whole: bool) -> Iterator[Any]:
+    def _numbered(self, items: np.ndarray, whole: bool) -> Iterator[Memory]:
         """Provide item numbers in device memory for the next launch; lists of ``whole`` requests are cached, as they may recur."""
         if whole:
             yield self.listed(items)
@@ -394,7 +396,7 @@ class DeviceBuffer:
         access, count = self.access, rows.shape[1]
         listed = [access.listed(x) for x in rows]
 
-        def gather(parity: int, into: Any) -> None:
+        def gather(parity: int, into: Memory) -> None:
             access.touched()
             access.moved("pack", self, listed[parity], count, into)
 
@@ -409,7 +411,7 @@ class DeviceBuffer:
         access = self.access
         listed = access.listed(np.arange(first, first + count))
 
-        def scatter(values: Any) -> None:
+        def scatter(values: Memory) -> None:
             access.touched()
             access.moved("unpack", self, listed, count, values)
 

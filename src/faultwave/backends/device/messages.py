@@ -15,18 +15,19 @@ import numpy as np
 
 from faultwave.backends.device.pinned import Crossing
 from faultwave.backends.device.rounding import Kernels, Rounding
+from faultwave.backends.device.types import Memory
 
 
 class Queue(Protocol):
     """Device interface that messages use."""
 
-    def allocate(self, size: int) -> Any: ...
+    def allocate(self, size: int) -> Memory: ...
 
     def pinned(self, size: int) -> np.ndarray: ...
 
-    def bring(self, memory: Any, into: np.ndarray) -> Crossing: ...
+    def bring(self, memory: Memory, into: np.ndarray) -> Crossing: ...
 
-    def send(self, memory: Any, values: np.ndarray) -> Crossing: ...
+    def send(self, memory: Memory, values: np.ndarray) -> Crossing: ...
 
     def gpu_aware_buffer(self, size: int) -> MessageBuffer: ...
 
@@ -36,7 +37,7 @@ class Queue(Protocol):
 class MessageBuffer(Protocol):
     """Memory shared by kernels and MPI: ``memory`` as passed to kernels, ``buffer`` as passed to MPI."""
 
-    memory: Any
+    memory: Memory
     buffer: Any
 
     def take(self, received: bool) -> None:
@@ -111,7 +112,7 @@ class DeviceSource(DeviceMessage):
 
     def __init__(
         self, device: Queue, kernels: Kernels, shape: tuple[int, int], gpu_aware: bool, rounding: str,
-        gather: Callable[[int, Any], None], error: tuple[Any, int] | None = None,
+        gather: Callable[[int, Memory], None], error: tuple[Memory, int] | None = None,
     ):  # fmt: skip
         """Allocate the message; ``error`` is the memory that receives rounding errors and its first number (None: discard them)."""
         super().__init__(device, kernels, shape, gpu_aware, rounding)
@@ -140,7 +141,7 @@ class DeviceTarget(DeviceMessage):
 
     def __init__(
         self, device: Queue, kernels: Kernels, shape: tuple[int, int], gpu_aware: bool, rounding: str,
-        scatter: Callable[[Any], None],
+        scatter: Callable[[Memory], None],
     ):  # fmt: skip
         super().__init__(device, kernels, shape, gpu_aware, rounding)
         self.scatter, self.borrowed = scatter, self.message_buffer.give(False)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
+
+from faultwave.backends.device.types import Memory
 
 SMALLEST = 1 << 12  # [bytes] smallest size of a buffer
 
@@ -25,7 +27,7 @@ class Crossing(Protocol):
 class PooledBuffer:
     """Buffer of ``size`` bytes, and the last copy from or to it."""
 
-    memory: Any
+    memory: Memory
     size: int
     crossing: Crossing | None = None
 
@@ -46,7 +48,7 @@ class BufferPool:
         Size of all buffers [bytes].
     """
 
-    def __init__(self, make: Callable[[int], Any], most: int):
+    def __init__(self, make: Callable[[int], Memory], most: int):
         self.make, self.most, self.nbytes = make, most, 0
         self.free: dict[int, list[PooledBuffer]] = {}
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from faultwave.backends.device.calls import Call, Numbers, concurrent_groups
 from faultwave.backends.device.memory import Device, Host
+from faultwave.backends.device.types import Memory
 from faultwave.base.errors import BackendError
+from faultwave.kernels.types import Scalars
 
 ALIGNED = 16  # alignment of tables of changing scalars, in numbers of 8 bytes
 
@@ -21,7 +22,7 @@ class Recording:
     ``alone`` is True if the host read or wrote no buffer during the recording, so that the launches can be replayed without it.
     """
 
-    def __init__(self, device: Device, host: Host, allocate: Callable[[int], Any]):
+    def __init__(self, device: Device, host: Host, allocate: Callable[[int], Memory]):
         self.device, self.host, self.allocate, self.alone = device, host, allocate, True
         self.calls: list[Call] = []
         self.play: Callable[[], None] | None = None
@@ -60,7 +61,7 @@ class Recording:
         self.play = self.device.graph(self.calls)
         return self
 
-    def replay(self, tables: Sequence[Mapping[str, Any]] = ()) -> None:
+    def replay(self, tables: Sequence[Scalars] = ()) -> None:
         """Execute all launches again; ``tables`` lists the changing scalars of each launch that has any, in order."""
         for (changing, at), scalars in zip(self.places, tables, strict=True):
             self.numbers[at : at + changing.nbytes] = changing.filled(scalars).view(np.uint8)

@@ -13,6 +13,7 @@ import numpy as np
 
 from faultwave.backends.device.lower import prelude
 from faultwave.backends.device.target import Target
+from faultwave.backends.device.types import Arguments, Function, Memory
 
 GROUP, MOST = 256, 64
 """Number of threads of a group, and largest number of groups that round a message."""
@@ -23,13 +24,13 @@ class Queue(Protocol):
 
     target: Any
 
-    def allocate(self, size: int) -> Any: ...
+    def allocate(self, size: int) -> Memory: ...
 
-    def download(self, memory: Any, values: np.ndarray) -> None: ...
+    def download(self, memory: Memory, values: np.ndarray) -> None: ...
 
-    def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Any]: ...
+    def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Function]: ...
 
-    def launch(self, function: Any, groups: int, threads: int, arguments: list[Any]) -> None: ...
+    def launch(self, function: Function, groups: int, threads: int, arguments: Arguments) -> None: ...
 
 
 class Kernels:
@@ -39,7 +40,7 @@ class Kernels:
         self.device, self.dtype = device, np.dtype(dtype)
 
     @functools.cached_property
-    def functions(self) -> dict[str, Any]:
+    def functions(self) -> dict[str, Function]:
         rounding, fold = texts(self.device.target, self.dtype == np.float32)
         names = ["round_single", "unround_single", "round_zfp", "unround_zfp"]
         return self.device.build(rounding, names, None) | self.device.build(fold, ["fold"], 3 * 8 * GROUP)
@@ -86,7 +87,7 @@ class Rounding:
         self.totals = kernels.device.allocate(3 * 8)
         self.nbytes = 3 * 8 * (self.groups * GROUP + 1)
 
-    def pack(self, values: Any, packed: Any, error: Any, at: int) -> None:
+    def pack(self, values: Memory, packed: Memory, error: Memory, at: int) -> None:
         """Launch the kernels that encode ``values`` into ``packed`` and write errors to ``error`` from number ``at`` on.
 
         ``error`` may be ``values`` itself.
@@ -101,7 +102,7 @@ class Rounding:
             k.functions["fold"], 1, GROUP, [self.partial, self.totals, np.int32(stride), np.int32(self.numbers)]
         )
 
-    def unpack(self, packed: Any, values: Any) -> None:
+    def unpack(self, packed: Memory, values: Memory) -> None:
         """Launch the kernel that decodes ``packed`` into ``values``."""
         if not self.numbers:
             return

@@ -15,6 +15,7 @@ from faultwave.backends.device.messages import DeviceSource, DeviceTarget
 from faultwave.backends.device.rounding import Kernels
 from faultwave.backends.device.stencil import THREADS, StencilPlan, head, lower_launch
 from faultwave.backends.device.target import LINE
+from faultwave.backends.device.types import Function, Memory
 from faultwave.backends.grid import GridArrays, offsets
 from faultwave.backends.numpy.stencil import written
 from faultwave.base.errors import BackendError
@@ -54,7 +55,7 @@ class DeviceStencilRunner:
 
     # ---- making it ready ------------------------------------------------------------------------------------------
 
-    def _compile(self) -> tuple[list[StencilPlan], list[list[tuple[StencilPlan, Any]]]]:
+    def _compile(self) -> tuple[list[StencilPlan], list[list[tuple[StencilPlan, Function]]]]:
         """Return the plans of all distinct kernels, and the plan and function of each launch of each level."""
         named: dict[str, StencilPlan] = {}
         listed: list[list[StencilPlan]] = []
@@ -69,11 +70,11 @@ class DeviceStencilRunner:
             functions[text] = self.device.build(text.replace("NAME", name), [name], None)[name]
         return list(named.values()), [[(p, functions[p.text]) for p in level] for level in listed]
 
-    def _functions(self, names: list[str]) -> dict[str, Any]:
+    def _functions(self, names: list[str]) -> dict[str, Function]:
         text = resources.files("faultwave.backends.device").joinpath("points.h").read_text()
         return self.device.build(head(self.program, self.arrays, self.device.target) + text, names, None)
 
-    def upload(self, values: np.ndarray) -> Any:
+    def upload(self, values: np.ndarray) -> Memory:
         """Return device memory that contains ``values``."""
         values = np.ascontiguousarray(values)
         memory = self.device.allocate(max(64, values.nbytes))
@@ -221,7 +222,7 @@ class DeviceStencilRunner:
         else:
             self.device.finish()
 
-    def _launch(self, made: tuple[StencilPlan, Any], box: Box) -> None:
+    def _launch(self, made: tuple[StencilPlan, Function], box: Box) -> None:
         if not box.points:
             return
         plan, function = made
@@ -231,7 +232,7 @@ class DeviceStencilRunner:
         memory = [self.memory[g] for g in plan.groups]
         self.device.launch(function, deep * high * wide, THREADS, [*memory, self._scalars, extent])
 
-    def _inject(self, level: int, amplitudes: Any, at: int, boxes: Sequence[Box] | None) -> None:
+    def _inject(self, level: int, amplitudes: Memory, at: int, boxes: Sequence[Box] | None) -> None:
         for group, x in self._injected[level].items():
             for begin, end in [(0, len(x.points))] if boxes is None else _runs(x.points, boxes):
                 lists = [x.where, x.first, x.weight, x.source]
@@ -241,7 +242,7 @@ class DeviceStencilRunner:
                     self.points["inject"], groups, THREADS, [self.memory[group], *lists, amplitudes, *numbers]
                 )
 
-    def _record(self, level: int, sample_buffer: Any, step: int, boxes: Sequence[Box] | None) -> None:
+    def _record(self, level: int, sample_buffer: Memory, step: int, boxes: Sequence[Box] | None) -> None:
         for group, x in self._sample_points[level].items():
             for begin, end in [(0, len(x.points))] if boxes is None else _runs(x.points, boxes):
                 numbers = [np.int32(begin), np.int32(end), np.int64(step * self._sampled)]
@@ -271,12 +272,12 @@ class DeviceStencilRunner:
 class _Injected:
     """Injection points (n, 3), sorted by their place in memory, with their lists on the device."""
 
-    def __init__(self, points: np.ndarray, where: Any, first: Any, weight: Any, source: Any):
+    def __init__(self, points: np.ndarray, where: Memory, first: Memory, weight: Memory, source: Memory):
         self.points, self.where, self.first, self.weight, self.source = points, where, first, weight, source
 
 
 class _Taped:
-    def __init__(self, points: np.ndarray, where: Any, number: Any):
+    def __init__(self, points: np.ndarray, where: Memory, number: Memory):
         self.points, self.where, self.number = points, where, number
 
 
@@ -316,7 +317,7 @@ class DeviceHaloBuffer:
         r, shape = self.runner, (self.size, 1)
         return DeviceTarget(r.device, r.rounding, shape, gpu_aware, rounding, self.scatter)
 
-    def gather(self, into: Any) -> None:
+    def gather(self, into: Memory) -> None:
         """Launch kernels that copy all numbers of the boxes contiguously to device memory ``into``."""
         device, functions = self.runner.device, self.runner.points
         for group, where, count, at in self.parts:
@@ -325,7 +326,7 @@ class DeviceHaloBuffer:
             arguments = [self.runner.memory[group], where, self.numbers, into, *numbers]
             device.launch(functions["record"], -(-count // THREADS), THREADS, arguments)
 
-    def scatter(self, values: Any) -> None:
+    def scatter(self, values: Memory) -> None:
         """Launch kernels that copy contiguous ``values`` of the device to the boxes."""
         device, functions = self.runner.device, self.runner.points
         for group, where, count, at in self.parts:

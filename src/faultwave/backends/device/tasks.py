@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from faultwave.kernels.language import (
     Pointwise,
     Repeat,
     Scatter,
+    Statement,
     View,
     When,
     WhenAny,
@@ -151,7 +151,7 @@ def tasks_of(kernel: Kernel) -> list[Task]:
     return _tasks(kernel.statements)
 
 
-def _tasks(statements: Sequence[Any]) -> list[Task]:
+def _tasks(statements: Iterable[Statement]) -> list[Task]:
     found: list[Task] = []
     for s in statements:
         if isinstance(s, Barrier):
@@ -187,7 +187,7 @@ def _same_sums(a: Product, b: Product) -> bool:
     )
 
 
-def _task(s: Any) -> Task:
+def _task(s: Statement) -> Task:
     match s:
         case Contract() if isinstance(s.matrix, Array):
             rows, used = s.matrix.rows, s.matrix.cols

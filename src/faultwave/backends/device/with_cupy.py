@@ -19,6 +19,7 @@ from faultwave.backends.device.backend import DeviceBackend, readable_bytes
 from faultwave.backends.device.compilers import CUDA_FLAGS
 from faultwave.backends.device.recording import Call, concurrent_groups
 from faultwave.backends.device.target import TARGETS, Target
+from faultwave.backends.device.types import Arguments, Function, Memory
 from faultwave.base.errors import BackendError
 
 Name = Literal["cuda", "hip"]
@@ -109,7 +110,7 @@ def _whole(structure: bytes) -> np.ndarray:
     return np.frombuffer(structure, np.dtype((np.void, len(structure))))
 
 
-def _launch(stream: Any, function: Any, groups: int, threads: int, arguments: list[Any]) -> None:
+def _launch(stream: Any, function: Function, groups: int, threads: int, arguments: Arguments) -> None:
     kernel, shared = function
     given = tuple(_whole(a) if isinstance(a, bytes) else a for a in arguments)
     kernel((groups,), (threads,), given, shared_mem=shared, stream=stream)
@@ -143,7 +144,7 @@ class CupyDevice:
         free, _ = self.cupy.cuda.runtime.memGetInfo()
         return int(free) + int(self.cupy.get_default_memory_pool().free_bytes())
 
-    def allocate(self, size: int) -> Any:
+    def allocate(self, size: int) -> Memory:
         self._here()
         try:
             memory = self.cupy.cuda.alloc(size)
@@ -158,23 +159,23 @@ class CupyDevice:
         self._here()
         return np.frombuffer(self.cupy.cuda.alloc_pinned_memory(size), np.uint8, size)
 
-    def bring(self, memory: Any, into: np.ndarray) -> Copied:
+    def bring(self, memory: Memory, into: np.ndarray) -> Copied:
         self._here()
         self.copies.wait_event(self.stream.record())
         memory.copy_to_host_async(ctypes.c_void_p(into.ctypes.data), into.nbytes, self.copies)
         return Copied(self.copies.record())
 
-    def send(self, memory: Any, values: np.ndarray) -> Copied:
+    def send(self, memory: Memory, values: np.ndarray) -> Copied:
         self._here()
         memory.copy_from_host_async(ctypes.c_void_p(values.ctypes.data), values.nbytes, self.stream)
         return Copied(self.stream.record())
 
-    def upload(self, memory: Any, values: np.ndarray) -> None:
+    def upload(self, memory: Memory, values: np.ndarray) -> None:
         self._here()
         memory.copy_from_host_async(ctypes.c_void_p(values.ctypes.data), values.nbytes, self.stream)
         self.finish()
 
-    def download(self, memory: Any, values: np.ndarray) -> None:
+    def download(self, memory: Memory, values: np.ndarray) -> None:
         self._here()
         memory.copy_to_host_async(ctypes.c_void_p(values.ctypes.data), values.nbytes, self.stream)
         self.finish()
@@ -188,7 +189,7 @@ class CupyDevice:
     def attach(self) -> None:
         self._here()
 
-    def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Any]:
+    def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Function]:
         self._here()
         try:
             module = self.cupy.RawModule(code=text, options=CUDA_FLAGS[:1])
@@ -203,7 +204,7 @@ class CupyDevice:
             raise BackendError(f"compiling {', '.join(names)} for {self.name} failed: {str(error)[:2000]}") from None
         return {name: (function, shared or 0) for name, function in found.items()}
 
-    def launch(self, function: Any, groups: int, threads: int, arguments: list[Any]) -> None:
+    def launch(self, function: Function, groups: int, threads: int, arguments: Arguments) -> None:
         self._here()
         _launch(self.stream, function, groups, threads, arguments)
 

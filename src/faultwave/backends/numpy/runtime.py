@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from faultwave.backends.awaited import Here
+from faultwave.backends.base import Launch
 from faultwave.backends.immediate import Immediate
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.reference import execute
+from faultwave.kernels.types import Table
 
 
 class ArrayBuffer:
@@ -59,7 +61,7 @@ class NumpyBackend(Immediate):
     def described(self) -> str:
         return self.name
 
-    def first_touch(self, buffers: Any, ranges: Any) -> None:
+    def first_touch(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
         """Do nothing: there is one thread."""
 
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False, narrow: bool = False) -> ArrayBuffer:
@@ -79,11 +81,11 @@ class NumpyBackend(Immediate):
         values = np.array(values, np.float64 if fixed else self.dtype)
         return ArrayBuffer(values.reshape(-1, *values.shape[-2:]))
 
-    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Any]], Any]]:
+    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Any]], Launch]]:
         return {k.name: functools.partial(self._launch, k) for k in kernels}
 
     def _launch(self, kernel: Kernel, buffers: Mapping[str, ArrayBuffer]) -> Any:
-        def launch(begin: int, end: int, **scalars: Any) -> None:
+        def launch(begin: int, end: int, **scalars: Table) -> None:
             if begin == end:
                 return
             data = {

@@ -13,6 +13,7 @@ import numpy as np
 from faultwave.backends.device.backend import DeviceBackend, readable_bytes
 from faultwave.backends.device.recording import Call
 from faultwave.backends.device.target import TARGETS
+from faultwave.backends.device.types import Arguments, Function, Memory
 from faultwave.base.errors import BackendError
 
 ALIGNED = 128  # [bytes] alignment of memory for messages
@@ -168,7 +169,7 @@ class OpenClDevice:
         """Return all memory of the device [bytes]; OpenCL does not report the free part."""
         return int(self.device.global_mem_size)
 
-    def allocate(self, size: int) -> Any:
+    def allocate(self, size: int) -> Memory:
         if size > self.largest:
             raise BackendError(
                 f"{readable_bytes(size)} in one piece; {self.name} gives {readable_bytes(self.largest)} at most"
@@ -180,10 +181,10 @@ class OpenClDevice:
             raise BackendError(f"{self.name} has no room for another {readable_bytes(size)} ({error})") from None
         return memory
 
-    def upload(self, memory: Any, values: np.ndarray) -> None:
+    def upload(self, memory: Memory, values: np.ndarray) -> None:
         self.cl.enqueue_copy(self.queue, memory, values, is_blocking=True)
 
-    def download(self, memory: Any, values: np.ndarray) -> None:
+    def download(self, memory: Memory, values: np.ndarray) -> None:
         self.cl.enqueue_copy(self.queue, values, memory, is_blocking=True)
 
     def pinned(self, size: int) -> np.ndarray:
@@ -193,14 +194,14 @@ class OpenClDevice:
         mapped, _ = cl.enqueue_map_buffer(self.copies, memory, way, 0, (size,), np.uint8)
         return mapped
 
-    def bring(self, memory: Any, into: np.ndarray) -> Copied:
+    def bring(self, memory: Memory, into: np.ndarray) -> Copied:
         before = self.cl.enqueue_marker(self.queue)
         self.queue.flush()
         event = self.cl.enqueue_copy(self.copies, into, memory, is_blocking=False, wait_for=[before])
         self.copies.flush()
         return Copied(event, self.cl.command_execution_status.COMPLETE)
 
-    def send(self, memory: Any, values: np.ndarray) -> Copied:
+    def send(self, memory: Memory, values: np.ndarray) -> Copied:
         event = self.cl.enqueue_copy(self.queue, memory, values, is_blocking=False)
         return Copied(event, self.cl.command_execution_status.COMPLETE)
 
@@ -221,7 +222,7 @@ class OpenClDevice:
     def attach(self) -> None:
         """Do nothing: threads have no current device."""
 
-    def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Any]:
+    def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Function]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -230,12 +231,12 @@ class OpenClDevice:
             raise BackendError(f"compiling {', '.join(names)} for {self.name} failed: {str(error)[:2000]}") from None
         return {name: (self.cl.Kernel(program, name), shared) for name in names}
 
-    def launch(self, function: Any, groups: int, threads: int, arguments: list[Any]) -> None:
+    def launch(self, function: Function, groups: int, threads: int, arguments: Arguments) -> None:
         kernel, shared = function
         self._give(kernel, shared, arguments)
         self.cl.enqueue_nd_range_kernel(self.queue, kernel, (groups * threads,), (threads,))
 
-    def _give(self, kernel: Any, shared: int | None, arguments: list[Any]) -> None:
+    def _give(self, kernel: Function, shared: int | None, arguments: Arguments) -> None:
         for i, a in enumerate(arguments):
             kernel.set_arg(i, np.void(a) if isinstance(a, bytes) else a)
         if shared is not None:

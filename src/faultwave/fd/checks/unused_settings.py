@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from faultwave.base.errors import Problems
+from faultwave.base.types import Setting
 from faultwave.case.settings.model import Case
 from faultwave.fd.method.grid import SideKind
 from faultwave.fd.operators.topography import needs_z_reference
@@ -68,11 +68,11 @@ def check_unused(case: Case, field: Field, sides: Mapping[str, SideKind], proble
 
 
 def _of_tetrahedra(case: Case) -> Iterator[str]:
-    mesh: Any = case.mesh
+    mesh: Setting = case.mesh
     if mesh is not None:
         return
     for path, names in TETRAHEDRA_ONLY.items():
-        group: Any = case
+        group: Setting = case
         for part in path.split("."):
             group = getattr(group, part)
             if group is None:

@@ -32,6 +32,7 @@ from faultwave.fd.method.split_nodes import compliance
 from faultwave.kernels import math as m
 from faultwave.kernels.overlap import intersect
 from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
+from faultwave.kernels.types import Components, Named, Number, Numbers
 from faultwave.physics.friction.law import FrictionLaw, Load, common_update
 from faultwave.physics.friction.loading.load import Solved
 from faultwave.physics.friction.loading.nucleation import smooth_step
@@ -128,7 +129,7 @@ class Sliding:
         ``kind`` is 'inside', 'last' for the plane below the free surface, or 'surface'.
         """
 
-        def function(p: Point) -> dict[str, Any]:
+        def function(p: Point) -> dict[str, Number]:
             values, counted = self._values(p, axis), self.law.counted
             normal, evolves = _pressing(p, self.plane.normal, axis, kind), 0.5 * step if self._in_middle else step
             load = self._load(values, self._locked(p, axis, kind), normal, self._eta(p, axis), evolves, step)
@@ -152,7 +153,7 @@ class Sliding:
         surrounding points.
         """
 
-        def function(p: Point) -> dict[str, Any]:
+        def function(p: Point) -> dict[str, Number]:
             values = self._values(p, axis)
             rates = [self.sign * r for r in self._around(lambda q, a: _jump(q, self.plane, a), p, axis, kind)]
             new = self._aged(values, rates, self._locked(p, axis, kind), self._eta(p, axis), step)
@@ -166,8 +167,8 @@ class Sliding:
         return Stencil(f"age_{self.plane.axis}{axis}" + f"_{kind}" * (kind != "inside"), function)
 
     def _aged(
-        self, values: Mapping[str, Any], rates: Sequence[Any], locked: Sequence[Any], eta: Any, step: float
-    ) -> dict[str, Any]:  # fmt: skip
+        self, values: Named, rates: Numbers, locked: Numbers, eta: Number, step: float
+    ) -> dict[str, Number]:  # fmt: skip
         """Return the quantities stored after a step that ends with slip ``rates``."""
         s, parameters = self._state(values), self._parameters(values)
         rest = self.at_rest(values, values[STEPS] * step)
@@ -189,7 +190,7 @@ class Sliding:
         return new | _dissipation(values, rates, held, step)
 
     def _load(
-        self, values: Mapping[str, Any], locked: Sequence[Any], normal: Any, eta: Any, evolves: float, step: float
+        self, values: Named, locked: Numbers, normal: Number, eta: Number, evolves: float, step: float
     ) -> Load:  # fmt: skip
         """Return the load on the fault in a step whose state evolves over ``evolves`` [s].
 
@@ -203,7 +204,7 @@ class Sliding:
             eta = 2.0 * eta
         return Load(shear[0], shear[1], rest[0] + normal, eta, evolves, (values[STEPS] + 1.0) * step)
 
-    def _at_end(self, values: Mapping[str, Any], x: Solved) -> tuple[Any, Any]:
+    def _at_end(self, values: Named, x: Solved) -> tuple[Number, Number]:
         """Return the slip rates at the end of a step, extrapolated but at least half of the rates in its middle.
 
         Without this limit, rates controlled by friction alone would oscillate about their value, and about zero after
@@ -216,21 +217,21 @@ class Sliding:
         goes_on = end[0] * one + end[1] * two > 0.5 * (one * one + two * two)
         return m.where(goes_on, end[0], 0.5 * one), m.where(goes_on, end[1], 0.5 * two)
 
-    def _values(self, p: Point, axis: Axis) -> dict[str, Any]:
+    def _values(self, p: Point, axis: Axis) -> dict[str, Number]:
         return {n: p.at(at(n, axis)) for n in (*self.given, *self.kept)}
 
-    def _parameters(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def _parameters(self, values: Named) -> dict[str, Number]:
         return {n: values[parameter(n)] for n in self.law.kernel_parameters}
 
-    def _state(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def _state(self, values: Named) -> dict[str, Number]:
         return {n: values[n] for n in self.state}
 
-    def _eta(self, p: Point, axis: Axis) -> Any:
+    def _eta(self, p: Point, axis: Axis) -> Number:
         """Return the impedance of a step; a fault lies entirely in rock."""
         freed = compliance(p, axis)
         return 1.0 / m.where(freed > 0.0, freed, 0.0 * freed + 1.0)
 
-    def at_rest(self, values: Mapping[str, Any], now: Any) -> list[Any]:
+    def at_rest(self, values: Named, now: Number) -> Components:
         """Return the initial traction and what nucleation has added until ``now`` [s]."""
         rest = [values[n] for n in STRESS]
         for n, episode in enumerate(self.episodes):
@@ -238,12 +239,12 @@ class Sliding:
             rest = [r + share * values[f"nucleation{n}_{c}"] for r, c in zip(rest, ("n", "1", "2"), strict=True)]
         return rest
 
-    def _locked(self, p: Point, axis: Axis, kind: str) -> tuple[Any, Any]:
+    def _locked(self, p: Point, axis: Axis, kind: str) -> tuple[Number, Number]:
         """Return the change of the shear traction of the locked fault along the horizontal axis and z."""
         one, two = self._around(lambda q, a: q.at(locked(a)), p, axis, kind)
         return self.sign * one, self.sign * two
 
-    def _around(self, read: Callable[[Any, Axis], Any], p: Point, axis: Axis, kind: str) -> tuple[Any, Any]:
+    def _around(self, read: Callable[[Any, Axis], Number], p: Point, axis: Axis, kind: str) -> tuple[Number, Number]:
         """Return what ``read`` gives along the horizontal axis and z at a point of the velocity along ``axis``.
 
         Values along the other axis are means of the surrounding points.
@@ -252,7 +253,7 @@ class Sliding:
         other: Axis = along if axis == "z" else "z"
         ahead = 1 if axis == along else -1
 
-        def pair(z: int) -> Any:
+        def pair(z: int) -> Number:
             return read(_Moved(p, along, 0, z), other) + read(_Moved(p, along, ahead, z), other)
 
         if axis == "z":  # the others are half a cell below and above; below the surface, on it
@@ -260,9 +261,7 @@ class Sliding:
             return around, read(p, axis)
         return read(p, axis), 0.5 * pair(-1) if kind == "surface" else 0.25 * (pair(-1) + pair(0))
 
-    def _times(
-        self, old: Mapping[str, Any], new: Mapping[str, Any], load: Load, step: float, p: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    def _times(self, old: Named, new: Named, load: Load, step: float, p: Named) -> dict[str, Number]:
         """Return the times of rupture and of dynamic stress after a step.
 
         Slip-dependent strength is known at the beginning of a step, and the point begins to slip in its middle.
@@ -281,9 +280,7 @@ class Sliding:
         return {"ruptured": ruptured, "weakened": m.where(weakens, then, old["weakened"])}
 
 
-def _dissipation(
-    old: Mapping[str, Any], rates: Sequence[Any], held: Sequence[Sequence[Any]], step: float
-) -> dict[str, Any]:
+def _dissipation(old: Named, rates: Numbers, held: Sequence[Numbers], step: float) -> dict[str, Number]:
     """Return the dissipated work, smallest traction and breakdown work after a step that ends with slip ``rates``.
 
     ``held`` holds the shear traction of the previous step and of this one. Breakdown work counts up to the traction
@@ -310,11 +307,11 @@ class _Moved:
     def __init__(self, point: Point, along: Axis, ahead: int, z: int):
         self.point, self.by = point, {along: ahead, "z": z}
 
-    def at(self, name: str) -> Any:
+    def at(self, name: str) -> Number:
         return self.point.at(name, **self.by)
 
 
-def _jump(p: Any, plane: FaultPlane, axis: Axis) -> Any:
+def _jump(p: Point, plane: FaultPlane, axis: Axis) -> Number:
     """Return the jump of the velocity along an axis, from the lower to the upper side."""
     name = plane.sliding[axis]
     return p.at(high(name)) - p.at(name)
@@ -330,7 +327,7 @@ def at(name: str, axis: Axis) -> str:
     return f"{name}@{axis}"
 
 
-def _pressing(p: Point, name: str, axis: Axis, kind: str) -> Any:
+def _pressing(p: Point, name: str, axis: Axis, kind: str) -> Number:
     """Return the normal stress at the points of the velocity along ``axis``."""
     if axis == "z" and kind == "last":
         return p.at(name, z=1)

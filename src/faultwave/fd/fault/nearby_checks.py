@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError
+from faultwave.base.types import Setting
 from faultwave.fd.capability import GridCapabilityPlan, PlacementContext
 from faultwave.fd.method.fault_plane import EVEN, MARGIN, across
 
@@ -21,7 +21,7 @@ receiver would mix both sides.
 
 def check_beside(placing: PlacementContext, parts: Mapping[str, GridCapabilityPlan]) -> None:
     """Report errors for sources and receivers that are too close to the plane of the fault."""
-    setting: Any = placing.case.grid.fault  # type: ignore[union-attr]
+    setting: Setting = placing.case.grid.fault  # type: ignore[union-attr]
     if setting is None or placing.case.fault is None:
         return
     try:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.collecting import collect_problems
 from faultwave.base.errors import Problems
+from faultwave.base.types import Setting
 from faultwave.case.plausibility import warn_friction
 from faultwave.fd.fault.friction import SLIPS, STRESS, Nucleation, parameter
 from faultwave.fd.method.fault_plane import EVEN, FaultPlane
@@ -49,7 +49,7 @@ class Directions:
     sign: float
 
 
-def directions_of(setting: Any, plane: FaultPlane, corner: np.ndarray) -> Directions:
+def directions_of(setting: Setting, plane: FaultPlane, corner: np.ndarray) -> Directions:
     """Return the directions of the fault whose sides ``setting`` defines; ``corner`` (3,) [m] lies in its plane."""
     across = np.eye(3)["xyz".index(plane.axis)]
     lower_is_plus = frame.plus_side(
@@ -61,7 +61,7 @@ def directions_of(setting: Any, plane: FaultPlane, corner: np.ndarray) -> Direct
     return Directions(sign * across, along, np.array([0.0, 0.0, 1.0]), strike[0], dip[0], sign)
 
 
-def constants_of(setting: Any, law: FrictionLaw) -> dict[str, float]:
+def constants_of(setting: Setting, law: FrictionLaw) -> dict[str, float]:
     """Return the constants of the law; raise InputError if they are invalid."""
     own = {"forced_rupture_ramp": setting.forced_rupture_ramp, "healing_threshold": setting.healing_threshold}
     declared = {c.name for c in law.constants}
@@ -97,7 +97,7 @@ class Reader:
 
     Parameters
     ----------
-    setting : Any
+    setting : Setting
         Setting ``fault`` of the case.
     law : FrictionLaw
     constants : mapping of str to float
@@ -109,7 +109,7 @@ class Reader:
     """
 
     def __init__(
-        self, setting: Any, law: FrictionLaw, constants: Mapping[str, float], to: Directions, problems: Problems
+        self, setting: Setting, law: FrictionLaw, constants: Mapping[str, float], to: Directions, problems: Problems
     ):
         self.setting, self.law, self.constants, self.to, self.problems = setting, law, constants, to, problems
         self.field = load_field(setting.parameters, "fault.parameters")
@@ -202,7 +202,7 @@ class Reader:
         return found
 
 
-def law_of(setting: Any, problems: Problems) -> FrictionLaw | None:
+def law_of(setting: Setting, problems: Problems) -> FrictionLaw | None:
     """Return the friction law, or None with problems reported if a grid does not support it."""
     law: FrictionLaw | None = None
     with collect_problems(problems):

@@ -262,10 +262,10 @@ class FaultReader:
     def _dip(self) -> float:
         return float(self.to.dip @ self.to.up)
 
-    def _slid(self, values: np.ndarray, axis: Any = None) -> np.ndarray:
+    def _slid(self, values: np.ndarray, axis: Axis | None = None) -> np.ndarray:
         return np.asarray((self.near[axis or self.plane.along].of_slip * values).sum(-1))
 
-    def _borne(self, values: np.ndarray, axis: Any = None) -> np.ndarray:
+    def _borne(self, values: np.ndarray, axis: Axis | None = None) -> np.ndarray:
         return np.asarray((self.near[axis or self.plane.along].of_traction * values).sum(-1))
 
     def _once(self, values: np.ndarray) -> np.ndarray:

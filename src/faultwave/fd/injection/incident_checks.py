@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import Setting
 from faultwave.fd.capability import MaterialContext
 from faultwave.fd.injection.incident_error import Look
 
@@ -16,7 +16,7 @@ SAMPLES = 8.0
 """Smallest number of samples per period at which a record can be interpolated in time."""
 
 
-def check_length(record: Any, checking: MaterialContext) -> None:
+def check_length(record: Setting, checking: MaterialContext) -> None:
     """Report an error if the record ends before the run."""
     asked = (checking.steps - 0.5) * checking.step
     if record.last < asked - record.frame.interval * (1 + 1e-6):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.types import Setting
 from faultwave.case.settings.injection import H5drmAxes
 from faultwave.fd.capability import FdPlan, MaterialContext, PlacementContext
 from faultwave.fd.injection.incident import Incident, RecordedWaves, unreached
@@ -41,7 +42,7 @@ class Source(Protocol):
         """Corners [m] of the box of the source, for cases that give none."""
 
     @property
-    def identity(self) -> Sequence[Any]:
+    def identity(self) -> Sequence[object]:
         """Values that identify the source in a checkpoint, serialisable as JSON."""
 
     @property
@@ -58,7 +59,7 @@ class Source(Protocol):
         """Return the waves at points of the grid."""
 
 
-def source_of(setting: Any) -> Source:
+def source_of(setting: Setting) -> Source:
     """Return the source of incident waves of a case's ``injection``.
 
     Raises
@@ -87,7 +88,7 @@ class RecordSource:
         return self.record.frame.lower, self.record.frame.upper
 
     @property
-    def identity(self) -> Sequence[Any]:
+    def identity(self) -> Sequence[object]:
         frame = self.record.frame
         return [frame.recorder.engine, frame.recorder.order, frame.spacing, frame.interval, self.record.samples]
 

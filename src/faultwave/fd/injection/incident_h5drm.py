@@ -46,7 +46,7 @@ class H5drmSource:
         return frame.lower - 0.5 * frame.spacing, frame.upper + grown
 
     @property
-    def identity(self) -> Sequence[Any]:
+    def identity(self) -> Sequence[object]:
         frame = self.record.frame
         return ["h5drm", frame.spacing, frame.interval, self.record.samples]
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.types import Setting
 from faultwave.fd.capability import FdPlan, MaterialContext, PlacementContext
 from faultwave.fd.injection.incident import Incident, times
 from faultwave.fd.injection.total_field import Points, TotalField, Update
@@ -34,7 +34,7 @@ EVEN = 1e-6
 class PlaneSource:
     """Source from the case's ``injection.plane_wave``."""
 
-    setting: Any
+    setting: Setting
     function: TimeFunction
 
     @property
@@ -42,7 +42,7 @@ class PlaneSource:
         raise AssertionError("a plane wave is given with its box")
 
     @property
-    def identity(self) -> Sequence[Any]:
+    def identity(self) -> Sequence[object]:
         s = self.setting
         return [s.mode, *s.direction, *(s.polarisation or ()), s.velocity, *s.reference, s.onset]
 
@@ -163,7 +163,7 @@ class PlaneWaves:
         return found
 
 
-def plane_source(setting: Any) -> PlaneSource:
+def plane_source(setting: Setting) -> PlaneSource:
     """Return the source of the case's ``injection.plane_wave``.
 
     Raises

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from faultwave.fd.method import stencils
 from faultwave.fd.method.closures import WEIGHTS, Weights
 from faultwave.fd.method.differences import WHOLE
 from faultwave.fd.method.program import STRESS_LEVEL, VELOCITY_LEVEL, coefficients, fields
-from faultwave.kernels.stencil import Axis, Box, Stencil
+from faultwave.kernels.stencil import Axis, Box
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -168,8 +168,8 @@ class Update:
         return cls(case.attenuation is not None, order)
 
     @property
-    def kernels(self) -> tuple[tuple[int, Stencil], ...]:
-        """Stencils by level."""
+    def kernels(self) -> tuple[tuple[int, Any], ...]:
+        """Stencils by level. Here they run on linear forms, which cannot be compared as numbers can."""
         place = stencils.StencilPlace(order=self.order)
         return (
             (VELOCITY_LEVEL, stencils.velocity(False, place)),

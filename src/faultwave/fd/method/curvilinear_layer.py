@@ -33,7 +33,6 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-from typing import Any
 
 import numpy as np
 
@@ -64,6 +63,7 @@ from faultwave.fd.method.stencils import (
 )
 from faultwave.kernels.math import named
 from faultwave.kernels.stencil import Axis, Point, Stencil
+from faultwave.kernels.types import Number
 
 MEANS = {"u": "mean_u", "v": "mean_v", "w": "mean_w"}
 """Arrays, by velocity, of the mean of its vertical difference, then of the stresses across the ground's slope."""
@@ -142,7 +142,7 @@ def stretched(p: Point, name: str, axis: Axis) -> Times:
     return lambda offset: 1.0 + p.on(ground(place), 0, **{axis: offset}) * along_z
 
 
-def bent(p: Point, name: str, place: StencilPlace) -> Any:
+def bent(p: Point, name: str, place: StencilPlace) -> Number:
     """Return the mean along z of the difference along z at the points of a quantity, scaled as a difference.
 
     Mean and difference commute: stresses take the difference of the mean.
@@ -157,19 +157,19 @@ def bent(p: Point, name: str, place: StencilPlace) -> Any:
     return named(f"mean_d{name}_dz", p.scalar(f"share_{kind}") * functools.reduce(operator.add, terms))
 
 
-def raised(p: Point, name: str) -> Any:
+def raised(p: Point, name: str) -> Number:
     """Return the rise at the planes of a quantity."""
     return p.line(f"rise_{grid_of(name)}", "z")
 
 
-def mean(values: Times, forward: bool) -> Any:
+def mean(values: Times, forward: bool) -> Number:
     """Return the mean along x or y of ``values``, a function of the offset in points, half a point ahead or behind."""
     first = -1 if forward else -2
     outer, inner = (values(first + n) + values(first + 3 - n) for n in (0, 1))
     return M2 * outer + M1 * inner
 
 
-def vertical(p: Point, name: str, place: StencilPlace, forward: bool) -> Any:
+def vertical(p: Point, name: str, place: StencilPlace, forward: bool) -> Number:
     """Return the difference across planes, with the modified weights at the ends along z."""
     return difference_near_end(p, name, place) if place.at_end else difference(p, name, "z", forward)
 
@@ -177,7 +177,7 @@ def vertical(p: Point, name: str, place: StencilPlace, forward: bool) -> Any:
 def mean_gradients(place: StencilPlace) -> Stencil:
     """Return the stencil of the means of velocity differences across planes, times the rise."""
 
-    def function(p: Point) -> dict[str, Any]:
+    def function(p: Point) -> dict[str, Number]:
         return {mean_of: raised(p, name) * bent(p, name, place) for name, mean_of in MEANS.items()}
 
     return Stencil("mean_gradients" + place.name, function)
@@ -186,8 +186,8 @@ def mean_gradients(place: StencilPlace) -> Stencil:
 def slope_forces() -> Stencil:
     """Return the stencil of the stresses across the slope of the ground, times the rise, alike on every plane."""
 
-    def function(p: Point) -> dict[str, Any]:
-        result: dict[str, Any] = {}
+    def function(p: Point) -> dict[str, Number]:
+        result: dict[str, Number] = {}
         for name, of in MEANS.items():
             along, aside = (_along(p, stress, axis, forward) for stress, axis, forward in ALONG[name])
             at = place_of(name)
@@ -197,15 +197,15 @@ def slope_forces() -> Stencil:
     return Stencil("slope_forces", function)
 
 
-def _along(p: Point, name: str, axis: Axis, forward: bool) -> Any:
+def _along(p: Point, name: str, axis: Axis, forward: bool) -> Number:
     return mean(lambda offset: p.at(name, **{axis: offset}), forward)
 
 
 def velocity(sponge: bool, place: StencilPlace) -> Stencil:
     """Return the stencil of one step of the velocities."""
 
-    def function(p: Point) -> dict[str, Any]:
-        result: dict[str, Any] = {}
+    def function(p: Point) -> dict[str, Number]:
+        result: dict[str, Number] = {}
         for name, axis in VELOCITY.items():
             total = vertical(p, TRACTION[name], place, name == "w") - bent(p, MEANS[name], place)
             for of, along, forward in STRESS_DERIVATIVES[name]:
@@ -221,17 +221,17 @@ def velocity(sponge: bool, place: StencilPlace) -> Stencil:
 def stress(attenuation: bool, sponge: bool, place: StencilPlace) -> Stencil:
     """Return the stencil of one step of the stresses and memory variables."""
 
-    def function(p: Point) -> dict[str, Any]:
-        result: dict[str, Any] = {}
+    def function(p: Point) -> dict[str, Number]:
+        result: dict[str, Number] = {}
 
-        def rate(of: str, name: str, axis: Axis, forward: bool) -> Any:
+        def rate(of: str, name: str, axis: Axis, forward: bool) -> Number:
             """Return J times the derivative of a velocity along an axis at the place of the stress ``name``."""
             if axis == "z":
                 return vertical(p, of, place, of != "w")
             d = in_layer(p, difference(p, of, axis, forward), axis, forward, f"psi_e{of}_{axis}", place, result)
             sheet = slope(axis, place_of(of))
 
-            def across(offset: int) -> Any:
+            def across(offset: int) -> Number:
                 return p.on(sheet, 0, **{axis: offset}) * p.at(MEANS[of], **{axis: offset})
 
             return stretched(p, name, axis)(0) * d - mean(across, forward)

@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from faultwave.fd.method.closures import WEIGHTS
 from faultwave.fd.method.differences import low_planes
@@ -38,6 +39,7 @@ from faultwave.fd.method.stencils import (
     shear_stress,
 )
 from faultwave.kernels.stencil import Axis, Box, Point, Stencil
+from faultwave.kernels.types import Number
 
 ARRAYS = (
     *(f"chi_{axis}" for axis in AXES), *(f"chi_{name[1:]}" for name in SHEAR),
@@ -51,8 +53,8 @@ FAR = 3
 def velocity(sponge: bool, place: StencilPlace) -> Stencil:
     """Return the stencil of the velocities near a fluid-solid interface (compare ``stencils.velocity``)."""
 
-    def function(p: Point) -> dict[str, Any]:
-        result: dict[str, Any] = {}
+    def function(p: Point) -> dict[str, Number]:
+        result: dict[str, Number] = {}
         for name, axis in VELOCITY.items():
             total: Any = None
             for of, along, forward in STRESS_DERIVATIVES[name]:
@@ -71,9 +73,9 @@ def velocity(sponge: bool, place: StencilPlace) -> Stencil:
 def stress(attenuation: bool, sponge: bool, place: StencilPlace) -> Stencil:
     """Return the stencil of the stresses near a fluid-solid interface (compare ``stencils.stress``)."""
 
-    def function(p: Point) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        e: dict[Axis, Any] = {}
+    def function(p: Point) -> dict[str, Number]:
+        result: dict[str, Number] = {}
+        e: dict[Axis, Number] = {}
         for of, axis in VELOCITY.items():
             d = _to_centres(p, of, axis, f"chi_{axis}", None)
             e[axis] = in_layer(p, d, axis, False, f"psi_e{of}_{axis}", place, result)
@@ -95,18 +97,18 @@ def _times(p: Point, name: str, axis: Axis) -> Times:
     return lambda offset: p.at(name, **{axis: offset})
 
 
-def _scale(p: Point, of: str, power: int) -> Any:
+def _scale(p: Point, of: str, power: int) -> Number:
     """Return dt/h, times the unit of the coefficient that multiplies it, divided by 24 to this ``power``."""
     return p.scalar(f"border{power}{'v' if of in VELOCITY else 's'}")
 
 
-def _to_centres(p: Point, of: str, axis: Axis, chi: str, times: Times | None) -> Any:
+def _to_centres(p: Point, of: str, axis: Axis, chi: str, times: Times | None) -> Number:
     """Return the difference along an axis of a field half an edge above, divided by 24 if ``times`` is given.
 
     ``times`` yields the factor of each value, 24 H of a shear stress.
     """
 
-    def value(n: int) -> Any:
+    def value(n: int) -> Number:
         own = p.at(of, **{axis: n})
         return own if times is None else times(n) * own
 
@@ -116,7 +118,7 @@ def _to_centres(p: Point, of: str, axis: Axis, chi: str, times: Times | None) ->
     return _scale(p, of, power) * (f[2] - f[1]) - _scale(p, of, power + 1) * bent
 
 
-def _to_faces(p: Point, of: str, axis: Axis, chi: str, over: bool) -> Any:
+def _to_faces(p: Point, of: str, axis: Axis, chi: str, over: bool) -> Number:
     """Return H times the difference along an axis of a field at cell centres, divided by 24 if ``over``."""
     d = {n: p.at(of, **{axis: n + 1}) - p.at(of, **{axis: n}) for n in (-1, 0, 1)}
     kept = {n: p.at(chi, **{axis: n}) * d[n] for n in d}
@@ -262,7 +264,7 @@ def _norm(chi: np.ndarray, axis: Axis) -> np.ndarray:
     return np.asarray(1.0 - (ahead - 2.0 * chi + behind) / 24.0)
 
 
-def _inner(values: np.ndarray, dtype: Any) -> np.ndarray:
+def _inner(values: np.ndarray, dtype: npt.DTypeLike) -> np.ndarray:
     """Return the values without the FAR cells around."""
     inner = tuple(slice(FAR, n - FAR) if n > 1 else slice(None) for n in values.shape)
     return np.asarray(values[inner], dtype)

@@ -18,7 +18,7 @@ of normal traction. Therefore tractions do no work except for friction with the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +40,7 @@ from faultwave.fd.method.stencils import (
 )
 from faultwave.kernels import math as m
 from faultwave.kernels.stencil import Axis, Box, Point, Stencil
+from faultwave.kernels.types import Named, Number
 
 INSIDE = (1 / 24, -27 / 24, 27 / 24, -1 / 24)
 FORWARD = {0: (0.0, -25 / 24, 26 / 24, -1 / 24), -1: (1 / 24, -26 / 24, 25 / 24, 0.0)}
@@ -111,10 +112,10 @@ class _High:
         self.point, self.names = point, {n: high(n) for n in plane.doubled}
         self.line, self.parity, self.scalar = point.line, point.parity, point.scalar
 
-    def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> Any:
+    def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> Number:
         return self.point.at(self.names.get(name, name), x=x, y=y, z=z)
 
-    def on(self, name: str, plane: int, x: int = 0, y: int = 0) -> Any:
+    def on(self, name: str, plane: int, x: int = 0, y: int = 0) -> Number:
         return self.point.on(self.names.get(name, name), plane, x=x, y=y)
 
 
@@ -138,8 +139,8 @@ class Rows:
         At split nodes the sides move as if they were free, and the traction that would lock them is stored.
         """
 
-        def function(p: Point) -> dict[str, Any]:
-            result: dict[str, Any] = {}
+        def function(p: Point) -> dict[str, Number]:
+            result: dict[str, Number] = {}
             for name, axis in VELOCITY.items():
                 if self.part == "split" and axis != self.plane.axis:
                     result |= self._free(p, name, axis, place)
@@ -154,8 +155,8 @@ class Rows:
     def stress(self, attenuation: bool, sponge: bool, place: StencilPlace) -> Stencil:
         """Return the stencil of the stresses."""
 
-        def function(p: Point) -> dict[str, Any]:
-            result: dict[str, Any] = {}
+        def function(p: Point) -> dict[str, Number]:
+            result: dict[str, Number] = {}
             if self.part == "split":
                 result |= self._split_stresses(p, place)
             else:
@@ -175,11 +176,11 @@ class Rows:
         part = self.part.replace("-", "_")
         return f"{of}_{part}_{self.plane.axis}" + "_sponge" * sponge + place.name
 
-    def _mirror_to_upper_side(self, result: Mapping[str, Any]) -> dict[str, Any]:
+    def _mirror_to_upper_side(self, result: Named) -> dict[str, Number]:
         """Return the values of the upper side where it moves with the lower one."""
         return {high(n): result[n] for n in self.plane.doubled if n in result} if self.part == "fault-on" else {}
 
-    def _force(self, p: Point, name: str, place: StencilPlace, result: dict[str, Any]) -> Any:
+    def _force(self, p: Point, name: str, place: StencilPlace, result: dict[str, Number]) -> Number:
         total: Any = None
         for of, along, forward in STRESS_DERIVATIVES[name]:
             if along == self.plane.axis:
@@ -190,14 +191,14 @@ class Rows:
         return total
 
     def _slope(
-        self, p: Point, q: Any, of: str, axis: Axis, forward: bool, place: StencilPlace, result: dict[str, Any]
-    ) -> Any:  # fmt: skip
+        self, p: Point, q: Point, of: str, axis: Axis, forward: bool, place: StencilPlace, result: dict[str, Number]
+    ) -> Number:  # fmt: skip
         """Return the derivative of a velocity along an axis; ``q`` is the point as seen by one of the sides."""
         if axis == self.plane.axis:
             return self._across(p, of, forward)
         return along_axis(q, of, axis, forward, f"psi_e{of}_{axis}", place, result)
 
-    def _across(self, p: Point, of: str, forward: bool) -> Any:
+    def _across(self, p: Point, of: str, forward: bool) -> Number:
         """Return the difference across the plane, including dt/h and the unit of the coefficient that multiplies it."""
         axis, start, total = self.plane.axis, -1 if forward else -2, None
         on_plane = {"fault-high": -1, "fault-on": 0, "split": 0}.get(self.part)
@@ -207,7 +208,7 @@ class Rows:
             total = term if total is None else total + term
         return _share(p, of) * total
 
-    def _side(self, p: Point, of: str, upper: bool) -> Any:
+    def _side(self, p: Point, of: str, upper: bool) -> Number:
         """Return the value extrapolated to the plane from one side, times the norm there.
 
         The weights are 25/24 of the value half a spacing from the plane and -1/24 of the next.
@@ -216,7 +217,7 @@ class Rows:
         axis = self.plane.axis
         return (25 / 24) * p.at(of, **{axis: near}) - (1 / 24) * p.at(of, **{axis: far})
 
-    def _free(self, p: Point, name: str, axis: Axis, place: StencilPlace) -> dict[str, Any]:
+    def _free(self, p: Point, name: str, axis: Axis, place: StencilPlace) -> dict[str, Number]:
         """Return both sides of a velocity for unchanged traction on the plane, and the traction that would lock them."""
         moved, unused = [], dict[str, Any]()
         b = p.at(f"b_{axis}")
@@ -240,7 +241,7 @@ class Rows:
             locked(axis): m.where(moves, (higher - lower) / m.where(moves, freed, 0.0 * freed + 1.0), 0.0 * freed),
         }
 
-    def _split_stresses(self, p: Point, place: StencilPlace) -> dict[str, Any]:
+    def _split_stresses(self, p: Point, place: StencilPlace) -> dict[str, Number]:
         """Return normal stresses and the in-plane shear stress of both sides.
 
         The fault-normal stress is common to them.
@@ -248,7 +249,7 @@ class Rows:
         plane, unused = self.plane, dict[str, Any]()
         upper_point = _High(p, plane)
         normal = next(name for name, axis in VELOCITY.items() if axis == plane.axis)
-        sides: list[dict[Axis, Any]] = []
+        sides: list[dict[Axis, Number]] = []
         for q in (p, upper_point):
             sides.append({a: self._slope(p, q, of, a, False, place, unused) for a, of in plane.sliding.items()})
         lam, mu2 = p.at("lam"), p.at("mu2")
@@ -260,7 +261,7 @@ class Rows:
             _share(p, normal) * (self._side(p, normal, True) - self._side(p, normal, False))
         )
         apart = 0.5 * (share * (areas[1] - areas[0]))
-        result: dict[str, Any] = {}
+        result: dict[str, Number] = {}
         shear = next(name for name, axes in SHEAR.items() if plane.axis not in axes)
         for q, e, own, name_of in ((p, sides[0], mean + apart, str), (upper_point, sides[1], mean - apart, high)):
             whole = {a: own if a == plane.axis else e[a] for a in AXES}
@@ -271,12 +272,12 @@ class Rows:
         return result
 
 
-def compliance(p: Point, axis: Axis) -> Any:
+def compliance(p: Point, axis: Axis) -> Number:
     """Return the decrease of the slip rate in a step per increase of traction along an axis of the plane [m/s/Pa]."""
     return (2.0 * INVERSE_SIDE_NORM) * (p.scalar("share_s") * p.at(f"b_{axis}"))
 
 
-def _share(p: Point, of: str) -> Any:
+def _share(p: Point, of: str) -> Number:
     return p.scalar("share_v" if of in VELOCITY else "share_s")
 
 

@@ -23,6 +23,7 @@ from faultwave.fd.method.closures import WEIGHTS
 from faultwave.fd.method.differences import grid_of, line, low_planes, other_line, planes
 from faultwave.kernels.math import named
 from faultwave.kernels.stencil import Axis, Point, Stencil
+from faultwave.kernels.types import Number
 
 AXES: tuple[Axis, ...] = ("x", "y", "z")
 NORMAL = ("sxx", "syy", "szz")
@@ -105,7 +106,7 @@ def memory(name: str) -> str:
 
 def difference(
     p: Point, name: str, axis: Axis, forward: bool, times: Times | None = None, order: int = 4
-) -> Any:  # fmt: skip
+) -> Number:  # fmt: skip
     """Return the difference of a quantity, times dt/h and the unit of the coefficient that multiplies it.
 
     Parameters
@@ -123,7 +124,7 @@ def difference(
     """
     a = 1 if forward else 0
 
-    def value(offset: int) -> Any:
+    def value(offset: int) -> Number:
         own = p.at(name, **{axis: offset})
         return own if times is None else times(offset) * own
 
@@ -135,7 +136,7 @@ def difference(
     return named(f"d{name}_d{axis}", total)
 
 
-def difference_near_end(p: Point, name: str, place: StencilPlace) -> Any:
+def difference_near_end(p: Point, name: str, place: StencilPlace) -> Number:
     """Return the difference along z in planes near an end of the grid, which have weights of their own."""
     grid, stresses = grid_of(name), name not in VELOCITY
     read = low_planes(place.order) if place.top is None else planes(grid, place.top, place.order)
@@ -148,7 +149,7 @@ def difference_near_end(p: Point, name: str, place: StencilPlace) -> Any:
     return named(f"d{name}_dz", p.scalar("share_s" if stresses else "share_v") * total)
 
 
-def damping(p: Point) -> Any:
+def damping(p: Point) -> Number:
     """Return the sponge's damping factor (Cerjan et al. 1985), a product of profiles along the axes."""
     return p.line("gx", "x") * (p.line("gy", "y") * p.line("gz", "z"))
 
@@ -156,8 +157,8 @@ def damping(p: Point) -> Any:
 def velocity(sponge: bool, place: StencilPlace) -> Stencil:
     """Return the stencil that advances the velocities by a step."""
 
-    def function(p: Point) -> dict[str, Any]:
-        result: dict[str, Any] = {}
+    def function(p: Point) -> dict[str, Number]:
+        result: dict[str, Number] = {}
         total: Any = None
         for name, axis in VELOCITY.items():
             for n, (of, along, forward) in enumerate(STRESS_DERIVATIVES[name]):
@@ -172,8 +173,8 @@ def velocity(sponge: bool, place: StencilPlace) -> Stencil:
 def stress(attenuation: bool, sponge: bool, place: StencilPlace) -> Stencil:
     """Return the stencil that advances the stresses and memory variables by a step."""
 
-    def function(p: Point) -> dict[str, Any]:
-        result: dict[str, Any] = {}
+    def function(p: Point) -> dict[str, Number]:
+        result: dict[str, Number] = {}
         e = {axis: along_axis(p, of, axis, False, f"psi_e{of}_{axis}", place, result) for of, axis in VELOCITY.items()}
         result |= normal_stresses(p, e, attenuation)
         for name, parts in STRAINS.items():
@@ -184,7 +185,7 @@ def stress(attenuation: bool, sponge: bool, place: StencilPlace) -> Stencil:
     return Stencil("stress" + "_q" * attenuation + "_sponge" * sponge + place.name, function)
 
 
-def normal_stresses(p: Point, e: Mapping[Axis, Any], attenuation: bool) -> dict[str, Any]:
+def normal_stresses(p: Point, e: Mapping[Axis, Number], attenuation: bool) -> dict[str, Number]:
     """Return normal stresses and their memory variables after the strain increments ``e`` along each axis."""
     lam, mu2 = p.at("lam"), p.at("mu2")
     trace = named("divergence", e["x"] + e["y"] + e["z"])
@@ -204,7 +205,7 @@ def normal_stresses(p: Point, e: Mapping[Axis, Any], attenuation: bool) -> dict[
     return result
 
 
-def shear_stress(p: Point, name: str, e: Any, attenuation: bool) -> dict[str, Any]:
+def shear_stress(p: Point, name: str, e: Number, attenuation: bool) -> dict[str, Number]:
     """Return a shear stress and its memory variable after the strain increment ``e``."""
     stress = named(f"change_{name}", p.at(f"mu_{name[1:]}") * e)
     result = {name: p.at(name) + stress}
@@ -223,8 +224,8 @@ def shear_stress(p: Point, name: str, e: Any, attenuation: bool) -> dict[str, An
 
 
 def along_axis(
-    p: Point, of: str, axis: Axis, forward: bool, psi: str, place: StencilPlace, result: dict[str, Any]
-) -> Any:  # fmt: skip
+    p: Point, of: str, axis: Axis, forward: bool, psi: str, place: StencilPlace, result: dict[str, Number]
+) -> Number:  # fmt: skip
     """Return a derivative along an axis, stretched if it is across a layer.
 
     The memory variable ``psi`` is then added to ``result``. Forward differences lie on half points.
@@ -235,8 +236,8 @@ def along_axis(
 
 
 def in_layer(
-    p: Point, d: Any, axis: Axis, forward: bool, psi: str, place: StencilPlace, result: dict[str, Any]
-) -> Any:  # fmt: skip
+    p: Point, d: Number, axis: Axis, forward: bool, psi: str, place: StencilPlace, result: dict[str, Number]
+) -> Number:  # fmt: skip
     """Return the derivative ``d`` along an axis, stretched if it is across a layer."""
     if axis not in place.layers:
         return d
@@ -245,7 +246,9 @@ def in_layer(
     return named(f"stretched_{psi.removeprefix('psi_')}", d + named(f"new_{psi}", result[psi]))
 
 
-def damped(p: Point, result: dict[str, Any], names: Iterable[str], sponge: bool, place: StencilPlace) -> dict[str, Any]:
+def damped(
+    p: Point, result: dict[str, Number], names: Iterable[str], sponge: bool, place: StencilPlace
+) -> dict[str, Number]:
     """Return fields multiplied by the damping factor of the sponge or of damped layers."""
     layers = place.layers if place.damped else ()
     factors = [damping(p)] if sponge else [p.line(f"pml_g@{axis}", axis) for axis in reversed(layers)]

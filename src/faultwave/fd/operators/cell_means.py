@@ -9,7 +9,6 @@ as thick as these weights: no weight is negative, and the adjoint of a mean is a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from faultwave.fd.method.differences import LOWS
 from faultwave.fd.method.program import Scheme
 from faultwave.fd.operators.points import norm_weights
 from faultwave.kernels.stencil import Axis, Box, Layout, Point
+from faultwave.kernels.types import Number
 
 IN_PLANE: dict[str, tuple[Axis, Axis]] = {"s_xy": ("x", "y"), "s_xz": ("x", "z"), "s_yz": ("y", "z")}
 OFFSETS = {"half": (-2, -1, 0), "whole": (0, 1, 2)}
@@ -82,7 +82,7 @@ def _overlaps(weights: np.ndarray, others: np.ndarray, count: int) -> Iterator[t
                 yield n, m_, shared / weights[n]
 
 
-def mean(p: Point, of: str | Callable[..., Any], axes: tuple[Axis, Axis], ahead: int, kind: str) -> Any:
+def mean(p: Point, of: str | Callable[..., Number], axes: tuple[Axis, Axis], ahead: int, kind: str) -> Number:
     """Return the mean over the surrounding points, half an edge away along two axes.
 
     Parameters
@@ -97,7 +97,7 @@ def mean(p: Point, of: str | Callable[..., Any], axes: tuple[Axis, Axis], ahead:
         Kind of the planes (``planes_of``).
     """
 
-    def at(*far: int) -> Any:
+    def at(*far: int) -> Number:
         where = dict(zip(axes, far, strict=True))
         return p.at(of, **where) if isinstance(of, str) else of(**where)
 

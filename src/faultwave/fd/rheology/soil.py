@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from faultwave.fd.operators.cell_means import IN_PLANE, mean, mean_arrays, plane
 from faultwave.kernels import math as m
 from faultwave.kernels.overlap import intersect
 from faultwave.kernels.stencil import Box, Launch, Layout, Point, Stencil
+from faultwave.kernels.types import Condition, Number
 from faultwave.physics.rheology import iwan
 from faultwave.physics.rheology.iwan import PARTS, Surfaces
 
@@ -119,7 +119,7 @@ def _cut(count: int, multiple: int) -> list[tuple[int, int]]:
     return [(a, min(a + size, count)) for a in range(0, count, size)]
 
 
-def _deviator(p: Point, kind: str) -> dict[str, Any]:
+def _deviator(p: Point, kind: str) -> dict[str, Number]:
     """Return the five independent components of the deviator at a centre."""
     normal = [p.at(n) for n in NORMAL]
     third = ((normal[0] + normal[1]) + normal[2]) * (1.0 / 3.0)
@@ -131,7 +131,7 @@ def _deviator(p: Point, kind: str) -> dict[str, Any]:
 def _store_deviator(kind: str) -> Stencil:
     """Return the stencil that stores the deviator before the elastic update; ``kind`` of planes as in ``planes_of``."""
 
-    def function(p: Point) -> dict[str, Any]:
+    def function(p: Point) -> dict[str, Number]:
         return {before(part): value for part, value in _deviator(p, kind).items()}
 
     return Stencil(f"soil_before_{kind}", function)
@@ -141,7 +141,7 @@ def _store_deviator(kind: str) -> Stencil:
 def _advance_strain(kind: str) -> Stencil:
     """Return the stencil that advances the total strain after the elastic update."""
 
-    def function(p: Point) -> dict[str, Any]:
+    def function(p: Point) -> dict[str, Number]:
         reference, mu2 = p.at(REFERENCE), p.at("mu2") * p.scalar("unit_of_moduli")
         soft = (reference > 0.0) & (mu2 > 0.0)
         scale = m.where(soft, 2.0 / m.where(soft, reference * mu2, 1.0), 0.0)
@@ -159,10 +159,10 @@ def _elements(of: Surfaces, first: int, kind: str) -> Stencil:
     some = Surfaces(of.strains[first : first + ELEMENTS_PER_LAUNCH], of.shares[first : first + ELEMENTS_PER_LAUNCH])
     numbers = range(first, first + len(some.strains))
 
-    def changes(p: Point) -> Any:
+    def changes(p: Point) -> Condition:
         return p.at(PEAK) > some.strains[0]
 
-    def function(p: Point) -> dict[str, Any]:
+    def function(p: Point) -> dict[str, Number]:
         reference, mu2 = p.at(REFERENCE), p.at("mu2") * p.scalar("unit_of_moduli")
         states = [[p.at(element(n, part)) for part in PARTS] for n in numbers]
         after, lost, work = iwan.step(some, states, [p.at(total(part)) for part in PARTS], changes(p))
@@ -183,7 +183,7 @@ def _elements(of: Surfaces, first: int, kind: str) -> Stencil:
 def _yielding(kind: str) -> Stencil:
     """Return the stencil that reduces the stresses by the losses; ``kind`` of planes as in ``fd.rheology.yielding``."""
 
-    def function(p: Point) -> dict[str, Any]:
+    def function(p: Point) -> dict[str, Number]:
         half = 0.5 * (p.at("mu2") * p.scalar("unit_of_moduli"))
         xx, yy = p.at(loss("xx")), p.at(loss("yy"))
         found = {n: p.at(n) - half * lost for n, lost in zip(NORMAL, (xx, yy, 0.0 - (xx + yy)), strict=True)}

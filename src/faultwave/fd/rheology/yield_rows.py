@@ -10,7 +10,6 @@ evaluated as usual, so that results do not depend on the rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from faultwave.fd.method.stencils import NORMAL
 from faultwave.fd.operators.cell_means import IN_PLANE, LOW_OFFSETS, OFFSETS
 from faultwave.kernels import math as m
 from faultwave.kernels.stencil import Axis, Peak, Row
+from faultwave.kernels.types import Condition, Named
 from faultwave.physics.rheology import STRESS, Rheology
 
 YIELD_DISTANCE = "yield_room"
@@ -58,7 +58,7 @@ def _planes(axes: tuple[Axis, Axis], to: str, kind: str) -> tuple[int, ...]:
     return (LOW_OFFSETS if kind == "low" else OFFSETS)[to]
 
 
-def may_yield(row: Row, lost: str, kind: str) -> Any:
+def may_yield(row: Row, lost: str, kind: str) -> Condition:
     """Return True if a row may have points that yield, or had some in the step before.
 
     ``lost`` is the array of the share lost.
@@ -74,15 +74,13 @@ def may_yield(row: Row, lost: str, kind: str) -> Any:
     return (row.number(YIELD_DISTANCE) <= moved) | (row.changed(lost) > 0.0)
 
 
-def may_have_losses(row: Row, lost: str, kind: str) -> Any:
+def may_have_losses(row: Row, lost: str, kind: str) -> Condition:
     """Return True if centres around a row (on the surface, in it) have lost stress in this step."""
     planes = (0,) if kind == "surface" else _planes(("y", "z"), "whole", kind)
     return sum(row.changed(lost, z, y) for z in planes for y in (0, 1)) > 0.0
 
 
-def room(
-    law: Rheology, given: Mapping[str, Any], constants: Mapping[str, float], rest: Mapping[str, Any]
-) -> np.ndarray:
+def room(law: Rheology, given: Named, constants: Mapping[str, float], rest: Named) -> np.ndarray:
     """Return the squared distance of centres from yield, less a margin [Pa^2]; negative if it is within the margin.
 
     Parameters

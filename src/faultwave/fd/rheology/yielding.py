@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from faultwave.fd.operators.cell_means import IN_PLANE, mean, mean_arrays, mean_
 from faultwave.fd.rheology import yield_rows
 from faultwave.kernels import math as m
 from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
+from faultwave.kernels.types import Condition, Named, Number
 from faultwave.physics.rheology import STRESS, Rheology
 
 YIELDED = ("eta", "plastic_work")
@@ -91,17 +91,17 @@ def losses(law: Rheology, constants: Mapping[str, float], kept: RockStorage, kin
         Kind of the planes (``planes_of``).
     """
 
-    def own(p: Point) -> dict[str, Any]:
+    def own(p: Point) -> dict[str, Number]:
         return {n: p.at(n) if kept.lateral else p.line(n, "z") for n in own_parameters(law)}
 
-    def changes(p: Point) -> Any:
+    def changes(p: Point) -> Condition:
         past = {s.name: p.at(s.name) if s.name in YIELDED else 0.0 for s in law.state}
         at_rest = _at_rest(p, kept)
         whole = {n: v + at_rest[n] for n, v in _at_centre(p, kind).items()}
         yields = law.yields(own(p), constants, whole, past, p.scalar("yield_step"))
         return (yields & _may(p)) | (p.at(LOST_SHARE) > 0.0)
 
-    def function(p: Point) -> dict[str, Any]:
+    def function(p: Point) -> dict[str, Number]:
         mu2 = p.at("mu2")
         solid = mu2 > 0.0
         at_rest, moving = _at_rest(p, kept), _at_centre(p, kind)
@@ -125,7 +125,7 @@ def losses(law: Rheology, constants: Mapping[str, float], kept: RockStorage, kin
     return Stencil(f"yield_loss_{kind}", function, changes, lambda row: yield_rows.may_yield(row, LOST_SHARE, kind))
 
 
-def _may(p: Point) -> Any:
+def _may(p: Point) -> Condition:
     """Return True at a centre where rock may yield."""
     return (
         p.line(may_yield_profile("x"), "x")
@@ -134,7 +134,7 @@ def _may(p: Point) -> Any:
     )
 
 
-def _at_rest(p: Point, kept: RockStorage) -> dict[str, Any]:
+def _at_rest(p: Point, kept: RockStorage) -> dict[str, Number]:
     """Return the initial stress at a centre."""
     if kept.proportional:
         load = p.at(LOAD)
@@ -142,26 +142,26 @@ def _at_rest(p: Point, kept: RockStorage) -> dict[str, Any]:
     return {n: p.line(rest(n), "z") for n in STRESS}
 
 
-def _at_rest_around(p: Point, name: str, kept: RockStorage, kind: str) -> Any:
+def _at_rest_around(p: Point, name: str, kept: RockStorage, kind: str) -> Number:
     """Return an initial shear stress at the place of the grid's shear stress."""
     if kept.proportional:
         return p.scalar(rest(name)) * mean(p, LOAD, IN_PLANE[name], 1, kind)
     return p.line(rest(name, IN_PLANE[name][1] == "z"), "z")
 
 
-def _at_centre(p: Point, kind: str) -> dict[str, Any]:
+def _at_centre(p: Point, kind: str) -> dict[str, Number]:
     """Return the stress of waves at a centre."""
     found = dict(zip(("s_xx", "s_yy", "s_zz"), (p.at(n) for n in NORMAL), strict=True))
     return found | {n: mean(p, n.replace("_", ""), axes, -1, kind) for n, axes in IN_PLANE.items()}
 
 
-def _shear_scatter(p: Point, means: Mapping[str, Any], kind: str) -> Any:
+def _shear_scatter(p: Point, means: Named, kind: str) -> Number:
     """Return mean squares of the surrounding shear stresses less the squares of their means.
 
     Stresses around a centre lose their share of this energy, too.
     """
 
-    def square(name: str) -> Callable[..., Any]:
+    def square(name: str) -> Callable[..., Number]:
         return lambda **far: p.at(name, **far) * p.at(name, **far)
 
     found = [mean(p, square(n.replace("_", "")), axes, -1, kind) - means[n] * means[n] for n, axes in IN_PLANE.items()]
@@ -177,14 +177,14 @@ def yielding(kept: RockStorage, kind: str) -> Stencil:
     ``kind`` is the kind of planes; on the surface, quantities of the plane above are included.
     """
 
-    def shares(p: Point) -> dict[str, Any]:
+    def shares(p: Point) -> dict[str, Number]:
         kept_below = [n for n, axes in IN_PLANE.items() if kind == "surface" and "z" in axes]
         return {n: mean(p, LOST_SHARE, axes, 1, kind) for n, axes in IN_PLANE.items() if n not in kept_below}
 
-    def changes(p: Point) -> Any:
+    def changes(p: Point) -> Condition:
         return sum(shares(p).values()) + p.at(LOST_SHARE) > 0.0
 
-    def function(p: Point) -> dict[str, Any]:
+    def function(p: Point) -> dict[str, Number]:
         at_rest = _at_rest(p, kept)
         whole = {n: p.at(n) + at_rest[f"s_{n[1:]}"] for n in NORMAL}
         third = (whole["sxx"] + whole["syy"] + whole["szz"]) * (1.0 / 3.0)

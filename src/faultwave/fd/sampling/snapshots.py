@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import Problems
+from faultwave.base.types import Setting
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.capability import Files, LatticeFiles, LatticeSeries
@@ -20,7 +20,7 @@ Values = Callable[[Sequence[str]], Mapping[str, np.ndarray]]
 """Function that returns the current fields as arrays of the lattice's shape; collective, valid on the first process."""
 
 
-def check_setting(name: str, setting: Any, problems: Problems) -> None:
+def check_setting(name: str, setting: Setting, problems: Problems) -> None:
     """Report snapshot settings that a grid does not support, and unknown formats."""
     check_formats(f"output.{name}", setting.formats, series_formats(), problems)
     if setting.refinement:
@@ -38,7 +38,7 @@ def number_bytes(case: Case) -> int:
     return 4 if case.output.precision == "single" else 8
 
 
-def disk_bytes(case: Case, setting: Any, points: int, fields: int) -> int:
+def disk_bytes(case: Case, setting: Setting, points: int, fields: int) -> int:
     """Return the disk space [bytes] of a series of snapshots with ``points`` points and ``fields`` fields."""
     known = series_formats()
     written = [known[name] for name in dict.fromkeys(setting.formats) if name in known]
@@ -53,7 +53,7 @@ class Snapshots(GridCapability):
     ----------
     kind : str
         Name of the series.
-    setting : Any
+    setting : Setting
         Settings of the series in the case's output.
     solver : Running
     lattice : Lattice
@@ -64,7 +64,7 @@ class Snapshots(GridCapability):
     """
 
     def __init__(
-        self, kind: str, setting: Any, solver: Running, lattice: Lattice, fields: Sequence[str], values: Values
+        self, kind: str, setting: Setting, solver: Running, lattice: Lattice, fields: Sequence[str], values: Values
     ):
         self.kind, self.setting, self.operator = kind, setting, solver.operator
         self.lattice, self.fields, self.values = lattice, list(fields), values

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from faultwave.fd.capability import Running
@@ -11,6 +9,7 @@ from faultwave.fd.method.program import VELOCITY_LEVEL, Observer, above
 from faultwave.fd.sampling.snapshots import assembled
 from faultwave.kernels import math
 from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
+from faultwave.kernels.types import Number
 
 COMPONENTS = ("1", "2", "3")
 CENTRE_WEIGHTS = {4: (9.0 / 16, -1.0 / 16), 8: (1225.0 / 2048, -245.0 / 2048, 49.0 / 2048, -5.0 / 2048)}
@@ -35,12 +34,12 @@ def motion(points: Box, step: float, order: int = 4) -> Observer:
     box, shares = above(points), CENTRE_WEIGHTS[order]
     around = [*zip(range(-len(shares), 0), reversed(shares), strict=True), *enumerate(shares)]
 
-    def function(p: Point) -> dict[str, Any]:
-        def between(name: str, axis: Axis) -> Any:
+    def function(p: Point) -> dict[str, Number]:
+        def between(name: str, axis: Axis) -> Number:
             return sum(share * p.at(name, **{axis: n}) for n, share in around)
 
         now = (between("u", "x"), between("v", "y"), p.at("w", z=-1))
-        result: dict[str, Any] = {}
+        result: dict[str, Number] = {}
         for c, v in zip(COMPONENTS, now, strict=True):
             result[f"surface_a{c}"] = p.scalar("per_step") * (v - p.at(f"surface_v{c}"))
             result[f"surface_v{c}"] = v

@@ -6,12 +6,11 @@ fraction, so that the final slip is exact for any time step.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.base.quantities import Parameter
+from faultwave.kernels.types import Number
 from faultwave.physics.friction.law import Directions, FrictionLaw, Load, Values, report
 
 SLIP = (
@@ -45,20 +44,20 @@ class Imposed(FrictionLaw):
     def initial(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> dict[str, np.ndarray]:
         return {"friction": np.zeros_like(p["slip1"], dtype=float)}
 
-    def rates(self, p: Values, c: Values, load: Load) -> tuple[Any, Any]:
+    def rates(self, p: Values, c: Values, load: Load) -> tuple[Number, Number]:
         """Return the slip rates along the tangents [m/s] in the sub-step that ends at ``load.t`` (kernel)."""
         shape = self.shape(p, c, load)
         return p["slip1"] * shape, p["slip2"] * shape
 
-    def shape(self, p: Values, c: Values, load: Load) -> Any:
+    def shape(self, p: Values, c: Values, load: Load) -> Number:
         """Return the mean over the sub-step of the rate function of unit integral [1/s] (kernel)."""
         return self.grown(p, load.t - p["rupture_onset"], load.dt) / load.dt
 
-    def grown(self, p: Values, t: Any, dt: Any) -> Any:
+    def grown(self, p: Values, t: Number, dt: Number) -> Number:
         """Return the fraction of the slip in the interval of length ``dt`` that ends ``t`` after the onset (kernel)."""
         return self.done(p, t) - self.done(p, t - dt)
 
-    def done(self, p: Values, t: Any) -> Any:
+    def done(self, p: Values, t: Number) -> Number:
         """Return the fraction of the slip until ``t`` after the onset (kernel)."""
         raise NotImplementedError
 

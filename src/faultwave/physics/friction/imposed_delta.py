@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.kernels import math as m
+from faultwave.kernels.types import Number
 from faultwave.physics.friction.imposed import SLIP, Imposed, check_onset
 from faultwave.physics.friction.law import Values
 from faultwave.physics.friction.loading.nucleation import unmistakable
@@ -28,7 +27,7 @@ class Delta(Imposed):
         check_onset(p, np.full(len(points), True), points, problems)
         return problems
 
-    def done(self, p: Values, t: Any) -> Any:
+    def done(self, p: Values, t: Number) -> Number:
         return m.where(t > 0.0, 0.0 * t + 1.0, 0.0 * t)
 
 

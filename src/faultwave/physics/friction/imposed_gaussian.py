@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.base.quantities import Parameter
+from faultwave.kernels.types import Number
 from faultwave.physics.friction.imposed import SLIP, Imposed, check_onset
 from faultwave.physics.friction.law import Values
 from faultwave.physics.friction.loading.nucleation import smooth_step, unmistakable
@@ -29,7 +28,7 @@ class Gaussian(Imposed):
         check_onset(p, p["rupture_rise_time"] == 0, points, problems)
         return problems
 
-    def done(self, p: Values, t: Any) -> Any:
+    def done(self, p: Values, t: Number) -> Number:
         return smooth_step(t, p["rupture_rise_time"])
 
 

@@ -6,13 +6,13 @@ The rate function is sqrt((tau_R - t)/t) convolved with a triangle of base 2 tau
 from __future__ import annotations
 
 from math import pi
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.base.quantities import Parameter
 from faultwave.kernels import math as m
+from faultwave.kernels.types import Number
 from faultwave.physics.friction.imposed import SLIP, Imposed
 from faultwave.physics.friction.law import Load, Values, report
 
@@ -52,16 +52,16 @@ class Yoffe(Imposed):
         report(problems, slips & ~(p["tau_S"] > 0), points, "tau_S is", p["tau_S"], "> 0 s where there is slip")
         return problems
 
-    def shape(self, p: Values, c: Values, load: Load) -> Any:
+    def shape(self, p: Values, c: Values, load: Load) -> Number:
         if c["rate_at_end"]:
             return yoffe_rate(load.t - p["rupture_onset"], p["tau_S"], p["tau_R"])
         return super().shape(p, c, load)
 
-    def grown(self, p: Values, t: Any, dt: Any) -> Any:
+    def grown(self, p: Values, t: Number, dt: Number) -> Number:
         return yoffe_grown(t, dt, p["tau_S"], p["tau_R"])
 
 
-def yoffe_rate(t: Any, tau_s: Any, tau_r: Any) -> Any:
+def yoffe_rate(t: Number, tau_s: Number, tau_r: Number) -> Number:
     """Return the regularised Yoffe function [1/s] at ``t`` after the onset (kernel): unit integral, support (0, tau_R + 2 tau_S).
 
     A triangle is the second antiderivative of three impulses, so the convolution of Tinti et al. (2005) is a second difference of the twice
@@ -72,7 +72,7 @@ def yoffe_rate(t: Any, tau_s: Any, tau_r: Any) -> Any:
     return m.where(running, m.maximum(second, 0.0) / (tau_s * tau_s), 0.0 * t)
 
 
-def yoffe_grown(t: Any, dt: Any, tau_s: Any, tau_r: Any) -> Any:
+def yoffe_grown(t: Number, dt: Number, tau_s: Number, tau_r: Number) -> Number:
     """Return the integral of ``yoffe_rate`` over the interval of length ``dt`` that ends ``t`` after the onset (kernel).
 
     It is the second difference of the increments of the third antiderivative of the Yoffe function.
@@ -82,21 +82,21 @@ def yoffe_grown(t: Any, dt: Any, tau_s: Any, tau_r: Any) -> Any:
     return m.where(running, (parts[0] - 2.0 * parts[1] + parts[2]) / (tau_s * tau_s), 0.0 * t)
 
 
-def _angle(t: Any, rise: Any) -> tuple[Any, Any, Any]:
+def _angle(t: Number, rise: Number) -> tuple[Number, Number, Number]:
     """Return the angle a with t = T sin^2(a/2), clipped to (0, T), its sine and its cosine (kernel)."""
     x = m.maximum(m.minimum(t / rise, 1.0), 0.0)
     nearer = 2.0 * m.asin(m.sqrt(m.minimum(x, 1.0 - x)))  # from the nearer end, where the angle keeps its accuracy
     return m.where(x < 0.5, nearer, pi - nearer), 2.0 * m.sqrt(x * (1.0 - x)), 1.0 - 2.0 * x
 
 
-def _yoffe_twice(t: Any, rise: Any) -> Any:
+def _yoffe_twice(t: Number, rise: Number) -> Number:
     """Return the second antiderivative of 2/(pi T) sqrt((T - t)/t), whose support is (0, T) (kernel)."""
     angle, sine, cosine = _angle(t, rise)
     on_support = rise / (2.0 * pi) * (sine - angle * cosine + 0.5 * angle - 0.5 * sine * cosine)
     return on_support + m.maximum(t - rise, 0.0)
 
 
-def _thrice_grown(t: Any, dt: Any, rise: Any) -> Any:
+def _thrice_grown(t: Number, dt: Number, rise: Number) -> Number:
     """Return the increment of the third antiderivative of 2/(pi T) sqrt((T - t)/t) in the ``dt`` before ``t`` (kernel).
 
     In the angles m + h and m - h of the two times, the difference of each term is a multiple of h or sin h. A

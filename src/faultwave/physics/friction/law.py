@@ -10,16 +10,17 @@ Constants are plain numbers when a kernel is recorded, so these functions may br
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from faultwave.base.columns import Columns
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.quantities import Output, Parameter, State, parameters_at_points, resolve_constants, state_columns
 from faultwave.kernels import math as m
+from faultwave.kernels.types import Changes, Condition, Number, Numbers
 from faultwave.physics.friction.loading.directions import in_any_direction
 from faultwave.physics.friction.loading.frame import Directions
 from faultwave.physics.friction.loading.load import Load, Solved, Values
@@ -262,7 +263,7 @@ class FrictionLaw:
             return solver(self, p, c, s, load)
         return in_any_direction(solver, self, p, c, s, load)
 
-    def strength(self, p: Values, c: Values, s: Values, load: Load) -> Any:
+    def strength(self, p: Values, c: Values, s: Values, load: Load) -> Number:
         """Return the shear strength [Pa] in the state ``s`` under the normal traction of ``load`` (kernel)."""
         return -s["friction"] * m.minimum(load.sigma, 0.0)
 
@@ -270,23 +271,19 @@ class FrictionLaw:
         """Return the load with the normal traction that acts on friction in the state ``s`` (kernel); modifiers change it."""
         return load
 
-    def modified(self, p: Values, c: Values, s: Values, slip_rate: Any, load: Load) -> dict[str, Any]:
+    def modified(self, p: Values, c: Values, s: Values, slip_rate: Number, load: Load) -> Changes:
         """Return the state variables of modifiers after the sub-step at a slip rate (kernel); none without modifiers."""
         return {}
 
-    def evolve(
-        self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Any, load: Load
-    ) -> dict[str, Any]:
+    def evolve(self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Number, load: Load) -> Changes:
         """Return the law's state variables after the sub-step, and the friction coefficient if it changes with them (kernel)."""
         return dict(solved.state)
 
-    def advance(
-        self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Any, load: Load
-    ) -> dict[str, Any]:
+    def advance(self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Number, load: Load) -> Changes:
         """Return COMMON_STATE and the law's state variables after the sub-step (kernel)."""
         return common_update(s, solved, projected_rate, load.dt) | self.evolve(p, c, s, solved, projected_rate, load)
 
-    def begin_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
+    def begin_step(self, p: Values, c: Values, s: Values, lengths: Numbers) -> Changes:
         """Return all of ``of_step``, and state variables that are not ``inner``, before a step (kernel).
 
         Called for laws with ``inner`` state variables or ``of_step``. ``lengths`` are the lengths of the sub-steps [s];
@@ -294,14 +291,14 @@ class FrictionLaw:
         """
         return {}
 
-    def end_substep(self, p: Values, c: Values, s: Values) -> dict[str, Any]:
+    def end_substep(self, p: Values, c: Values, s: Values) -> Changes:
         """Return all of ``of_step``, and state variables that are not ``inner``, for the next sub-step (kernel).
 
         Called for laws with ``of_step``, which ``s`` includes.
         """
         return {}
 
-    def end_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
+    def end_step(self, p: Values, c: Values, s: Values, lengths: Numbers) -> Changes:
         """Return state variables of any kind at the end of a step (kernel).
 
         Called for laws with ``inner`` state variables or ``of_step``, both of which ``s`` includes. ``lengths`` are the
@@ -309,7 +306,7 @@ class FrictionLaw:
         """
         return {}
 
-    def rests(self, p: Values, c: Values, s: Values) -> Any:
+    def rests(self, p: Values, c: Values, s: Values) -> Condition:
         """Return where the state of a locked point certainly stays unchanged (kernel): False (nowhere), True (everywhere) or a mask.
 
         There, state variables that ``evolve`` leaves unchanged at the end of a step without slip stay so through all of
@@ -318,18 +315,18 @@ class FrictionLaw:
         """
         return False
 
-    def relative_slip(self, p: Values, c: Values, s: Values) -> Any:
+    def relative_slip(self, p: Values, c: Values, s: Values) -> Number:
         """Return the slip divided by the distance over which friction becomes dynamic (kernel); called for laws with ``project``."""
         raise NotImplementedError
 
-    def weakened_fully(self, p: Values, c: Values, s: Values) -> Any:
+    def weakened_fully(self, p: Values, c: Values, s: Values) -> Number:
         """Return the friction coefficient of a point whose face has weakened as a whole (kernel).
 
         Called for laws with ``project``, where faces slide smoothly. A law that heals returns ``s['friction']``.
         """
         raise NotImplementedError
 
-    def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Any) -> Any:
+    def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Number) -> Condition:
         """Return a mask of points that have reached the dynamic strength, for the output DS (kernel).
 
         The caller combines it with 'not yet recorded' and, for rate-dependent laws, with 'has ruptured'. It is False
@@ -338,7 +335,7 @@ class FrictionLaw:
         return mu < -1.0
 
 
-def common_update(s: Values, solved: Solved, projected_rate: Any, dt: Any) -> dict[str, Any]:
+def common_update(s: Values, solved: Solved, projected_rate: Number, dt: Number) -> Changes:
     """Return COMMON_STATE after a sub-step (kernel); ``projected_rate`` is |V| for laws without projection."""
     return {
         "friction": solved.friction,
@@ -352,7 +349,9 @@ def common_update(s: Values, solved: Solved, projected_rate: Any, dt: Any) -> di
     }
 
 
-def report(problems: Problems, bad: np.ndarray, points: np.ndarray, what: str, values: Any, allowed: str) -> None:
+def report(
+    problems: Problems, bad: np.ndarray, points: np.ndarray, what: str, values: npt.ArrayLike, allowed: str
+) -> None:
     """Add one error for all points where ``bad`` (n,) is True; it states the first point, its value and how many more there are."""
     where = np.flatnonzero(bad)
     if len(where):

@@ -18,6 +18,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.quantities import Output, Parameter, State
+from faultwave.kernels.types import Changes, Condition, Number, Numbers
 from faultwave.physics.friction.law import (
     COMMON_STATE,
     Directions,
@@ -74,11 +75,11 @@ class Modifier:
         """Return state variables at t = 0, (n,) or (n, size) each; missing ones start at zero."""
         return {}
 
-    def normal_traction(self, p: Values, c: Values, s: Values, sigma: Any) -> Any:
+    def normal_traction(self, p: Values, c: Values, s: Values, sigma: Number) -> Number:
         """Return the normal traction that acts on friction for a total normal traction ``sigma`` (kernel); compression is negative."""
         return sigma
 
-    def strength(self, p: Values, c: Values, s: Values, strength: Any, load: Load) -> Any:
+    def strength(self, p: Values, c: Values, s: Values, strength: Number, load: Load) -> Number:
         """Return the modified strength at the end of the sub-step of ``load`` (kernel).
 
         Only used where the strength of the law is known before slip (solver 'closed-form').
@@ -94,7 +95,7 @@ class Modifier:
         """
         return strength
 
-    def evolve(self, p: Values, c: Values, s: Values, slip_rate: Any, load: Load) -> dict[str, Any]:
+    def evolve(self, p: Values, c: Values, s: Values, slip_rate: Number, load: Load) -> Changes:
         """Return state variables after a sub-step in which the fault slips at ``slip_rate`` (kernel).
 
         The shear traction is then ``load.shear() - load.eta * slip_rate``. Iterative solvers call this for each trial
@@ -102,11 +103,11 @@ class Modifier:
         """
         return {}
 
-    def keep(self, p: Values, c: Values, strength: Any) -> dict[str, Any]:
+    def keep(self, p: Values, c: Values, strength: Number) -> Changes:
         """Return state variables that follow from the strength at the end of a sub-step or at the start of the run (kernel)."""
         return {}
 
-    def rests(self, p: Values, c: Values, s: Values) -> Any:
+    def rests(self, p: Values, c: Values, s: Values) -> Condition:
         """Return where its state variables stay unchanged while a point is locked (kernel), as the same method of ``FrictionLaw``."""
         return False
 
@@ -114,15 +115,15 @@ class Modifier:
         """Return the vectors that persist only within a step, as ``FrictionLaw.of_step``."""
         return ()
 
-    def begin_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
+    def begin_step(self, p: Values, c: Values, s: Values, lengths: Numbers) -> Changes:
         """Return state before a step (kernel), as ``FrictionLaw.begin_step``."""
         return {}
 
-    def end_substep(self, p: Values, c: Values, s: Values) -> dict[str, Any]:
+    def end_substep(self, p: Values, c: Values, s: Values) -> Changes:
         """Return state for the next sub-step (kernel), as ``FrictionLaw.end_substep``."""
         return {}
 
-    def end_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
+    def end_step(self, p: Values, c: Values, s: Values, lengths: Numbers) -> Changes:
         """Return state at the end of a step (kernel), as ``FrictionLaw.end_step``."""
         return {}
 
@@ -216,20 +217,20 @@ class Modified(FrictionLaw):
     def weakening(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> Weakening | None:
         return self.law.weakening(p, c, tau, self._first(p, c, tau, sigma)[1])
 
-    def relative_slip(self, p: Values, c: Values, s: Values) -> Any:
+    def relative_slip(self, p: Values, c: Values, s: Values) -> Number:
         return self.law.relative_slip(p, c, s)
 
-    def weakened_fully(self, p: Values, c: Values, s: Values) -> Any:
+    def weakened_fully(self, p: Values, c: Values, s: Values) -> Number:
         return self.law.weakened_fully(p, c, s)
 
-    def _first_strength(self, p: Values, c: Values, start: Values, tau: np.ndarray, sigma: np.ndarray) -> Any:
+    def _first_strength(self, p: Values, c: Values, start: Values, tau: np.ndarray, sigma: np.ndarray) -> Number:
         """Return the strength (n,) of the law at t = 0 [Pa]."""
         zero = {x.name: np.zeros(sigma.shape) for x in COMMON_STATE}
         none = np.zeros(sigma.shape)
         state = {**zero, **start, **_rows([x for x in self.state if x.name in start], start)}
         return self.law.strength(p, c, state, Load(tau, none, sigma, none + 1.0, none, none))
 
-    def _kept(self, p: Values, c: Values, strength: Any) -> dict[str, Any]:
+    def _kept(self, p: Values, c: Values, strength: Number) -> Changes:
         return {k: v for modifier in self.modifiers for k, v in modifier.keep(p, c, strength).items()}
 
     def pressed(self, p: Values, c: Values, s: Values, load: Load) -> Load:
@@ -238,22 +239,20 @@ class Modified(FrictionLaw):
             sigma = modifier.normal_traction(p, c, s, sigma)
         return replace(load, sigma=sigma)
 
-    def modified(self, p: Values, c: Values, s: Values, slip_rate: Any, load: Load) -> dict[str, Any]:
+    def modified(self, p: Values, c: Values, s: Values, slip_rate: Number, load: Load) -> Changes:
         return {k: v for modifier in self.modifiers for k, v in modifier.evolve(p, c, s, slip_rate, load).items()}
 
-    def strength(self, p: Values, c: Values, s: Values, load: Load) -> Any:
+    def strength(self, p: Values, c: Values, s: Values, load: Load) -> Number:
         strength = self.law.strength(p, c, s, load)
         for modifier in self.modifiers:
             strength = modifier.strength(p, c, s, strength, load)
         return strength
 
-    def evolve(
-        self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Any, load: Load
-    ) -> dict[str, Any]:
+    def evolve(self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Number, load: Load) -> Changes:
         own = {x.name: solved.state[x.name] for mod in self.modifiers for x in mod.state if x.name in solved.state}
         return self.law.evolve(p, c, s, solved, projected_rate, load) | own | self._kept(p, c, solved.strength)
 
-    def rests(self, p: Values, c: Values, s: Values) -> Any:
+    def rests(self, p: Values, c: Values, s: Values) -> Condition:
         """Return where the law and all modifiers stay unchanged while a point is locked (kernel)."""
         found = [part.rests(p, c, s) for part in self.parts]
         if any(x is False for x in found):
@@ -264,16 +263,16 @@ class Modified(FrictionLaw):
     def of_step(self, times: int) -> tuple[State, ...]:
         return tuple(x for part in self.parts for x in part.of_step(times))
 
-    def begin_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
+    def begin_step(self, p: Values, c: Values, s: Values, lengths: Numbers) -> Changes:
         return {k: v for part in self.parts for k, v in part.begin_step(p, c, s, lengths).items()}
 
-    def end_substep(self, p: Values, c: Values, s: Values) -> dict[str, Any]:
+    def end_substep(self, p: Values, c: Values, s: Values) -> Changes:
         return {k: v for part in self.parts for k, v in part.end_substep(p, c, s).items()}
 
-    def end_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
+    def end_step(self, p: Values, c: Values, s: Values, lengths: Numbers) -> Changes:
         return {k: v for part in self.parts for k, v in part.end_step(p, c, s, lengths).items()}
 
-    def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Any) -> Any:
+    def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Number) -> Condition:
         return self.law.dynamic_stress_reached(p, c, s, mu)
 
 
@@ -281,7 +280,7 @@ def _parts(law: FrictionLaw, modifiers: Sequence[Modifier]) -> tuple[FrictionLaw
     return (law, *modifiers)
 
 
-def _rows(states: Sequence[State], values: Values) -> dict[str, Any]:
+def _rows(states: Sequence[State], values: Values) -> Changes:
     """Return values (n,) or (n, size) as formulas use them: vectors as lists of their components."""
     return {x.name: values[x.name] if x.size is None else list(np.moveaxis(values[x.name], -1, 0)) for x in states}
 

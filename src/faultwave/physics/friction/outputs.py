@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from faultwave.base.errors import InputError
+from faultwave.base.types import Setting
 from faultwave.physics.friction.law import FLUID_OUTPUTS, STANDARD_OUTPUTS, FrictionLaw
 from faultwave.physics.friction.modifiers import composed
 
@@ -40,7 +40,7 @@ class Readable:
     units: dict[str, str]
 
 
-def readable(setting: Any) -> Readable:
+def readable(setting: Setting) -> Readable:
     """Return the quantities available on the fault of a case, by default all but FLUID_OUTPUTS if the law has none.
 
     An unknown law is reported where the fault is planned, not here.

@@ -7,12 +7,12 @@ scale of slip.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.kernels import math as m
+from faultwave.kernels.types import Number
 from faultwave.physics.friction.law import Directions, Values, Weakening
 from faultwave.physics.friction.slip_weakening import SlipWeakening
 from faultwave.physics.friction.uniform import check_filled, filled, point_or_uniform
@@ -49,7 +49,7 @@ class PowerLawWeakening(SlipWeakening):
         linear = super().weakening(p, c, tau, sigma)
         return replace(linear, distance=linear.distance / p["weakening_exponent"])
 
-    def weakened(self, p: Values, c: Values, slip: Any) -> Any:
+    def weakened(self, p: Values, c: Values, slip: Number) -> Number:
         return -m.expm1(-p["weakening_exponent"] * m.log1p(slip * (1.0 / p["d_c"])))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.base.quantities import Output, Parameter, State
 from faultwave.kernels import math as m
+from faultwave.kernels.types import Changes, Condition, Number
 from faultwave.physics.friction.law import Directions, FrictionLaw, Values, Weakening, report
 from faultwave.physics.friction.loading.load import Balance, Trial
 from faultwave.physics.friction.solvers import growth
@@ -129,25 +130,25 @@ class RateAndState(FrictionLaw):
         """Return the balance of forces of a trial slip rate (kernel); ``s`` is the state at the start of the sub-step."""
         raise NotImplementedError
 
-    def guess(self, p: Values, c: Values, s: Values, start: Trial) -> Any:
+    def guess(self, p: Values, c: Values, s: Values, start: Trial) -> Number:
         """Return an initial guess of the slip rate (kernel).
 
         ``start`` is the slip rate at the start of the sub-step under the load of the sub-step.
         """
         return start.rate
 
-    def evolved(self, s: Values, psi: Any, dt: Any) -> dict[str, Any]:
+    def evolved(self, s: Values, psi: Number, dt: Number) -> Changes:
         """Return the state variables after a sub-step in which the state evolves from ``s`` to ``psi`` (kernel).
 
         They include the values that the next guess needs.
         """
         return {"state": psi}
 
-    def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:
+    def relaxed(self, p: Values, c: Values, psi: Number, v: Number, dt: Number) -> tuple[Number, Number]:
         """Return the state variable after ``dt`` at constant slip rate v, and its derivative with respect to ln v (kernel)."""
         raise NotImplementedError
 
-    def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Any) -> Any:
+    def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Number) -> Condition:
         """Return True where friction is within 5 % of fully weakened; only meaningful after rupture.
 
         If the fully weakened friction is not given, friction must be close to its value in steady slip.
@@ -157,7 +158,7 @@ class RateAndState(FrictionLaw):
         weak = p["rs_muw"] if "rs_muw" in self.kernel_parameters else c["rs_muw"]
         return mu <= weak + 0.05 * (p["rs_f0"] - weak)
 
-    def nearly_steady(self, p: Values, c: Values, s: Values) -> Any:
+    def nearly_steady(self, p: Values, c: Values, s: Values) -> Condition:
         """Return True where friction has almost reached the value of steady slip at the slip rate (kernel)."""
         raise NotImplementedError
 
@@ -182,7 +183,7 @@ class Regularised(RateAndState):
         found = super().initial(p, c, tau, sigma)
         return found | {"balanced": found["state"]}
 
-    def evolved(self, s: Values, psi: Any, dt: Any) -> dict[str, Any]:
+    def evolved(self, s: Values, psi: Number, dt: Number) -> Changes:
         return {"state": psi, "balanced": psi, "drift": (psi - s["state"]) * (1.0 / dt)}
 
     def balance(self, p: Values, c: Values, s: Values, trial: Trial) -> Balance:
@@ -212,7 +213,7 @@ class Regularised(RateAndState):
             doubt = doubt + 2.0 * m.abs(steep * less) * bend
         return Balance(excess, excess * less, psi, change, damped * less, doubt)
 
-    def guess(self, p: Values, c: Values, s: Values, start: Trial) -> Any:
+    def guess(self, p: Values, c: Values, s: Values, start: Trial) -> Number:
         """Return a guess of the slip rate: friction changes by a with the logarithm of the rate, and with the state.
 
         The state is extrapolated from the last sub-step. The second order accounts for damping.
@@ -225,7 +226,7 @@ class Regularised(RateAndState):
         change = m.maximum(m.minimum(change - 0.5 * change * change * damping * share, 1.0), -1.0)
         return start.rate * growth(change)
 
-    def exponent(self, p: Values, c: Values, psi: Any) -> tuple[Any, Any]:
+    def exponent(self, p: Values, c: Values, psi: Number) -> tuple[Any, Any]:
         """Return the exponent E and its derivative with respect to psi (kernel)."""
         raise NotImplementedError
 
@@ -268,12 +269,12 @@ class Classical(Regularised):
 
     positive = True
 
-    def exponent(self, p: Values, c: Values, psi: Any) -> tuple[Any, Any]:
+    def exponent(self, p: Values, c: Values, psi: Number) -> tuple[Any, Any]:
         inverse = 1.0 / p["rs_a"]
         scale = p["rs_b"] * inverse
         return p["rs_f0"] * inverse + scale * m.log(psi * (c["rs_sr0"] * (1.0 / p["rs_sl0"]))), scale / psi
 
-    def nearly_steady(self, p: Values, c: Values, s: Values) -> Any:
+    def nearly_steady(self, p: Values, c: Values, s: Values) -> Condition:
         """Return True where V psi/L <= e: friction is at most b above steady slip, while it decreases by some 25 b in a rupture."""
         return s["slip_rate"] * s["state"] <= E * p["rs_sl0"]
 

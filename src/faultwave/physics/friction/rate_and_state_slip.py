@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from faultwave.kernels import math as m
+from faultwave.kernels.types import Number
 from faultwave.physics.friction.loading.load import Values
 from faultwave.physics.friction.rate_and_state import UNIFORM, Classical
 
@@ -28,7 +28,7 @@ class Slip(Classical):
         replace(q, lower=MIN_UPDATES, reason=WHY) if q.name == "rs_slip_rate_updates" else q for q in UNIFORM
     )
 
-    def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:
+    def relaxed(self, p: Values, c: Values, psi: Number, v: Number, dt: Number) -> tuple[Number, Number]:
         inverse = 1.0 / p["rs_sl0"]
         x, off_steady = v * (dt * inverse), m.log(v * (psi * inverse))
         lost = m.expm1(-x)

@@ -7,13 +7,12 @@ fault is locked.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.base.quantities import Parameter
 from faultwave.kernels import math as m
+from faultwave.kernels.types import Condition, Number
 from faultwave.physics.friction.law import Values, report
 from faultwave.physics.friction.loading.load import Balance, Trial
 from faultwave.physics.friction.rate_and_state import UNIFORM, RateAndState
@@ -71,12 +70,12 @@ class SevereVelocityWeakening(RateAndState):
             doubt = doubt + 2.0 * normal * (mu + p["rs_a"]) * (trial.variation.bend + m.abs(growing)) / resisting
         return Balance(excess / resisting, excess / (resisting - losing), psi, change, 0.0 * v + 1.0, doubt)
 
-    def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:
+    def relaxed(self, p: Values, c: Values, psi: Number, v: Number, dt: Number) -> tuple[Number, Number]:
         lost = m.expm1(-c["rs_sr0"] * (dt / p["rs_sl0"]))
         steady = v * (p["rs_sl0"] * (1.0 / c["rs_sr0"]))
         return psi + lost * (psi - steady), -lost * steady
 
-    def nearly_steady(self, p: Values, c: Values, s: Values) -> Any:
+    def nearly_steady(self, p: Values, c: Values, s: Values) -> Condition:
         """Return True where psi/(psi + L) is at 95 % of its steady value V/(V + V0), at slip rates of at least V0.
 
         Where slip only begins, the initial state exceeds the steady value at so small a rate.

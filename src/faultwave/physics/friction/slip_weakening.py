@@ -7,13 +7,13 @@ Cohesion, forced rupture at a given time (SCEC TPV16) and instantaneous healing 
 from __future__ import annotations
 
 from math import inf
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.base.quantities import Parameter
 from faultwave.kernels import math as m
+from faultwave.kernels.types import Changes, Condition, Number
 from faultwave.physics.friction.law import FrictionLaw, Load, Solved, Values, Weakening, doubt
 
 
@@ -52,13 +52,11 @@ class SlipWeakening(FrictionLaw):
     def initial(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> dict[str, np.ndarray]:
         return {"friction": np.array(p["mu_s"], float)}
 
-    def strength(self, p: Values, c: Values, s: Values, load: Load) -> Any:
+    def strength(self, p: Values, c: Values, s: Values, load: Load) -> Number:
         """Return -C - mu min(sigma, 0), with the friction at the end of the previous sub-step."""
         return -p["cohesion"] - s["friction"] * m.minimum(load.sigma, 0.0)
 
-    def evolve(
-        self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Any, load: Load
-    ) -> dict[str, Any]:
+    def evolve(self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Number, load: Load) -> Changes:
         # Projected slip can be negative ahead of the front; its magnitude weakens, as in the reference code.
         slip = m.abs(s["accumulated_slip"] + projected_rate * load.dt)
         weakening = m.maximum(self.weakened(p, c, slip), self.forced(p, c, load.t))
@@ -69,29 +67,29 @@ class SlipWeakening(FrictionLaw):
             friction = m.where((peak > threshold) & (solved.slip_rate < threshold), p["mu_s"], friction)
         return {"friction": friction}
 
-    def weakened(self, p: Values, c: Values, slip: Any) -> Any:
+    def weakened(self, p: Values, c: Values, slip: Number) -> Number:
         """Return the fraction of weakening from static to dynamic friction at a slip [m] (kernel)."""
         return m.minimum(slip * (1.0 / p["d_c"]), 1.0)
 
     @staticmethod
-    def forced(p: Values, c: Values, t: Any) -> Any:
+    def forced(p: Values, c: Values, t: Number) -> Number:
         """Return the fraction of weakening forced by time: a ramp, or a step if the ramp is 0."""
         after, ramp = t - p["forced_rupture_time"], c["forced_rupture_ramp"]
         if ramp > 0.0:
             return m.maximum(m.minimum(after * (1.0 / ramp), 1.0), 0.0)
         return m.where(after >= 0.0, 0.0 * p["mu_s"] + 1.0, 0.0 * p["mu_s"])
 
-    def rests(self, p: Values, c: Values, s: Values) -> Any:
+    def rests(self, p: Values, c: Values, s: Values) -> Condition:
         """Return True: friction follows from slip and time alone, and time only weakens."""
         return True
 
-    def relative_slip(self, p: Values, c: Values, s: Values) -> Any:
+    def relative_slip(self, p: Values, c: Values, s: Values) -> Number:
         return s["accumulated_slip"] * (1.0 / p["d_c"])
 
-    def weakened_fully(self, p: Values, c: Values, s: Values) -> Any:
+    def weakened_fully(self, p: Values, c: Values, s: Values) -> Number:
         return s["friction"] if c["healing_threshold"] > 0.0 else p["mu_d"]
 
-    def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Any) -> Any:
+    def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Number) -> Condition:
         return m.abs(s["accumulated_slip"]) >= p["d_c"]
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from faultwave.kernels import math as m
+from faultwave.kernels.types import Condition, Number
 from faultwave.physics.friction.loading.load import Balance, Load, Solved, Trial, Values, Variation
 
 # Slip rates below this are negligible; the limit keeps logarithms and L/V finite in double precision.
@@ -36,7 +37,7 @@ def closed_form(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved
     return Solved(rate1, rate2, rate, strength, s["friction"], law.modified(p, c, s, rate, load.at(rate)))
 
 
-def known_strength(law: Any, p: Values, c: Values, s: Values, load: Load) -> Callable[[Load], Any]:
+def known_strength(law: Any, p: Values, c: Values, s: Values, load: Load) -> Callable[[Load], Number]:
     """Return the strength as a function of the load, for laws whose strength is known before the sub-step.
 
     The function accepts loads with other normal tractions than ``load``.
@@ -45,7 +46,7 @@ def known_strength(law: Any, p: Values, c: Values, s: Values, load: Load) -> Cal
     return lambda load: law.strength(p, c, now, law.pressed(p, c, now, load))
 
 
-def sliding(strength_at: Callable[[Load], Any], load: Load) -> tuple[Any, Any]:
+def sliding(strength_at: Callable[[Load], Number], load: Load) -> tuple[Number, Number]:
     """Return the slip rate and strength under a load along the slip.
 
     If slip reduces the normal traction, strength is interpolated linearly between no slip and the previous rate: exact
@@ -83,22 +84,22 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
     at_end = bool(c["rs_average"])
     changing = law.modified(p, c, s, start, load)
 
-    def mean(v: Any) -> Any:
+    def mean(v: Number) -> Number:
         return v if at_end else 0.5 * (start + v)
 
-    def normal(v: Any) -> Any:
+    def normal(v: Number) -> Number:
         here = load.at(v)
         later = law.modified(p, c, s, mean(v), here) if changing else {}
         return m.maximum(-law.pressed(p, c, {**s, **later}, here).sigma, 0.0)
 
-    def trial(v: Any) -> Trial:
+    def trial(v: Number) -> Trial:
         average = mean(v)
         share = 1.0 if at_end else 0.5 * v / average
         # Smaller compression counts as none, but must not be zero.
         held = m.maximum(normal(v), _OPEN * tau + SMALLEST_RATE)
         return Trial(v, average, share, tau, held, load.eta, load.dt)
 
-    def balance(v: Any) -> Balance:
+    def balance(v: Number) -> Balance:
         return law.balance(p, c, s, _varied(trial(v), normal) if changing else trial(v))
 
     top = m.maximum(tau / load.eta, SMALLEST_RATE)
@@ -120,7 +121,7 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
     return Solved(rate1, rate2, rate, mu * compression, mu, state | later)
 
 
-def _varied(trial: Trial, normal: Callable[[Any], Any]) -> Trial:
+def _varied(trial: Trial, normal: Callable[[Number], Number]) -> Trial:
     """Return the trial with the dependence of compression on its rate, by finite differences.
 
     They are exact for frictional heat, which is a parabola in the rate.
@@ -135,9 +136,9 @@ def _varied(trial: Trial, normal: Callable[[Any], Any]) -> Trial:
 
 
 def newton_rate(
-    balance: Callable[[Any], Balance], top: Any, begin: tuple[Any, Any], tolerance: float, maximum: int,
+    balance: Callable[[Number], Balance], top: Number, begin: tuple[Number, Number], tolerance: float, maximum: int,
     exact_slope: bool = True, positive: bool = False,
-) -> tuple[Any, Any, Any]:  # fmt: skip
+) -> tuple[Number, Number, Number]:  # fmt: skip
     """Return the root V < ``top`` of an excess that decreases with V, the state at V, and 1 if not converged, else 0.
 
     Where the load balances friction alone, the excess is nearly linear in ln V; where it balances damping, in V. Each
@@ -163,7 +164,7 @@ def newton_rate(
         True if the state variable must remain positive.
     """
 
-    def step(v: Any, low: Any, high: Any, _: Any, open_: Any) -> tuple[tuple[Any, ...], Any]:
+    def step(v: Number, low: Number, high: Number, _: Number, open_: Number) -> tuple[tuple[Number, ...], Condition]:
         b = balance(v)
         below = b.excess > 0.0
         low, high = m.where(below, v, low), m.where(below, high, v)
@@ -198,7 +199,7 @@ def newton_rate(
     return root, psi, unbalanced
 
 
-def growth(x: Any) -> Any:
+def growth(x: Number) -> Number:
     """Return e^x to fourth order, clipped to [-16, 60]; it is positive and increases with x."""
     d = m.maximum(m.minimum(x, 60.0), -16.0) * (1.0 / 16.0)
     g = 1.0 + d * (1.0 + d * (0.5 + d * (1.0 / 6.0 + d * (1.0 / 24.0))))
@@ -208,13 +209,13 @@ def growth(x: Any) -> Any:
     return g * g
 
 
-def along(load: Load, tau: Any, rate: Any) -> tuple[Any, Any]:
+def along(load: Load, tau: Number, rate: Number) -> tuple[Number, Number]:
     """Return the components of a slip rate of magnitude ``rate`` along the shear load; zero without load."""
     scale = rate / m.where(tau > 0.0, tau, 0.0 * tau + 1.0)
     return scale * load.tau1, scale * load.tau2
 
 
-def known_rates(law: Any, p: Values, c: Values, s: Values, load: Load, rates: tuple[Any, Any]) -> Solved:
+def known_rates(law: Any, p: Values, c: Values, s: Values, load: Load, rates: tuple[Number, Number]) -> Solved:
     """Return the result of a sub-step with known slip rates along the tangents, without solving.
 
     The fault carries the traction of ``load`` reduced by eta times these rates.
@@ -228,7 +229,9 @@ def known_rates(law: Any, p: Values, c: Values, s: Values, load: Load, rates: tu
     return Solved(*rates, rate, known_strength(law, p, c, s, load)(load), s["friction"], changed)
 
 
-def _known_newton(law: Any, p: Values, c: Values, s: Values, load: Load, rates: tuple[Any, Any, Any]) -> Solved:
+def _known_newton(
+    law: Any, p: Values, c: Values, s: Values, load: Load, rates: tuple[Number, Number, Number]
+) -> Solved:
     """Return the result for laws of ``newton``: the state evolves likewise, and friction balances the traction."""
     start, rate = m.maximum(s["slip_rate"], SMALLEST_RATE), m.maximum(rates[2], SMALLEST_RATE)
     mean = rate if c["rs_average"] else 0.5 * (start + rate)

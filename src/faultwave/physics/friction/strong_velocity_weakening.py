@@ -14,6 +14,7 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.base.quantities import Parameter
 from faultwave.kernels import math as m
+from faultwave.kernels.types import Number
 from faultwave.physics.friction.law import doubt
 from faultwave.physics.friction.loading.load import Values
 from faultwave.physics.friction.rate_and_state import F0, MUW_NAMES, POINT, UNIFORM, B, Regularised
@@ -50,7 +51,7 @@ class StrongVelocityWeakening(Regularised):
         doubt(problems, values["rs_muw"] > values["rs_f0"], points, "rs_muw is larger than rs_f0", advice)
         return problems
 
-    def steady(self, p: Values, c: Values, v: Any) -> tuple[Any, Any]:
+    def steady(self, p: Values, c: Values, v: Number) -> tuple[Number, Number]:
         """Return psi_ss at a slip rate, and its derivative with respect to ln V (kernel)."""
         a, slope, log_v = p["rs_a"], p["rs_b"] - p["rs_a"], m.log(v * (1.0 / c["rs_sr0"]))
         low_rate = p["rs_f0"] - slope * log_v
@@ -66,12 +67,12 @@ class StrongVelocityWeakening(Regularised):
         decay = m.expm1(mu * (-2.0 * (1.0 / a)))
         return mu + a * (m.log(-decay) - log_v), -change * (2.0 + decay) / decay - a
 
-    def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:
+    def relaxed(self, p: Values, c: Values, psi: Number, v: Number, dt: Number) -> tuple[Number, Number]:
         x, (steady, change) = v * (dt * (1.0 / p["rs_sl0"])), self.steady(p, c, v)
         lost, off_steady = m.expm1(-x), psi - steady
         return psi + lost * off_steady, -(x * (1.0 + lost) * off_steady + lost * change)
 
-    def exponent(self, p: Values, c: Values, psi: Any) -> tuple[Any, Any]:
+    def exponent(self, p: Values, c: Values, psi: Number) -> tuple[Any, Any]:
         inverse = 1.0 / p["rs_a"]
         return psi * inverse, inverse
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.registry import get_entry, scan
+from faultwave.base.types import Setting
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import role
 from faultwave.physics.waves.medium import Medium, Solution
@@ -162,7 +162,7 @@ def two_sides(given: Given, region: Region, level: float, fluid_above: bool) -> 
         yield Problem("initial.level", what, f"{sides[0]} above it, {sides[1]} below", "Its default is 0.")
 
 
-def nothing_wrong(setting: Any, given: Given, region: Region) -> Iterator[Problem]:
+def nothing_wrong(setting: Setting, given: Given, region: Region) -> Iterator[Problem]:
     """Yield no problem, for initial states that suit every mesh."""
     yield from ()
 
@@ -181,8 +181,8 @@ class InitialCondition:
 
     name: str
     title: str
-    solution: Callable[[Any, Given], Solution]
-    misfits: Callable[[Any, Given, Region], Iterable[Problem]] = nothing_wrong
+    solution: Callable[[Setting, Given], Solution]
+    misfits: Callable[[Setting, Given, Region], Iterable[Problem]] = nothing_wrong
 
 
 def condition(name: str) -> InitialCondition:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.types import Setting
 from faultwave.physics.initial import SMALL, Given, InitialCondition, Region, lossless
 from faultwave.physics.waves.medium import Array, Medium, Solution
 
@@ -69,7 +69,7 @@ class Ocean:
         return self.vertical / (self.water.rho * self.frequency**2)
 
 
-def _solution(setting: Any, given: Given) -> Solution:
+def _solution(setting: Setting, given: Given) -> Solution:
     water = given.medium(fluid=True)
     if "mu" in given.material and (given.material["mu"] > 0).any():
         raise InputError(
@@ -85,7 +85,7 @@ def _solution(setting: Any, given: Given) -> Solution:
     return field
 
 
-def _misfits(setting: Any, given: Given, region: Region) -> Iterator[Problem]:
+def _misfits(setting: Setting, given: Given, region: Region) -> Iterator[Problem]:
     yield from lossless(given)
     sides = region.sides
     if not sides.sea.any():

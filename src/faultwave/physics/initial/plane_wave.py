@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import Problem
+from faultwave.base.types import Setting
 from faultwave.physics.initial import SMALL, Given, InitialCondition, Region
 from faultwave.physics.waves.medium import Solution
 from faultwave.physics.waves.plane_waves import plane_waves
 
 
-def _solution(setting: Any, given: Given) -> Solution:
+def _solution(setting: Setting, given: Given) -> Solution:
     def field(points: np.ndarray, t: float) -> np.ndarray:
         return plane_waves(given.law, given.material, setting.wave, points, t)
 
     return field
 
 
-def _misfits(setting: Any, given: Given, region: Region) -> Iterator[Problem]:
+def _misfits(setting: Setting, given: Given, region: Region) -> Iterator[Problem]:
     """Yield a problem unless the medium equals the first cell wherever the waves are."""
     centres = region.corners.mean(1)
     waves = plane_waves(given.law, given.material, setting.wave, centres, 0.0).any(1)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.types import Setting
 from faultwave.physics.initial import Given, InitialCondition, Region
 from faultwave.physics.waves.law import role
 from faultwave.physics.waves.medium import Solution
@@ -16,7 +16,7 @@ SEEN = 0.5
 """Fraction of the pressure that must be reached inside cells."""
 
 
-def _solution(setting: Any, given: Given) -> Solution:
+def _solution(setting: Setting, given: Given) -> Solution:
     law = given.law
     if "filtration" not in law.roles:
         raise InputError(Problem("initial.kind", f"the {law.name} law has no pore fluid", "law: poroelastic"))
@@ -30,7 +30,7 @@ def _solution(setting: Any, given: Given) -> Solution:
     return field
 
 
-def _misfits(setting: Any, given: Given, region: Region) -> Iterator[Problem]:
+def _misfits(setting: Setting, given: Given, region: Region) -> Iterator[Problem]:
     points = region.inside.reshape(-1, 3)
     largest = float(np.abs(_solution(setting, given)(points, 0.0)).max())
     if largest < SEEN * abs(setting.pressure):

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import Problem
+from faultwave.base.types import Setting
 from faultwave.physics.initial import Given, InitialCondition, Region, lossless, on_both_sides, two_sides
 from faultwave.physics.waves.medium import Array, Medium, Solution
 from faultwave.physics.waves.partial_waves import Complex, InterfaceField, interface_rows, p_wave, sv_wave
@@ -84,12 +84,12 @@ class Scholte:
         return self.field(points, t)
 
 
-def _solution(setting: Any, given: Given) -> Solution:
+def _solution(setting: Setting, given: Given) -> Solution:
     w = 2.0 * np.pi * setting.frequency
     return on_both_sides(given, Scholte(given.medium(True), given.medium(False), w, setting.amplitude), setting.level)
 
 
-def _misfits(setting: Any, given: Given, region: Region) -> Iterator[Problem]:
+def _misfits(setting: Setting, given: Given, region: Region) -> Iterator[Problem]:
     yield from lossless(given)
     yield from two_sides(given, region, setting.level, fluid_above=True)
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.types import Setting
 from faultwave.physics.initial import Given, InitialCondition, Region, lossless, on_both_sides, two_sides
 from faultwave.physics.waves.medium import Array, Medium, Solution
 from faultwave.physics.waves.partial_waves import InterfaceField, PartialWave, interface_rows, p_wave, sv_wave
@@ -85,7 +85,7 @@ class Snell:
         return self.field(points, t)
 
 
-def _solution(setting: Any, given: Given) -> Solution:
+def _solution(setting: Setting, given: Given) -> Solution:
     fluid, solid, w = given.medium(True), given.medium(False), 2.0 * np.pi * setting.frequency
     try:
         wave = Snell(fluid, solid, np.radians(setting.angle), w, setting.amplitude, setting.phase)
@@ -94,7 +94,7 @@ def _solution(setting: Any, given: Given) -> Solution:
     return on_both_sides(given, wave, setting.level)
 
 
-def _misfits(setting: Any, given: Given, region: Region) -> Iterator[Problem]:
+def _misfits(setting: Setting, given: Given, region: Region) -> Iterator[Problem]:
     yield from lossless(given)
     yield from two_sides(given, region, setting.level, fluid_above=False)
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from faultwave.base.quantities import Output, Parameter, State
 from faultwave.kernels import math as m
+from faultwave.kernels.types import Number
 from faultwave.physics.rheology.rheology import STRESS, Returned, Rheology, Values
 
 STRAINS = ("ep_xx", "ep_yy", "ep_zz", "ep_xy", "ep_yz", "ep_xz")
@@ -77,7 +78,7 @@ class DruckerPrager(Rheology):
             compliance = np.where(mu > 0, 0.5 / np.where(mu > 0, mu, 1.0), 0.0)
         return {"strength": p["plastic_cohesion"] * np.cos(phi), "slope": np.sin(phi), "compliance": compliance}
 
-    def yields(self, p: Values, c: Values, stress: Values, s: Values, step: Any) -> Any:
+    def yields(self, p: Values, c: Values, stress: Values, s: Values, step: Number) -> Any:
         _, _, square, limit = _invariants(p, stress)
         return square > limit * limit
 
@@ -97,7 +98,7 @@ class DruckerPrager(Rheology):
         s: Values,
         at_rest: Values,
         medium: Values,
-    ) -> dict[str, Any]:
+    ) -> dict[str, Number]:
         """Return the plastic moment, the dissipation, and the work that the initial stress does on the plastic strain.
 
         The latter is omitted if plastic strain is defined as in SeisSol.
@@ -110,7 +111,7 @@ class DruckerPrager(Rheology):
             found["initial_stress_work"] = sum(twice * (a * b) for a, b, twice in pairs)
         return found
 
-    def initial_stress_gives(self, c: Values, s: Values, at_rest: Values) -> Any:
+    def initial_stress_gives(self, c: Values, s: Values, at_rest: Values) -> Number:
         """Return the bound 2 tau d eta of the work of the initial stress of size tau (Cauchy-Schwarz).
 
         SeisSol's eta counts each component once and may be smaller by sqrt 2.
@@ -121,29 +122,43 @@ class DruckerPrager(Rheology):
         square = 0.5 * (a * a + b * b + d * d) + (xy * xy + yz * yz + xz * xz)
         return (8.0 if c["seissol_strain"] else 4.0) ** 0.5 * m.sqrt(square) * s["eta"]
 
-    def return_map(self, p: Values, c: Values, stress: Values, s: Values, step: Any) -> Returned:
+    def return_map(self, p: Values, c: Values, stress: Values, s: Values, step: Number) -> Returned:
         found = _, deviator, square, limit = _invariants(p, stress)
         yields = square > limit * limit
         lost, state = self._loss(p, c, s, found, (step, self.relaxed(c, step)))
         new = {name: m.where(yields, x - lost * d, x) for (name, x), d in zip(stress.items(), deviator, strict=True)}
         return Returned(new, state)
 
-    def relaxed(self, c: Values, step: Any) -> Any:
+    def relaxed(self, c: Values, step: Number) -> Any:
         return 1.0 if c["relaxation_time"] <= 0.0 else -m.expm1(-step / c["relaxation_time"])
 
     def loss(
-        self, p: Values, c: Values, stress: Values, s: Values, time: tuple[Any, Any]
-    ) -> tuple[Any, dict[str, Any]]:
+        self, p: Values, c: Values, stress: Values, s: Values, time: tuple[Number, Number]
+    ) -> tuple[Number, dict[str, Number]]:
         return self._loss(p, c, s, _invariants(p, stress), time)
 
-    def _loss(self, p: Values, c: Values, s: Values, found: Any, time: tuple[Any, Any]) -> tuple[Any, dict[str, Any]]:
+    def _loss(
+        self,
+        p: Values,
+        c: Values,
+        s: Values,
+        found: tuple[Number, list[Number], Number, Number],
+        time: tuple[Number, Number],
+    ) -> tuple[Number, dict[str, Number]]:
         _, deviator, square, limit = found
         yields = square > limit * limit
         tau = m.sqrt(m.where(yields, square, 1.0))
         lost = m.where(yields, (1.0 - limit / tau) * time[1], 0.0)  # fraction of the deviator
         return lost, self._strain(p, c, s, (deviator, square, lost, tau), time)
 
-    def _strain(self, p: Values, c: Values, s: Values, found: Any, time: Any) -> dict[str, Any]:
+    def _strain(
+        self,
+        p: Values,
+        c: Values,
+        s: Values,
+        found: tuple[list[Number], Number, Number, Number],
+        time: tuple[Number, Number],
+    ) -> dict[str, Number]:
         """Return the plastic strain and work after the step."""
         deviator, square, lost, tau = found
         step, relaxed = time
@@ -159,7 +174,7 @@ class DruckerPrager(Rheology):
         return {**strain, "eta": s["eta"] + factor * size, "plastic_work": s["plastic_work"] + work}
 
 
-def _invariants(p: Values, stress: Values) -> tuple[Any, list[Any], Any, Any]:
+def _invariants(p: Values, stress: Values) -> tuple[Any, list[Number], Any, Any]:
     """Return the mean stress, the deviator, tau squared, and the tau at which the point yields."""
     xx, yy, zz, xy, yz, xz = (stress[name] for name in STRESS)
     mean = (xx + yy + zz) * (1.0 / 3.0)

@@ -23,6 +23,7 @@ import numpy as np
 
 from faultwave.base.quantities import Parameter
 from faultwave.kernels import math as m
+from faultwave.kernels.types import Condition, Number, Numbers
 
 PARTS = ("xx", "yy", "xy", "yz", "xz")
 """Components of a deviator; zz follows from zero trace."""
@@ -100,15 +101,15 @@ def masing_damping(ratio: float) -> float:
     return float(4 / np.pi * (1 + 1 / ratio) * (1 - np.log1p(ratio) / ratio) - 2 / np.pi)
 
 
-def square(of: Sequence[Any]) -> Any:
+def square(of: Numbers) -> Number:
     """Return J2 of a deviator (xx, yy, xy, yz, xz)."""
     xx, yy, xy, yz, xz = of
     return (xx * xx + yy * yy + xx * yy) + (xy * xy + yz * yz + xz * xz)
 
 
 def step(
-    of: Surfaces, plastic: Sequence[Sequence[Any]], strain: Sequence[Any], may: Any = True
-) -> tuple[list[list[Any]], list[Any], Any]:
+    of: Surfaces, plastic: Sequence[Sequence[Any]], strain: Sequence[Any], may: Condition = True
+) -> tuple[list[list[Number]], Numbers, Number]:
     """Return the plastic strain of each element, the lost stress and the dissipated energy of a step (kernel).
 
     If no element yields, plastic strains are bitwise unchanged and the others are zero.

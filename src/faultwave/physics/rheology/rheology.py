@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from faultwave.base.columns import Columns
 from faultwave.base.errors import Problems
 from faultwave.base.quantities import Output, Parameter, State, parameters_at_points, resolve_constants, state_columns
 from faultwave.kernels import math as m
+from faultwave.kernels.types import Number
 
 Values = Mapping[str, Any]
 
@@ -98,41 +99,41 @@ class Rheology:
         s: Values,
         at_rest: Values,
         medium: Values,
-    ) -> dict[str, Any]:
+    ) -> dict[str, Number]:
         """Return densities [J/m^3, N m/m^3] by name, for the state ``s`` and the initial stress ``at_rest`` (kernel).
 
         ``medium`` has the shear modulus ``mu``.
         """
         return {}
 
-    def initial_stress_gives(self, c: Values, s: Values, at_rest: Values) -> Any:
+    def initial_stress_gives(self, c: Values, s: Values, at_rest: Values) -> Number | None:
         """Return an upper bound of the work density [J/m^3] of the initial stress until the state ``s``; it never decreases (kernel).
 
         A run whose waves contain much more energy is unstable. None: unknown, and no conclusion is drawn.
         """
         return None
 
-    def return_map(self, p: Values, c: Values, stress: Values, s: Values, step: Any) -> Returned:
+    def return_map(self, p: Values, c: Values, stress: Values, s: Values, step: Number) -> Returned:
         """Return the stress that the medium carries after a step of ``step`` [s] to the elastic ``stress`` (kernel).
 
         The stress of points that do not yield is bitwise unchanged.
         """
         raise NotImplementedError
 
-    def relaxed(self, c: Values, step: Any) -> Any:
+    def relaxed(self, c: Values, step: Number) -> Any:
         """Return the fraction of the excess over yield that relaxes in a step of ``step`` [s], if the rheology ``scales``."""
         raise NotImplementedError
 
     def loss(
-        self, p: Values, c: Values, stress: Values, s: Values, time: tuple[Any, Any]
-    ) -> tuple[Any, dict[str, Any]]:
+        self, p: Values, c: Values, stress: Values, s: Values, time: tuple[Number, Number]
+    ) -> tuple[Number, dict[str, Number]]:
         """Return the fraction of the deviator lost by yielding and the state after the step, if the rheology ``scales`` (kernel).
 
         Both agree with ``return_map``. ``time`` is the step [s] and the fraction ``relaxed`` in it.
         """
         raise NotImplementedError
 
-    def yields(self, p: Values, c: Values, stress: Values, s: Values, step: Any) -> Any:
+    def yields(self, p: Values, c: Values, stress: Values, s: Values, step: Number) -> Any:
         """Return a mask of points whose stress or state ``return_map`` changes (kernel); overridden for speed."""
         found = self.return_map(p, c, stress, s, step)
         pairs = [(found.stress[n], stress[n]) for n in STRESS] + [
@@ -156,7 +157,7 @@ class Rheology:
         return None
 
 
-def statement(rheology: Rheology, constants: Values) -> Callable[..., list[Any]]:
+def statement(rheology: Rheology, constants: Values) -> Callable[..., list[list[Number]]]:
     """Return the return map as a pointwise statement of a kernel.
 
     The statement maps (parameters, stress, state, step) to [stress, state], rows of numbers in the order of
@@ -165,7 +166,7 @@ def statement(rheology: Rheology, constants: Values) -> Callable[..., list[Any]]
     """
     parameters, states = rheology.parameter_columns, rheology.state_columns
 
-    def function(p: Any, stress: Any, *rest: Any) -> list[Any]:
+    def function(p: Sequence[Number], stress: Sequence[Number], *rest: Sequence[Number]) -> list[list[Number]]:
         state, step = rest if states.size else ([], rest[0])
         s = states.row(state)
         found = rheology.return_map(parameters.row(p), constants, STRESS.row(stress), s, step[0])

@@ -7,18 +7,18 @@ down.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 
-def slip_frame(strike: Any, dip: Any, rake: Any) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+def slip_frame(
+    strike: np.ndarray | float, dip: np.ndarray | float, rake: np.ndarray | float
+) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
     """Return the normal of the plane, out of the foot wall, and the unit vectors of slip (..., 3) for angles (...).
 
     The vectors are along the rake, across it in the plane, and along the normal.
     """
 
-    def along(angle: Any) -> np.ndarray:
+    def along(angle: np.ndarray | float) -> np.ndarray:
         return np.stack([
             np.cos(angle) * np.cos(strike) + np.sin(angle) * np.cos(dip) * np.sin(strike),
             np.cos(angle) * np.sin(strike) - np.sin(angle) * np.cos(dip) * np.cos(strike),

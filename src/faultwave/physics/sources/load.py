@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.math.magnitude import moment_of_magnitude
 from faultwave.base.math.projection import Projection, geographic_tensor, needed, voigt
 from faultwave.base.registry import entries
+from faultwave.base.types import Setting
 from faultwave.base.units import LARGEST
 from faultwave.physics.sources.double_couple import moment_tensor
 from faultwave.physics.sources.point import PointSource
@@ -25,7 +25,7 @@ _ORDER = ("xx", "yy", "zz", "xy", "yz", "xz")
 
 
 def load_sources(
-    settings: Sequence[Any], where: str = "sources", projection: Any = None, warned: Problems | None = None
+    settings: Sequence[Setting], where: str = "sources", projection: Setting = None, warned: Problems | None = None
 ) -> Sources:
     """Return all point sources of the settings of a case.
 
@@ -65,7 +65,7 @@ def load_sources(
     return Sources.joined(result)
 
 
-def _load(setting: Any, where: str, projection: Projection | None, warned: Problems | None) -> Sources:
+def _load(setting: Setting, where: str, projection: Projection | None, warned: Problems | None) -> Sources:
     problems = Problems()
     files = entries("faultwave.physics.sources.readers")
     if setting.kind in files:
@@ -86,7 +86,7 @@ def _load(setting: Any, where: str, projection: Projection | None, warned: Probl
     return Sources.of([_point(setting, where, projection, (*KINDS, "plane-wave", *files))])
 
 
-def _point(setting: Any, where: str, projection: Projection | None, known: Sequence[str]) -> PointSource:
+def _point(setting: Setting, where: str, projection: Projection | None, known: Sequence[str]) -> PointSource:
     problems = Problems()
     if setting.kind not in KINDS:
         problems.error(f"{where}.kind", f"'{setting.kind}' does not exist", ", ".join(known))
@@ -114,7 +114,7 @@ def _point(setting: Any, where: str, projection: Projection | None, known: Seque
     return replace(source, moment=tensor if setting.kind == "moment-tensor" else _couple(setting, location, projection))
 
 
-def _couple(setting: Any, location: np.ndarray, projection: Projection | None) -> np.ndarray:
+def _couple(setting: Setting, location: np.ndarray, projection: Projection | None) -> np.ndarray:
     """Return the moment tensor (6,) of a double couple; without a projection, y is north."""
     given = setting.seismic_moment
     moment = moment_of_magnitude(setting.magnitude) if given is None else given

@@ -7,14 +7,13 @@ delta(x) (Aki & Richards 2002, ch. 3; docs/theory/sources.md, "Forces and moment
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from faultwave.physics.sources.time_functions import TimeFunction
 
 
-def _zeros(n: int) -> Any:
+def _zeros(n: int) -> np.ndarray:
     return field(default_factory=lambda: np.zeros(n))
 
 
@@ -64,11 +63,11 @@ class PointSource:
         volume = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0]) * self.potency[:3].sum()
         return self.moment + lam * volume + 2.0 * own * self.potency
 
-    def value(self, t: Any) -> np.ndarray:
+    def value(self, t: np.ndarray | float) -> np.ndarray:
         """Return S at simulation time t [s]."""
         return self.function.value(np.asarray(t, float) - self.onset)
 
-    def integral(self, t0: Any, t1: Any) -> np.ndarray:
+    def integral(self, t0: np.ndarray | float, t1: np.ndarray | float) -> np.ndarray:
         """Return the integral of S over simulation time [t0, t1]."""
         return self.function.integral(np.asarray(t1, float) - self.onset) - self.function.integral(
             np.asarray(t0, float) - self.onset

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class SampledFunctions:
         self._sum()
 
     @classmethod
-    def of(cls, samples: Sequence[np.ndarray], interval: Any) -> Self:
+    def of(cls, samples: Sequence[np.ndarray], interval: np.ndarray | float | Sequence[float]) -> Self:
         """Return functions of one array of samples each, all of the same precision."""
         first = np.concatenate([[0], np.cumsum([len(s) for s in samples])]).astype(np.int64)
         return cls(np.concatenate(samples), first, np.asarray(interval, float))

@@ -189,7 +189,7 @@ class Sources(Sequence[PointSource]):
         """True (n,) for sources of nonzero strength."""
         return np.asarray(np.concatenate([self.moment, self.force, self.potency, self.porous], 1).any(1))
 
-    def moment_tensors(self, lam: Any, mu: Any) -> np.ndarray:
+    def moment_tensors(self, lam: np.ndarray | float, mu: np.ndarray | float) -> np.ndarray:
         """Return the moments (n, 6) per unit S, C : potency plus moment, for Lamé parameters ``lam`` and ``mu`` [Pa] or (n,)."""
         own = np.where(np.isnan(self.shear_modulus), mu, self.shear_modulus)
         volume = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0]) * self.potency[:, :3].sum(1)[:, None]
@@ -197,7 +197,7 @@ class Sources(Sequence[PointSource]):
             self.moment + np.broadcast_to(lam, len(self))[:, None] * volume + 2.0 * own[:, None] * self.potency
         )
 
-    def released(self, t: Any, items: np.ndarray | None = None) -> np.ndarray:
+    def released(self, t: np.ndarray | float, items: np.ndarray | None = None) -> np.ndarray:
         """Return the integrals (k, w) of S from onset to simulation times ``t`` (w,) or (k, w) [s] for sources ``items`` (all if None)."""
         items = np.arange(len(self)) if items is None else items
         since = np.asarray(t, float) - self.onset[items, None]

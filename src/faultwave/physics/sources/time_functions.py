@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import pi, sqrt
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.math import special
+from faultwave.base.types import Setting
 from faultwave.physics.sources.sampled import SampledFunctions
 
 
@@ -24,10 +25,10 @@ class TimeFunction(Protocol):
     def end(self) -> float:
         """Time after onset at which S has ended or is negligible [s]."""
 
-    def value(self, t: Any) -> np.ndarray:
+    def value(self, t: np.ndarray | float) -> np.ndarray:
         """Return S(t)."""
 
-    def integral(self, t: Any) -> np.ndarray:
+    def integral(self, t: np.ndarray | float) -> np.ndarray:
         """Return the integral of S from onset to t; constant after the end of S, zero before onset."""
 
 
@@ -41,11 +42,11 @@ class Brune:
     def end(self) -> float:
         return 20.0 * self.duration
 
-    def value(self, t: Any) -> np.ndarray:
+    def value(self, t: np.ndarray | float) -> np.ndarray:
         x = np.maximum(np.asarray(t, float) / self.duration, 0.0)
         return x * np.exp(-x) / self.duration
 
-    def integral(self, t: Any) -> np.ndarray:
+    def integral(self, t: np.ndarray | float) -> np.ndarray:
         x = np.maximum(np.asarray(t, float) / self.duration, 0.0)
         return -np.expm1(-x) - x * np.exp(-x)
 
@@ -60,15 +61,15 @@ class Ricker:
     def end(self) -> float:
         return 3.0 * self.duration
 
-    def value(self, t: Any) -> np.ndarray:
+    def value(self, t: np.ndarray | float) -> np.ndarray:
         t = np.asarray(t, float)
         a = (pi * (t / self.duration - 1.5)) ** 2
         return np.where(t > 0, (1.0 - 2.0 * a) * np.exp(-a), 0.0)
 
-    def integral(self, t: Any) -> np.ndarray:
+    def integral(self, t: np.ndarray | float) -> np.ndarray:
         t = np.maximum(np.asarray(t, float), 0.0)
 
-        def antiderivative(s: Any) -> Any:
+        def antiderivative(s: np.ndarray | float) -> np.ndarray:
             x = s / self.duration - 1.5
             return self.duration * x * np.exp(-((pi * x) ** 2))
 
@@ -90,12 +91,12 @@ class Bell:
     def end(self) -> float:
         return self.delay + 6.0 * self.width
 
-    def value(self, t: Any) -> np.ndarray:
+    def value(self, t: np.ndarray | float) -> np.ndarray:
         t = np.asarray(t, float)
         bell = np.exp(-(((t - self.delay) / self.width) ** 2)) / (sqrt(pi) * self.width * self._norm)
         return np.where(t > 0, bell, 0.0)
 
-    def integral(self, t: Any) -> np.ndarray:
+    def integral(self, t: np.ndarray | float) -> np.ndarray:
         x = (np.maximum(np.asarray(t, float), 0.0) - self.delay) / self.width
         return 0.5 * (special.erf(x) + float(special.erf(self.delay / self.width))) / self._norm
 
@@ -120,11 +121,11 @@ class Triangle:
     def end(self) -> float:
         return self.duration
 
-    def value(self, t: Any) -> np.ndarray:
+    def value(self, t: np.ndarray | float) -> np.ndarray:
         x = np.asarray(t, float) / self.duration
         return np.maximum(0.0, 1.0 - np.abs(2.0 * x - 1.0)) * 2.0 / self.duration
 
-    def integral(self, t: Any) -> np.ndarray:
+    def integral(self, t: np.ndarray | float) -> np.ndarray:
         x = np.clip(np.asarray(t, float) / self.duration, 0.0, 1.0)
         return np.where(x < 0.5, 2.0 * x * x, 1.0 - 2.0 * (1.0 - x) ** 2)
 
@@ -144,7 +145,7 @@ class Yoffe:
     def end(self) -> float:
         return self.duration + 2.0 * self.acceleration
 
-    def value(self, t: Any) -> np.ndarray:
+    def value(self, t: np.ndarray | float) -> np.ndarray:
         t, rise = np.asarray(t, float), self.duration
         if self.acceleration == 0:
             inside = (t > 0) & (t < rise)
@@ -153,7 +154,7 @@ class Yoffe:
         running = (t > 0) & (t < rise + 2 * self.acceleration)
         return np.where(running, np.maximum(self._difference(t, 2), 0.0), 0.0)
 
-    def integral(self, t: Any) -> np.ndarray:
+    def integral(self, t: np.ndarray | float) -> np.ndarray:
         t = np.asarray(t, float)
         if self.acceleration == 0:
             return self._repeated(t, 1)
@@ -195,11 +196,11 @@ class Samples:
     def end(self) -> float:
         return (len(self.samples) - 1) * self.interval
 
-    def value(self, t: Any) -> np.ndarray:
+    def value(self, t: np.ndarray | float) -> np.ndarray:
         times = np.arange(len(self.samples)) * self.interval
         return np.interp(np.asarray(t, float), times, self.samples, left=0.0, right=0.0)
 
-    def integral(self, t: Any) -> np.ndarray:
+    def integral(self, t: np.ndarray | float) -> np.ndarray:
         times = np.asarray(t, float)
         return self._table.integral(np.zeros(1, np.int64), times.reshape(1, -1)).reshape(times.shape)
 
@@ -215,27 +216,27 @@ class Burst:
     def end(self) -> float:
         return 8.0 * self.duration
 
-    def value(self, t: Any) -> np.ndarray:
+    def value(self, t: np.ndarray | float) -> np.ndarray:
         t = np.asarray(t, float)
         x = t / self.duration - 4.0
         wave = np.exp(-np.minimum(x * x, 700.0)) * np.sin(2 * pi * self.frequency * self.duration * x)
         return np.where(t > 0, wave, 0.0)
 
-    def integral(self, t: Any) -> np.ndarray:
+    def integral(self, t: np.ndarray | float) -> np.ndarray:
         y = pi * self.frequency * self.duration  # half of the phase over T
 
-        def antiderivative(x: Any) -> Any:
+        def antiderivative(x: np.ndarray | float) -> np.ndarray:
             return (0.5 * self.duration * sqrt(pi) * np.exp(-y * y) * special.erf(x - 1j * y)).imag
 
         return antiderivative(np.clip(np.asarray(t, float) / self.duration - 4.0, -4.0, 30.0)) - antiderivative(-4.0)
 
 
-def ricker_duration(setting: Any) -> float:
+def ricker_duration(setting: Setting) -> float:
     """Return 1/frequency of a Ricker wavelet [s], of which either may be given."""
     return 1.0 / setting.frequency if setting.frequency else float(setting.duration)
 
 
-def time_function(setting: Any, where: str = "time_function") -> TimeFunction:
+def time_function(setting: Setting, where: str = "time_function") -> TimeFunction:
     """Return the time function of a setting (kind, duration, frequency, acceleration, samples, interval).
 
     Raises

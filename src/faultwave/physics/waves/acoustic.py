@@ -5,11 +5,12 @@ One channel crosses a face.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from faultwave.base.quantities import Parameter
+from faultwave.kernels.types import Components, Computed, Named, Numbers
 from faultwave.physics.waves.law import BOUNDARIES, PlainLaw, dot
 
 
@@ -32,16 +33,16 @@ class Acoustic(PlainLaw):
     def impedance(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
         return (np.sqrt(values["rho"] * values["lambda"]),)
 
-    def apply_impedance(self, z: Any, n: Any, x: Any) -> list[Any]:
+    def apply_impedance(self, z: Numbers, n: Numbers, x: Numbers) -> Components:
         return [z[0] * x[0]]
 
-    def flux(self, q: Any, n: Any) -> list[Any]:
+    def flux(self, q: Numbers, n: Numbers) -> Components:
         return [dot(q[1:4], n)]
 
-    def potential(self, q: Any) -> list[Any]:
+    def potential(self, q: Numbers) -> Components:
         return [q[0]]
 
-    def rate(self, divergence: Any, gradient: Any, material: Any) -> list[Any]:
+    def rate(self, divergence: Numbers, gradient: Sequence[Numbers] | np.ndarray, material: Numbers) -> Components:
         bulk, inverse_density = material
         return [bulk * divergence[0]] + [inverse_density * gradient[x][0] for x in range(3)]
 
@@ -52,7 +53,7 @@ class Acoustic(PlainLaw):
     def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
         return np.sqrt(values["lambda"] / values["rho"])
 
-    def energies(self, q: Any, values: Any) -> dict[str, Any]:
+    def energies(self, q: Numbers, values: Named) -> Computed:
         bulk, rho, v = values["lambda"], values["rho"], q[1:4]
         return {
             "acoustic_energy": q[0] * q[0] / (2.0 * bulk),

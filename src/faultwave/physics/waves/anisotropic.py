@@ -7,7 +7,7 @@ impedance is the matrix Z = (rho Gamma)^(1/2) of the acoustic tensor Gamma_ik = 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from faultwave.base.math.unique_rows import distinct
 from faultwave.base.quantities import Parameter
+from faultwave.kernels.types import Components, Computed, Named, Number, Numbers
 from faultwave.physics.waves.law import BOUNDARIES, Boundary, VelocityStress, dot
 
 PAIRS = tuple((i, j) for i in range(6) for j in range(i, 6))
@@ -39,7 +40,7 @@ STRAIN = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
 """Directions of the velocity gradients that form the engineering strains 1 to 6."""
 
 
-def _isotropic_constant(i: int, j: int, values: Mapping[str, Any]) -> Any:
+def _isotropic_constant(i: int, j: int, values: Named) -> Number:
     """Return c_ij, with indices from 0, of an isotropic solid."""
     lam, mu = values["lambda"], values["mu"]
     found = lam if j < 3 else 0.0 * mu
@@ -83,10 +84,10 @@ class Anisotropic(VelocityStress):
         found = _impedance({k: v[rock[first]] for k, v in kinds.items()}, n[first])
         return found[face].reshape(*shape, 6)
 
-    def apply_impedance(self, z: Any, n: Any, x: Any) -> list[Any]:
+    def apply_impedance(self, z: Numbers, n: Numbers, x: Numbers) -> Components:
         return [dot([z[PLACE[i][j]] for j in range(3)], x) for i in range(3)]
 
-    def admittance(self, own: np.ndarray, other: np.ndarray, scale: Any) -> np.ndarray:
+    def admittance(self, own: np.ndarray, other: np.ndarray, scale: np.ndarray | float) -> np.ndarray:
         return np.asarray(scale)[..., None] * packed(np.linalg.inv(unpacked(own + other)))
 
     def mix(self, boundary: Boundary | None, values: dict[str, np.ndarray], normal: np.ndarray) -> np.ndarray:
@@ -102,11 +103,11 @@ class Anisotropic(VelocityStress):
             mixed[:, 1:] = b * turned / (turned * normal).sum(1, keepdims=True)
         return mixed
 
-    def incoming(self, mix: Any, n: Any, w: Any) -> list[Any]:
+    def incoming(self, mix: Numbers, n: Numbers, w: Numbers) -> Components:
         normal = dot(mix[1:4], w)
         return [mix[0] * x + normal * n[i] for i, x in enumerate(w)]
 
-    def rate(self, divergence: Any, gradient: Any, material: Any) -> list[Any]:
+    def rate(self, divergence: Numbers, gradient: Sequence[Numbers] | np.ndarray, material: Numbers) -> Components:
         strain = [gradient[i][i] if i == j else gradient[i][j] + gradient[j][i] for i, j in STRAIN]
         stress = [dot([material[NUMBER[i, j]] for j in range(6)], strain) for i in ORDER]
         return [*stress, *[material[21] * divergence[i] for i in range(3)]]
@@ -115,7 +116,7 @@ class Anisotropic(VelocityStress):
         six = [strain[ORDER.index(i)] * (1.0 if i < 3 else 2.0) for i in range(6)]
         return np.array([sum(values[CONSTANTS[NUMBER[i, j]]] * six[j] for j in range(6)) for i in ORDER])
 
-    def moduli(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def moduli(self, values: Named) -> Computed:
         """Return mu as the mean of c44, c55 and c66, and lambda + 2 mu as the mean of c11, c22 and c33."""
         mu = (values["c44"] + values["c55"] + values["c66"]) / 3.0
         return {"lambda": (values["c11"] + values["c22"] + values["c33"]) / 3.0 - 2.0 * mu, "mu": mu}
@@ -138,7 +139,7 @@ class Anisotropic(VelocityStress):
 
         yield bad[which], told, "all > 0: the energy of any strain is positive"
 
-    def energies(self, q: Any, values: Any) -> dict[str, Any]:
+    def energies(self, q: Numbers, values: Named) -> Computed:
         """Return strain energy s C^-1 s / 2, from the factors L D L^T of C, and kinetic energy [J/m^3]."""
         rho, v = values["rho"], q[6:]
         strain = _half_inverse_product(
@@ -153,11 +154,11 @@ class Anisotropic(VelocityStress):
         }
 
 
-def _half_inverse_product(c: Mapping[tuple[int, int], Any], s: list[Any]) -> Any:
+def _half_inverse_product(c: Mapping[tuple[int, int], Number], s: list[Number]) -> Number:
     """Return s C^-1 s / 2 for a symmetric positive definite C, for arrays and expressions."""
-    lower: dict[tuple[int, int], Any] = {}
-    pivots: list[Any] = []
-    solved: list[Any] = []
+    lower: dict[tuple[int, int], Number] = {}
+    pivots: list[Number] = []
+    solved: list[Number] = []
     for i in range(len(s)):
         for j in range(i + 1):
             rest = c[i, j]
@@ -174,7 +175,7 @@ def _half_inverse_product(c: Mapping[tuple[int, int], Any], s: list[Any]) -> Any
     return 0.5 * dot([y / d for y, d in zip(solved, pivots, strict=True)], solved)
 
 
-def stiffness(values: Mapping[str, Any]) -> np.ndarray:
+def stiffness(values: Named) -> np.ndarray:
     """Return the stiffness (..., 6, 6) in Kelvin notation, whose eigenvalues do not depend on the axes.
 
     Strains and stresses have a factor sqrt(2) on their shear components.
@@ -184,7 +185,7 @@ def stiffness(values: Mapping[str, Any]) -> np.ndarray:
     return np.stack(rows, -2) * size * size[:, None]
 
 
-def isotropic(values: Mapping[str, Any]) -> dict[str, Any]:
+def isotropic(values: Named) -> dict[str, Number]:
     """Return rho and the 21 constants of an isotropic solid with rho, lambda and mu."""
     return {"rho": values["rho"]} | {
         name: _isotropic_constant(i, j, values) for name, (i, j) in zip(CONSTANTS, PAIRS, strict=True)

@@ -6,12 +6,13 @@ interface (Wilcox et al. 2010; docs/theory/formulation.md, "Riemann problem at f
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from faultwave.base.quantities import Parameter
 from faultwave.kernels.math import where
+from faultwave.kernels.types import Components, Computed, Named, Numbers
 from faultwave.physics.waves.law import BOUNDARIES, Boundary, VelocityStress, dot
 
 
@@ -35,11 +36,11 @@ class Elastic(VelocityStress):
         p_modulus = values["lambda"] + 2.0 * values["mu"]
         return np.sqrt(values["rho"] * p_modulus), np.sqrt(values["rho"] * values["mu"])
 
-    def apply_impedance(self, z: Any, n: Any, x: Any) -> list[Any]:
+    def apply_impedance(self, z: Numbers, n: Numbers, x: Numbers) -> Components:
         normal = (z[0] - z[1]) * dot(n, x)
         return [z[1] * x[i] + normal * n[i] for i in range(3)]
 
-    def rate(self, divergence: Any, gradient: Any, material: Any) -> list[Any]:
+    def rate(self, divergence: Numbers, gradient: Sequence[Numbers] | np.ndarray, material: Numbers) -> Components:
         lam, mu, inverse_density = material
         g = gradient
         pressure = lam * (g[0][0] + g[1][1] + g[2][2])
@@ -59,7 +60,7 @@ class Elastic(VelocityStress):
     def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
         return np.sqrt((values["lambda"] + 2.0 * values["mu"]) / values["rho"])
 
-    def energies(self, q: Any, values: Any) -> dict[str, Any]:
+    def energies(self, q: Numbers, values: Named) -> Computed:
         """Return strain and kinetic energy densities [J/m^3]; fluid cells are counted as acoustic."""
         lam, mu, rho = values["lambda"], values["mu"], values["rho"]
         s, v = q[:6], q[6:]

@@ -12,13 +12,14 @@ of them is the flux, the other the potential, related by an impedance Z (the tra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
 from faultwave.base.quantities import Parameter
+from faultwave.kernels.types import Components, Computed, Named, Number, Numbers
 
 
 @dataclass(frozen=True)
@@ -92,15 +93,15 @@ class Law(Protocol):
         """Return the limit of the time step [s] from terms without gradients, for any cell; infinite for most laws."""
         ...
 
-    def reaction(self, q: Any, rates: Any) -> list[Any]:
+    def reaction(self, q: Numbers, rates: Numbers) -> Components:
         """Return the part of dq/dt that is linear in q itself."""
         ...
 
-    def decay(self, rates: Any) -> Any:
+    def decay(self, rates: Numbers) -> Number:
         """Return the rate r [1/s] of a law that ``decays``."""
         ...
 
-    def decaying(self, q: Any, material: Any) -> list[Any]:
+    def decaying(self, q: Numbers, material: Numbers) -> Components:
         """Return P q of a law that ``decays``."""
         ...
 
@@ -119,11 +120,11 @@ class Law(Protocol):
         """
         ...
 
-    def apply_impedance(self, z: Any, n: Any, x: Any) -> list[Any]:
+    def apply_impedance(self, z: Numbers, n: Numbers, x: Numbers) -> Components:
         """Return Z x for the impedance (principal values, or components of a symmetric matrix) and unit normal n."""
         ...
 
-    def admittance(self, own: np.ndarray, other: np.ndarray, scale: Any) -> np.ndarray:
+    def admittance(self, own: np.ndarray, other: np.ndarray, scale: np.ndarray | float) -> np.ndarray:
         """Return scale (Z + Z')^-1 (..., k) for impedances (..., k), as input of ``apply_impedance``.
 
         ``scale`` is a number or has the shape (...).
@@ -137,22 +138,22 @@ class Law(Protocol):
         """
         ...
 
-    def incoming(self, mix: Any, n: Any, w: Any) -> list[Any]:
+    def incoming(self, mix: Numbers, n: Numbers, w: Numbers) -> Components:
         """Return the incoming wave; w is the outgoing wave of the neighbour or, at a boundary, of the cell itself."""
         ...
 
-    def flux(self, q: Any, n: Any) -> list[Any]: ...
+    def flux(self, q: Numbers, n: Numbers) -> Components: ...
 
-    def potential(self, q: Any) -> list[Any]: ...
+    def potential(self, q: Numbers) -> Components: ...
 
-    def sides(self, flux: Any, potential: Any) -> tuple[list[Any], list[Any]]:
+    def sides(self, flux: Components, potential: Components) -> tuple[Components, Components]:
         """Return traction T and flow v of a face from the channels of F n and phi that cross it, and vice versa.
 
         Each channel of T is taken from one of them, and the same channel of v from the other.
         """
         ...
 
-    def rate(self, divergence: Any, gradient: Any, material: Any) -> list[Any]:
+    def rate(self, divergence: Numbers, gradient: Sequence[Numbers] | np.ndarray, material: Numbers) -> Components:
         """Return dq/dt from div F (list) and grad phi (gradient[x][i] = d phi_i / dx)."""
         ...
 
@@ -163,11 +164,11 @@ class Law(Protocol):
         """
         ...
 
-    def moduli(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def moduli(self, values: Named) -> Computed:
         """Return lambda and mu, for anisotropic solids of a similar isotropic one; moduli that a law lacks are omitted."""
         ...
 
-    def density(self, values: Mapping[str, Any]) -> Any:
+    def density(self, values: Named) -> Any:
         """Return the total density of moving mass [kg/m^3] of mechanical media."""
         ...
 
@@ -186,7 +187,7 @@ class Law(Protocol):
         """
         ...
 
-    def energies(self, q: Any, values: Any) -> dict[str, Any]:
+    def energies(self, q: Numbers, values: Named) -> Computed:
         """Return densities by name: energies, quadratic in q, and ``momentum`` along the axes, linear; ``values``: parameters."""
         ...
 
@@ -232,18 +233,18 @@ class PlainLaw:
         found = self.impedance(values)
         return np.stack([np.broadcast_to(z, normal.shape[:-1]) for z in found], -1)
 
-    def admittance(self, own: np.ndarray, other: np.ndarray, scale: Any) -> np.ndarray:
+    def admittance(self, own: np.ndarray, other: np.ndarray, scale: np.ndarray | float) -> np.ndarray:
         total, scale = own + other, np.asarray(scale)[..., None]
         return np.where(total > 0, scale / np.where(total > 0, total, 1.0), 0.0)
 
-    def sides(self, flux: Any, potential: Any) -> tuple[list[Any], list[Any]]:
+    def sides(self, flux: Components, potential: Components) -> tuple[Components, Components]:
         return (flux, potential) if self.traction_is_flux else (potential, flux)
 
     def mix(self, boundary: Boundary | None, values: dict[str, np.ndarray], normal: np.ndarray) -> np.ndarray:
         mixed = Boundary(-1.0 if self.traction_is_flux else 1.0) if boundary is None else boundary
         return np.broadcast_to([mixed.a, mixed.b], (len(normal), 2))
 
-    def incoming(self, mix: Any, n: Any, w: Any) -> list[Any]:
+    def incoming(self, mix: Numbers, n: Numbers, w: Numbers) -> Components:
         arriving = [mix[0] * x for x in w]
         if len(arriving) != 3:
             return arriving
@@ -253,10 +254,10 @@ class PlainLaw:
     def wrong(self, values: dict[str, np.ndarray]) -> Iterable[tuple[np.ndarray, Callable[[int], str], str]]:
         return ()
 
-    def moduli(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def moduli(self, values: Named) -> Computed:
         return {name: values[name] for name in ("lambda", "mu") if name in values}
 
-    def density(self, values: Mapping[str, Any]) -> Any:
+    def density(self, values: Named) -> Any:
         return values["rho"]
 
     def stress_of(self, strain: np.ndarray, values: dict[str, float]) -> np.ndarray | None:
@@ -274,17 +275,17 @@ class PlainLaw:
     def rates(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
         return ()
 
-    def reaction(self, q: Any, rates: Any) -> list[Any]:
+    def reaction(self, q: Numbers, rates: Numbers) -> Components:
         return [0.0 * x for x in q]
 
-    def decay(self, rates: Any) -> Any:
+    def decay(self, rates: Numbers) -> Number:
         raise NotImplementedError(f"nothing decays in {type(self).__name__}")
 
-    def decaying(self, q: Any, material: Any) -> list[Any]:
+    def decaying(self, q: Numbers, material: Numbers) -> Components:
         raise NotImplementedError(f"nothing decays in {type(self).__name__}")
 
 
-def traction(stress: Any, n: Any) -> list[Any]:
+def traction(stress: Numbers, n: Numbers) -> Components:
     """Return sigma n from the six components of a stress."""
     xx, yy, zz, xy, yz, xz = stress
     return [dot((xx, xy, xz), n), dot((xy, yy, yz), n), dot((xz, yz, zz), n)]
@@ -295,10 +296,10 @@ class VelocityStress(PlainLaw):
 
     roles = {"stress": ("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz"), "velocity": ("v1", "v2", "v3")}
 
-    def flux(self, q: Any, n: Any) -> list[Any]:
+    def flux(self, q: Numbers, n: Numbers) -> Components:
         return traction(q[:6], n)
 
-    def potential(self, q: Any) -> list[Any]:
+    def potential(self, q: Numbers) -> Components:
         return [q[6], q[7], q[8]]
 
     def source(self, moment: np.ndarray, force: np.ndarray, values: dict[str, float]) -> np.ndarray:
@@ -349,27 +350,27 @@ def impedance_numbers(law: Law) -> int:
         return law.impedance_at(probe, np.array([[1.0, 0.0, 0.0]])).shape[-1]
 
 
-def energy_names(law: Law, of: Callable[[Any, Any], dict[str, Any]]) -> list[str]:
+def energy_names(law: Law, of: Callable[[Numbers, Named], Mapping[str, Number]]) -> list[str]:
     """Return the names of the densities of ``Law.energies``, or of a function like it, in its order."""
     with np.errstate(all="ignore"):  # the values are not a real material
         values = {p.name: np.ones(1) for p in law.parameters}
         return list(of([np.zeros(1)] * len(law.quantities), values))
 
 
-def as_matrix(of: Any, size: int, shape: tuple[int, ...]) -> np.ndarray:
+def as_matrix(of: Callable[[list[np.ndarray]], Components], size: int, shape: tuple[int, ...]) -> np.ndarray:
     """Return the matrix (*shape, size, size) of a linear function ``of`` of vectors, which are lists of arrays."""
     columns = [of([np.full(shape, float(i == j)) for i in range(size)]) for j in range(size)]
     return np.stack([np.stack(np.broadcast_arrays(*column), -1) for column in columns], -1)
 
 
-def dot(a: Any, b: Any) -> Any:
+def dot(a: Numbers, b: Numbers) -> Number:
     total = a[0] * b[0]
     for x, y in zip(a[1:], b[1:], strict=True):
         total = total + x * y
     return total
 
 
-def cross(a: Any, b: Any) -> list[Any]:
+def cross(a: Numbers, b: Numbers) -> Components:
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 

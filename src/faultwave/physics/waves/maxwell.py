@@ -7,13 +7,13 @@ two components each, related by Z = sqrt(mu/eps).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.quantities import Parameter
+from faultwave.kernels.types import Components, Computed, Named, Numbers
 from faultwave.physics.waves.law import LAYER, Boundary, PlainLaw, cross, dot
 
 VACUUM_PERMITTIVITY = 8.8541878128e-12
@@ -84,7 +84,7 @@ class Maxwell(PlainLaw):
         loss: np.ndarray | float = values["conductivity"] / values["permittivity"] if self.lossy else 0.0
         return np.maximum(loss, layer_rates(values)[9]) if self.matched else loss
 
-    def reaction(self, q: Any, rates: Any) -> list[Any]:
+    def reaction(self, q: Numbers, rates: Numbers) -> Components:
         field = (
             [*[-rates[0] * x for x in q[:3]], *[0.0 * x for x in q[3:6]]] if self.lossy else [0.0 * x for x in q[:6]]
         )
@@ -100,16 +100,16 @@ class Maxwell(PlainLaw):
     def impedance(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
         return (np.sqrt(values["permeability"] / values["permittivity"]),)
 
-    def apply_impedance(self, z: Any, n: Any, x: Any) -> list[Any]:
+    def apply_impedance(self, z: Numbers, n: Numbers, x: Numbers) -> Components:
         return [z[0] * y for y in x]
 
-    def flux(self, q: Any, n: Any) -> list[Any]:
+    def flux(self, q: Numbers, n: Numbers) -> Components:
         return cross(n, q[3:6])
 
-    def potential(self, q: Any) -> list[Any]:
+    def potential(self, q: Numbers) -> Components:
         return [q[0], q[1], q[2]]
 
-    def rate(self, divergence: Any, gradient: Any, material: Any) -> list[Any]:
+    def rate(self, divergence: Numbers, gradient: Sequence[Numbers] | np.ndarray, material: Numbers) -> Components:
         inverse_permittivity, inverse_permeability = material
         g = gradient
         return [
@@ -134,7 +134,7 @@ class Maxwell(PlainLaw):
     def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
         return 1.0 / np.sqrt(values["permittivity"] * values["permeability"])
 
-    def energies(self, q: Any, values: Any) -> dict[str, Any]:
+    def energies(self, q: Numbers, values: Named) -> Computed:
         return {
             "electric_energy": 0.5 * values["permittivity"] * dot(q[:3], q[:3]),
             "magnetic_energy": 0.5 * values["permeability"] * dot(q[3:6], q[3:6]),

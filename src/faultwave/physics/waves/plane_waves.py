@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.types import Setting
 from faultwave.physics.waves.law import Law, jacobians, role
 
 ROUNDS = 100
 
 
 def plane_waves(
-    law: Law, material: Mapping[str, np.ndarray], waves: Sequence[Any], points: np.ndarray, time: float
+    law: Law, material: Mapping[str, np.ndarray], waves: Sequence[Setting], points: np.ndarray, time: float
 ) -> np.ndarray:
     """Return the state (n, Q) of a sum of plane waves at points (n, 3).
 
@@ -55,7 +55,7 @@ def plane_waves(
             if reaction is not None:
                 frequency, state = _decaying(along + 1j * reaction, state, rest, frequency)
         phase = points @ k - frequency.real * time + (wave.phase - float(np.dot(k, wave.origin)))
-        inside: Any = 1.0
+        inside: np.ndarray | float = 1.0
         if wave.window is not None:
             inside = (phase > wave.window[0]) & (phase < wave.window[1])
         if np.iscomplexobj(state):
@@ -67,8 +67,8 @@ def plane_waves(
 
 
 def _elastic(
-    law: Law, values: dict[str, float], along: np.ndarray, velocity: slice, rest: np.ndarray, wave: Any
-) -> tuple[Any, np.ndarray]:
+    law: Law, values: dict[str, float], along: np.ndarray, velocity: slice, rest: np.ndarray, wave: Setting
+) -> tuple[np.float64, np.ndarray]:
     """Return the frequency [rad/s] and state of a wave in a medium without reaction."""
     k = np.asarray(wave.k, float)
     length = np.linalg.norm(k)
@@ -88,7 +88,7 @@ def _elastic(
     return np.float64(speed * length), state
 
 
-def _across(wave: Any) -> np.ndarray:
+def _across(wave: Setting) -> np.ndarray:
     """Return the direction of motion of an S wave."""
     k, across = np.asarray(wave.k, float), np.asarray(wave.polarisation, float)
     across = across - (across @ k) / np.linalg.norm(k) ** 2 * k
@@ -121,7 +121,7 @@ def _decaying(a: np.ndarray, state: np.ndarray, rest: np.ndarray, start: float) 
     return found, whole
 
 
-def _in_pores(law: Law, spread: np.ndarray, reaction: np.ndarray | None, wave: Any) -> tuple[complex, np.ndarray]:
+def _in_pores(law: Law, spread: np.ndarray, reaction: np.ndarray | None, wave: Setting) -> tuple[complex, np.ndarray]:
     """Return the frequency and state of a wave in a porous medium.
 
     The problem is reduced to motions of frame and fluid along one direction, and the stresses that they cause.
@@ -144,7 +144,7 @@ def _in_pores(law: Law, spread: np.ndarray, reaction: np.ndarray | None, wave: A
     return frequencies[chosen], state * wave.amplitude / (along @ state[role(law, "velocity")])
 
 
-def _polarised(a: np.ndarray, velocity: slice, rest: np.ndarray, wave: Any) -> tuple[np.ndarray, float]:
+def _polarised(a: np.ndarray, velocity: slice, rest: np.ndarray, wave: Setting) -> tuple[np.ndarray, float]:
     """Return the direction of motion and the speed of a wave; ``a`` is the Jacobian along its unit wave vector.
 
     P is the fastest wave; S the other one with the larger motion along the given polarisation.

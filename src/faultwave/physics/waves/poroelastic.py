@@ -14,13 +14,14 @@ docs/theory/poroelasticity.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from faultwave.base.quantities import Parameter
+from faultwave.kernels.types import Components, Computed, Named, Number, Numbers
 from faultwave.physics.waves.law import Boundary, PlainLaw, dot, traction
 
 
@@ -58,7 +59,7 @@ class Moduli:
     drag: Any
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Moduli:
+    def of(cls, values: Named) -> Moduli:
         lam, mu, solid, phi = values["lambda"], values["mu"], values["bulk_solid"], values["porosity"]
         drained = lam + 2.0 * mu / 3.0
         fluid = values["rho_fluid"]
@@ -145,16 +146,16 @@ class Poroelastic(PlainLaw):
             c.density / c.determinant, c.fluid / c.density,
         )  # fmt: skip
 
-    def flux(self, q: Any, n: Any) -> list[Any]:
+    def flux(self, q: Numbers, n: Numbers) -> Components:
         return [*traction(q[:6], n), dot(q[10:], n)]
 
-    def potential(self, q: Any) -> list[Any]:
+    def potential(self, q: Numbers) -> Components:
         return [q[6], q[7], q[8], -q[9]]
 
-    def sides(self, flux: Any, potential: Any) -> tuple[list[Any], list[Any]]:
+    def sides(self, flux: Components, potential: Components) -> tuple[Components, Components]:
         return [*flux[:3], potential[3]], [*potential[:3], flux[3]]
 
-    def rate(self, divergence: Any, gradient: Any, material: Any) -> list[Any]:
+    def rate(self, divergence: Numbers, gradient: Sequence[Numbers] | np.ndarray, material: Numbers) -> Components:
         undrained, mu, coupling, storage, solid, share, fluid, _ = material
         g = gradient
         volume = g[0][0] + g[1][1] + g[2][2]
@@ -181,15 +182,15 @@ class Poroelastic(PlainLaw):
         rate = c.density * c.drag / c.determinant
         return rate, rate * c.fluid / c.density
 
-    def reaction(self, q: Any, rates: Any) -> list[Any]:
+    def reaction(self, q: Numbers, rates: Numbers) -> Components:
         if not self.viscous:
             return [0.0 * x for x in q]
         return [*[0.0 * q[0]] * 6, *[rates[1] * x for x in q[10:]], 0.0 * q[0], *[-rates[0] * x for x in q[10:]]]
 
-    def decay(self, rates: Any) -> Any:
+    def decay(self, rates: Numbers) -> Number:
         return rates[0]
 
-    def decaying(self, q: Any, material: Any) -> list[Any]:
+    def decaying(self, q: Numbers, material: Numbers) -> Components:
         return [*[0.0] * 6, *[-material[7] * x for x in q[10:]], 0.0, *q[10:]]
 
     # Faces: the values of an impedance are 11, 12, 22 for (normal traction, -p), and the one for shear.
@@ -206,12 +207,12 @@ class Poroelastic(PlainLaw):
             np.sqrt(c.mu * c.determinant / c.inertia),
         )  # fmt: skip
 
-    def apply_impedance(self, z: Any, n: Any, x: Any) -> list[Any]:
+    def apply_impedance(self, z: Numbers, n: Numbers, x: Numbers) -> Components:
         along = dot(n, x[:3])
         normal = (z[0] - z[3]) * along + z[1] * x[3]
         return [*[z[3] * x[i] + normal * n[i] for i in range(3)], z[1] * along + z[2] * x[3]]
 
-    def admittance(self, own: np.ndarray, other: np.ndarray, scale: Any) -> np.ndarray:
+    def admittance(self, own: np.ndarray, other: np.ndarray, scale: np.ndarray | float) -> np.ndarray:
         nn, nf, ff, shear = np.moveaxis(own + other, -1, 0)
         inverse = np.stack([ff, -nf, nn], -1) / (nn * ff - nf * nf)[..., None]
         return np.asarray(scale)[..., None] * np.concatenate([inverse, 1.0 / shear[..., None]], -1)
@@ -231,12 +232,12 @@ class Poroelastic(PlainLaw):
             mixed[:, 3] = -2.0 * nf / nn
         return mixed
 
-    def incoming(self, mix: Any, n: Any, w: Any) -> list[Any]:
+    def incoming(self, mix: Numbers, n: Numbers, w: Numbers) -> Components:
         along = dot(n, w[:3])
         normal = (mix[1] - mix[0]) * along + mix[2] * w[3]
         return [*[mix[0] * w[i] + normal * n[i] for i in range(3)], mix[3] * along + mix[4] * w[3]]
 
-    def density(self, values: Mapping[str, Any]) -> Any:
+    def density(self, values: Named) -> Any:
         """Return the bulk density of rock and fluid: below Biot's frequency they shear together."""
         return Moduli.of(values).density
 
@@ -263,7 +264,7 @@ class Poroelastic(PlainLaw):
 
         yield bad, told, "> 0 and at most (1 - porosity) bulk_solid: a frame is no stiffer than its grains"
 
-    def energies(self, q: Any, values: Any) -> dict[str, Any]:
+    def energies(self, q: Numbers, values: Named) -> Computed:
         """Return the energy densities [J/m^3] and the power of the drag [W/m^3].
 
         Elastic energy is the strain energy of the frame under its own stress plus the compression energy of the fluid;

@@ -20,6 +20,7 @@ import numpy as np
 
 from faultwave.base.quantities import Parameter
 from faultwave.kernels.math import where
+from faultwave.kernels.types import Components, Computed, Named, Number, Numbers
 from faultwave.physics.waves.elastic import Elastic
 from faultwave.physics.waves.law import dot
 
@@ -75,7 +76,7 @@ class Viscoelastic(Elastic):
             rates.append(float(np.max(values[name])))
         return Viscoelastic(tuple(rates))
 
-    def springs(self, values: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+    def springs(self, values: Named) -> list[tuple[Any, Any]]:
         """Return lambda_l and mu_l of every element."""
         names = [element_names(i + 1) for i in range(self.elements)]
         return [(values[lam], values[mu]) for lam, mu, _ in names]
@@ -89,7 +90,7 @@ class Viscoelastic(Elastic):
     def longest_step(self) -> float:
         return LARGEST_STEP / max(self.rates_of_elements, default=0.0) if self.elements else np.inf
 
-    def reaction(self, q: Any, rates: Any) -> list[Any]:
+    def reaction(self, q: Numbers, rates: Numbers) -> Components:
         relaxing = [[rates[i] * x for x in q[9 + 6 * i : 15 + 6 * i]] for i in range(self.elements)]
         if not relaxing:
             return [0.0 * x for x in q]
@@ -98,7 +99,7 @@ class Viscoelastic(Elastic):
             lost = [a + b for a, b in zip(lost, more, strict=True)]
         return [*[-x for x in lost], *[0.0 * x for x in q[6:9]], *[-x for one in relaxing for x in one]]
 
-    def rate(self, divergence: Any, gradient: Any, material: Any) -> list[Any]:
+    def rate(self, divergence: Numbers, gradient: Sequence[Numbers] | np.ndarray, material: Numbers) -> Components:
         found = super().rate(divergence, gradient, material[:3])
         for i in range(self.elements):
             lam, mu = material[3 + 2 * i : 5 + 2 * i]
@@ -113,7 +114,7 @@ class Viscoelastic(Elastic):
         """
         return np.concatenate([super().source(moment, force, values), np.zeros(6 * self.elements)])
 
-    def energies(self, q: Any, values: Any) -> dict[str, Any]:
+    def energies(self, q: Numbers, values: Named) -> Computed:
         """Return the energy of all springs, of the relaxed one by its own stress, and the power of the dashpots [W/m^3]."""
         springs, memories = self.springs(values), _memories(q, self.elements)
         stress, relaxed = list(q[:6]), {name: values[name] for name in ("lambda", "mu", "rho")}
@@ -133,11 +134,11 @@ class Viscoelastic(Elastic):
         return {**found, "attenuation_power": power}
 
 
-def _memories(q: Any, elements: int) -> list[Sequence[Any]]:
+def _memories(q: Numbers, elements: int) -> list[Numbers]:
     return [q[9 + 6 * i : 15 + 6 * i] for i in range(elements)]
 
 
-def _spring_energy(stress: Sequence[Any], lam: Any, mu: Any) -> Any:
+def _spring_energy(stress: Numbers, lam: Number, mu: Number) -> Any:
     """Return the energy density of an isotropic spring; springs without bulk or shear modulus carry no such stress."""
     trace = (stress[0] + stress[1] + stress[2]) * (1.0 / 3.0)
     deviator = [x - trace for x in stress[:3]]

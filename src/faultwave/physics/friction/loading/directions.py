@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 from faultwave.kernels import math as m
+from faultwave.kernels.types import Number
 from faultwave.physics.friction.loading.load import Load, Solved, Values
 
 SWEEPS = 3
@@ -27,7 +28,7 @@ Each multiplies the error by the square of the relative difference of eta_ss fro
 """
 
 
-def _unit(x: Any, y: Any) -> tuple[Any, Any]:
+def _unit(x: Number, y: Number) -> tuple[Number, Number]:
     """Return the unit vector along (x, y), or the first axis if its length is zero."""
     size = m.sqrt(x * x + y * y)
     some = size > 0.0
@@ -35,7 +36,7 @@ def _unit(x: Any, y: Any) -> tuple[Any, Any]:
     return m.where(some, x * share, 0.0 * size + 1.0), m.where(some, y * share, 0.0 * size)
 
 
-def directed(load: Load, along: tuple[Any, Any]) -> Load:
+def directed(load: Load, along: tuple[Number, Number]) -> Load:
     """Return the load of a fault that can slip only along one direction.
 
     Parameters
@@ -57,7 +58,7 @@ def directed(load: Load, along: tuple[Any, Any]) -> Load:
     return replace(load, tau1=tau, tau2=0.0 * tau, eta=damping, relief=k.normal1 * x + k.normal2 * y, coupling=None)
 
 
-def of_slip(load: Load, rate1: Any, rate2: Any) -> Load:
+def of_slip(load: Load, rate1: Number, rate2: Number) -> Load:
     """Return the load along the slip, with the normal traction at its slip rate; along the shear load where the fault is locked.
 
     Parameters
@@ -75,7 +76,12 @@ def of_slip(load: Load, rate1: Any, rate2: Any) -> Load:
 
 
 def in_any_direction(
-    solve: Callable[[Any, Values, Values, Values, Load], Solved], law: Any, p: Values, c: Values, s: Values, load: Load
+    solve: Callable[[Number, Values, Values, Values, Load], Solved],
+    law: Any,
+    p: Values,
+    c: Values,
+    s: Values,
+    load: Load,
 ) -> Solved:
     """Return the solution of a friction solver under a load with coupling, along the direction in which the fault slips.
 

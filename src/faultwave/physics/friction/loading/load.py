@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from faultwave.kernels import math as m
+from faultwave.kernels.types import Changes, Number
 
 Values = Mapping[str, Any]
 
@@ -23,11 +24,11 @@ class Coupling:
         Normal traction that slip rates along the tangents 1 and 2 remove.
     """
 
-    along11: Any
-    along22: Any
-    along12: Any
-    normal1: Any
-    normal2: Any
+    along11: Number
+    along22: Number
+    along12: Number
+    normal1: Number
+    normal2: Number
 
 
 @dataclass(frozen=True)
@@ -50,21 +51,21 @@ class Load:
         Impedance matrix in anisotropic rock (see ``directions``).
     """
 
-    tau1: Any
-    tau2: Any
-    sigma: Any
-    eta: Any
-    dt: Any
-    t: Any
-    relief: Any = None
-    guess: Any = None
+    tau1: Number
+    tau2: Number
+    sigma: Number
+    eta: Number
+    dt: Number
+    t: Number
+    relief: Number | None = None
+    guess: Number | None = None
     coupling: Coupling | None = None
 
-    def at(self, slip_rate: Any) -> Load:
+    def at(self, slip_rate: Number) -> Load:
         """Return the load with the normal traction at a slip rate."""
         return self if self.relief is None else replace(self, sigma=self.sigma - self.relief * slip_rate)
 
-    def shear(self) -> Any:
+    def shear(self) -> Number:
         """Return the magnitude of the shear traction [Pa] (kernel)."""
         return m.sqrt(self.tau1 * self.tau1 + self.tau2 * self.tau2)
 
@@ -83,9 +84,9 @@ class Variation:
         1 / normal [1/Pa].
     """
 
-    growing: Any
-    bend: Any
-    by_normal: Any
+    growing: Number
+    bend: Number
+    by_normal: Number
 
 
 @dataclass(frozen=True)
@@ -106,13 +107,13 @@ class Trial:
         Dependence of the compression on the rate; None: it is constant.
     """
 
-    rate: Any
-    mean: Any
-    share: Any
-    tau: Any
-    normal: Any
-    eta: Any
-    dt: Any
+    rate: Number
+    mean: Number
+    share: Number
+    tau: Number
+    normal: Number
+    eta: Number
+    dt: Number
     variation: Variation | None = None
 
 
@@ -136,21 +137,21 @@ class Balance:
         Bound of the part of this change that ``bend`` does not include.
     """
 
-    excess: Any
-    step: Any
-    state: Any
-    by_rate: Any
-    bend: Any
-    doubt: Any
+    excess: Number
+    step: Number
+    state: Number
+    by_rate: Number
+    bend: Number
+    doubt: Number
 
 
 @dataclass(frozen=True)
 class Solved:
     """Slip rates along the face tangents and their magnitude [m/s], strength [Pa], friction coefficient and new state."""
 
-    slip_rate1: Any
-    slip_rate2: Any
-    slip_rate: Any
-    strength: Any
-    friction: Any
-    state: dict[str, Any] = field(default_factory=dict)
+    slip_rate1: Number
+    slip_rate2: Number
+    slip_rate: Number
+    strength: Number
+    friction: Number
+    state: Changes = field(default_factory=dict)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from faultwave.base.errors import Problems
+from faultwave.base.types import Setting
 from faultwave.kernels import math as m
+from faultwave.kernels.types import Number
 
 LARGEST_STRESS = 1e15
 """Largest stress of nucleation [Pa], a thousand times the pressure in the Earth's core."""
@@ -19,7 +23,7 @@ def wrong_stress(traction: np.ndarray) -> np.ndarray:
     return np.asarray(~(np.abs(traction) <= LARGEST_STRESS).all(1))
 
 
-def check_starts(nucleation: Any, end_time: float, problems: Problems) -> None:
+def check_starts(nucleation: Iterable[Setting], end_time: float, problems: Problems) -> None:
     """Warn of episodes of nucleation that begin after the end of the run [s]."""
     for i, episode in enumerate(nucleation):
         if episode.start >= end_time:
@@ -29,7 +33,7 @@ def check_starts(nucleation: Any, end_time: float, problems: Problems) -> None:
             )
 
 
-def smooth_step(t: Any, duration: Any) -> Any:
+def smooth_step(t: Number, duration: Number) -> Any:
     """Return the smooth step G(t) from 0 to 1 over a duration T (kernel).
 
     It is 0 for t <= 0, exp((t-T)^2/(t(t-2T))) for 0 < t < T, and 1 after, with continuous derivatives of all orders; a
@@ -43,7 +47,7 @@ def smooth_step(t: Any, duration: Any) -> Any:
     return m.where(ramps, m.where(x > 0.0, ramp, 0.0 * x), m.where(x > 0.0, 0.0 * x + 1.0, 0.0 * x))
 
 
-def unmistakable(onset: Any) -> np.ndarray:
+def unmistakable(onset: npt.ArrayLike) -> np.ndarray:
     """Return the time of a jump, shifted by more than rounding of adjacent intervals so that exactly one contains it (host).
 
     The relative shift of 1e-12 is itself negligible.

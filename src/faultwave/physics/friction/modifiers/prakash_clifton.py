@@ -10,13 +10,12 @@ Over a sub-step, V is the slip rate of the sub-step before.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.base.quantities import State
 from faultwave.kernels import math as m
+from faultwave.kernels.types import Changes, Number
 from faultwave.physics.friction.loading.load import Load, Values
 from faultwave.physics.friction.modifier import Modifier
 from faultwave.physics.friction.uniform import check_filled, filled, point_or_uniform
@@ -48,12 +47,12 @@ class PrakashClifton(Modifier):
         problems.extend(super().check(known, c, points).items)
         return problems
 
-    def strength(self, p: Values, c: Values, s: Values, strength: Any, load: Load) -> Any:
+    def strength(self, p: Values, c: Values, s: Values, strength: Number, load: Load) -> Number:
         delayed = s["regularised_strength"]
         slip = (m.maximum(s["slip_rate"], 0.0) + p["pc_reference_rate"]) * load.dt
         return delayed - m.expm1(-slip / p["pc_length"]) * (strength - delayed)
 
-    def keep(self, p: Values, c: Values, strength: Any) -> dict[str, Any]:
+    def keep(self, p: Values, c: Values, strength: Number) -> Changes:
         return {"regularised_strength": strength}
 
 

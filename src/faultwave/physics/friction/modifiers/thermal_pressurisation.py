@@ -14,7 +14,7 @@ have the sign of stress: P_f decreases when the fluid pressure rises.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import exp, log, pi, sqrt
 from typing import Any
@@ -24,6 +24,7 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.base.quantities import Output, Parameter, State
 from faultwave.kernels import math as m
+from faultwave.kernels.types import Changes, Condition, Number, Numbers
 from faultwave.physics.friction.loading.load import Load, Values
 from faultwave.physics.friction.modifier import Modifier
 from faultwave.physics.friction.uniform import check_filled, filled, point_or_uniform
@@ -121,10 +122,10 @@ class ThermalPressurisation(Modifier):
         temperature = np.array(p["tp_initial_temperature"], float)
         return {"temperature": temperature, "tp_pressure": pressure, "tp_pressure_unheated": pressure}
 
-    def normal_traction(self, p: Values, c: Values, s: Values, sigma: Any) -> Any:
+    def normal_traction(self, p: Values, c: Values, s: Values, sigma: Number) -> Number:
         return sigma - s["tp_pressure"]
 
-    def evolve(self, p: Values, c: Values, s: Values, slip_rate: Any, load: Load) -> dict[str, Any]:
+    def evolve(self, p: Values, c: Values, s: Values, slip_rate: Number, load: Load) -> Changes:
         """Return pore pressure and heating after a sub-step; linear in the heat, so that solvers compute the rest once for all trials."""
         heat = m.maximum(load.shear() - load.eta * slip_rate, 0.0) * slip_rate
         square, time = p["tp_width_squared"], 2.0 * load.dt
@@ -134,7 +135,7 @@ class ThermalPressurisation(Modifier):
         rise = time / sqrt(2.0 * pi) * p["tp_response"] / widths
         return {"tp_pressure": s["tp_pressure_unheated"] - rise * heat, "heating": heat}
 
-    def rests(self, p: Values, c: Values, s: Values) -> Any:
+    def rests(self, p: Values, c: Values, s: Values) -> Condition:
         """Return where there never was heat; elsewhere the pressure continues to change."""
         return s["peak_slip_rate"] <= 0.0
 
@@ -146,11 +147,11 @@ class ThermalPressurisation(Modifier):
             State("heats", "W/m^2", "frictional heat made in the sub-steps, the last one at the end", times),
         )  # fmt: skip
 
-    def begin_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
+    def begin_step(self, p: Values, c: Values, s: Values, lengths: Numbers) -> Changes:
         """Compute the pressure at the ends of all sub-steps in one pass over the past heating."""
         kept, gains, n = *_of_substeps(lengths), len(lengths)
-        ahead: list[Any] = [0.0] * n
-        pushed: dict[tuple[int, int], Any] = {}
+        ahead: list[Number] = [0.0] * n
+        pushed: dict[tuple[int, int], Number] = {}
         for i, weight in enumerate(self._pressing(p)):
             past, left = weight * s["past_heating"][i], 1.0
             for k in range(n):
@@ -166,7 +167,7 @@ class ThermalPressurisation(Modifier):
         unheated = p["tp_initial_pressure"] - ahead[0]
         return {"tp_pressure_unheated": unheated, "ahead": ahead, "pushed": rows or none, "heats": [none] * n}
 
-    def end_substep(self, p: Values, c: Values, s: Values) -> dict[str, Any]:
+    def end_substep(self, p: Values, c: Values, s: Values) -> Changes:
         """Shift all vectors of the step by one sub-step."""
         heat, n = s["heating"], len(s["heats"])
         none = 0.0 * heat
@@ -176,10 +177,10 @@ class ThermalPressurisation(Modifier):
         unheated = p["tp_initial_pressure"] - (ahead or s["ahead"])[0]
         return {"tp_pressure_unheated": unheated, "ahead": [*ahead, none], **later}
 
-    def end_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
+    def end_step(self, p: Values, c: Values, s: Values, lengths: Numbers) -> Changes:
         kept, gains = _of_substeps(lengths)
-        past: list[Any] = []
-        sums: list[Any] = [0.0] * 4  # four sums, which a processor computes in parallel
+        past: list[Number] = []
+        sums: list[Number] = [0.0] * 4  # four sums, which a processor computes in parallel
         for i, gone in enumerate(_cubes(p["tp_gone0"], p["tp_gone1"])):
             x, left, heated = s["past_heating"][i], 1.0, 0.0
             for heat, gain, stays in reversed(list(zip(s["heats"], gains, kept, strict=True))):
@@ -192,7 +193,7 @@ class ThermalPressurisation(Modifier):
         return {"past_heating": past, "temperature": p["tp_initial_temperature"] + p["tp_warming"] * warmth}
 
     @staticmethod
-    def _pressing(p: Values) -> Iterator[Any]:
+    def _pressing(p: Values) -> Iterator[Number]:
         """Yield the rise of pressure per unit of each component of the past heating."""
         steeper = _cubes(p["tp_steeper0"], p["tp_steeper1"], p["tp_gap"])
         spread = _cubes(p["tp_spread0"], p["tp_spread1"])
@@ -278,7 +279,7 @@ class _Zone:
         return {f"tp_slow_{what}{i}": x[i] / sqrt(first[i]) for what, x in taken.items() for i in range(SLOW)}
 
 
-def _pressing(both: Any, share: Any, spread: Any, steeper: Any) -> Any:
+def _pressing(both: Number, share: Number, spread: Number, steeper: Number) -> Number:
     """Return the rise of pressure per unit of a component of the past heating (kernel).
 
     It is (sqrt(b) e^(-r w^2/2b) - sqrt(a) e^(-r w^2/2a))/(b - a) for the diffusivities a < b, in a form that has a
@@ -287,7 +288,7 @@ def _pressing(both: Any, share: Any, spread: Any, steeper: Any) -> Any:
     return (1.0 - spread) * (both + share * steeper)
 
 
-def _of_substeps(lengths: Sequence[Any]) -> tuple[list[list[Any]], list[list[Any]]]:
+def _of_substeps(lengths: Numbers) -> tuple[list[list[Any]], list[list[Any]]]:
     """Return two factors for each sub-step and rate (kernel).
 
     The first is the fraction of past heating that remains after the sub-step, the second the component at its end for
@@ -299,12 +300,12 @@ def _of_substeps(lengths: Sequence[Any]) -> tuple[list[list[Any]], list[list[Any
     return kept, gains
 
 
-def _lost(t: Any) -> list[Any]:
+def _lost(t: Number) -> list[Number]:
     """Return 1 - exp(-r t) for every rate (kernel), from two exponentials by repeated cubes."""
     return list(_cubes(-m.expm1(-RATES[0] * t), -m.expm1(-RATES[1] * t)))
 
 
-def _cubes(first: Any, second: Any, gap: Any = 1.0) -> Iterator[Any]:
+def _cubes(first: Number, second: Number, gap: Number = 1.0) -> Iterator[Number]:
     """Yield (1 - e_i)/gap for every rate (kernel), where each e_i is the cube of the one two before."""
     for _ in range(COUNT):
         yield first

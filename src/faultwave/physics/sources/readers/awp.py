@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.math.projection import Projection
+from faultwave.base.types import Setting
 from faultwave.base.units import as_float, finite_number
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Samples
@@ -34,11 +34,13 @@ Record = tuple[str, np.ndarray, np.ndarray]
 """Location in the file, grid indices (3,), and rates (steps, 6) in the order of the file."""
 
 
-def read(path: Path, setting: Any, projection: Projection | None, warned: Problems | None = None) -> list[PointSource]:
+def read(
+    path: Path, setting: Setting, projection: Projection | None, warned: Problems | None = None
+) -> list[PointSource]:
     return read_awp(path, setting.nodes)
 
 
-def read_awp(path: Path, nodes: Any) -> list[PointSource]:
+def read_awp(path: Path, nodes: Setting) -> list[PointSource]:
     """Return one source per subfault, or one per component if these do not share one time function.
 
     Parameters
@@ -123,7 +125,7 @@ def _text(path: Path, data: bytes, steps: int) -> Iterator[Record]:
         yield where, node, rates.reshape(steps, 6)
 
 
-def _sources(path: Path, number: int, node: np.ndarray, rates: np.ndarray, nodes: Any) -> list[PointSource]:
+def _sources(path: Path, number: int, node: np.ndarray, rates: np.ndarray, nodes: Setting) -> list[PointSource]:
     h = float(nodes.spacing)
     location = np.array(nodes.origin, float) + h * (node - 1) * np.array([1.0, 1.0, -1.0])
     tensor_rate = rates[:, ORDER]

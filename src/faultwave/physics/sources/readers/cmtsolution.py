@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.math.projection import Projection, geographic_tensor, needed, voigt
+from faultwave.base.types import Setting
 from faultwave.base.units import as_float, finite_number
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Bell
@@ -28,7 +28,9 @@ DELAY = 1.5  # half durations from onset to centroid
 SHORTEST = 1e-3  # half duration [s]: 0 means a point in time
 
 
-def read(path: Path, setting: Any, projection: Projection | None, warned: Problems | None = None) -> list[PointSource]:
+def read(
+    path: Path, setting: Setting, projection: Projection | None, warned: Problems | None = None
+) -> list[PointSource]:
     return read_cmt(path, projection)
 
 

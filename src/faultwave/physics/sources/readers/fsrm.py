@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.files.paths import shown
 from faultwave.base.math.projection import Projection
+from faultwave.base.types import Setting
 from faultwave.base.units import finite_number
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Samples
@@ -66,7 +66,9 @@ class _Lines:
         return int(value)
 
 
-def read(path: Path, setting: Any, projection: Projection | None, warned: Problems | None = None) -> list[PointSource]:
+def read(
+    path: Path, setting: Setting, projection: Projection | None, warned: Problems | None = None
+) -> list[PointSource]:
     return read_fsrm(path)
 
 

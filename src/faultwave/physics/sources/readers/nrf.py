@@ -14,6 +14,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.math.projection import Projection
+from faultwave.base.types import Setting
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Samples
 
@@ -22,7 +23,9 @@ _SCALARS = ("area", "timestep", "mu", "tinit")
 _TABLES = ("centres", "subfaults", "sroffsets")
 
 
-def read(path: Path, setting: Any, projection: Projection | None, warned: Problems | None = None) -> list[PointSource]:
+def read(
+    path: Path, setting: Setting, projection: Projection | None, warned: Problems | None = None
+) -> list[PointSource]:
     return read_nrf(path)
 
 

@@ -12,13 +12,13 @@ import re
 from array import array
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.files.paths import shown
 from faultwave.base.math.projection import Projection, geographic_tensor, needed, voigt
+from faultwave.base.types import Setting
 from faultwave.base.units import as_float, finite_number
 from faultwave.physics.sources.double_couple import slip_frame
 from faultwave.physics.sources.sampled import SampledFunctions
@@ -284,7 +284,7 @@ class _Tokens:
         return int(value)
 
 
-def read(path: Path, setting: Any, projection: Projection | None, warned: Problems | None = None) -> Sources:
+def read(path: Path, setting: Setting, projection: Projection | None, warned: Problems | None = None) -> Sources:
     return read_srf(path, projection, warned)
 
 
