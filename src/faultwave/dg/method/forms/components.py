@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.dg.formula import Formula, Number, Numbers, Outputs
 from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.forms.plain import DIRECTIONS, Form
 from faultwave.kernels import math as mth
@@ -21,7 +22,7 @@ GRADIENT = np.concatenate([-np.ones((1, 3)), np.eye(3)]) @ DIRECTIONS.T
 """Gradients (4, 3) of the barycentric coordinates along ``DIRECTIONS``."""
 
 
-def combine(weights: Sequence[float], values: Sequence[Any]) -> Any:
+def combine(weights: Sequence[float], values: Numbers) -> Any:
     """Return sum_i weights[i] values[i] without zero terms and unit factors."""
     total = None
     for w, x in zip(weights, values, strict=True):
@@ -40,12 +41,12 @@ def metric(inverse: np.ndarray) -> np.ndarray:
     return full[:, [0, 1, 2, 0, 1, 0], [0, 1, 2, 1, 2, 2]]
 
 
-def turned(metric: Any, face: int) -> list[Any]:
+def turned(metric: Numbers, face: int) -> list[Number]:
     """Return G g of a face from the six components of G."""
     return [combine(GRADIENT[face], [metric[PAIR[a][b]] for b in range(3)]) for a in range(3)]
 
 
-def both_sides(tensor: Any, rows: Any) -> list[Any]:
+def both_sides(tensor: Numbers, rows: Sequence[Numbers]) -> list[Number]:
     """Return the six components of A s A^T of a symmetric tensor s and the matrix A with the given ``rows``."""
     once = [[dot(row, [tensor[PAIR[a][b]] for a in range(3)]) for b in range(3)] for row in rows]
     pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
@@ -71,7 +72,7 @@ def select_stress(form: Form, k: Kernel, source: View, face: int) -> tuple[View,
     return pair, [(a, a) for a in range(3)]
 
 
-def inverse(x: Any) -> Any:
+def inverse(x: Number) -> Number:
     """Return 1/x, and 0 for x = 0: fluids carry no shear."""
     return mth.where(x > 0.0, 1.0 / mth.where(x > 0.0, x, 1.0), 0.0)
 
@@ -87,7 +88,7 @@ def probes(count: int, first: int) -> np.ndarray:
 def same_equations(law: Law, known: Any) -> bool:
     """Return True if two laws have equal quantities, parameters and equations, compared by their functions at probe values."""
 
-    def sizes(of: Any) -> tuple[Any, ...]:
+    def sizes(of: Any) -> tuple[object, ...]:
         names = sorted(p.name for p in of.parameters)
         return names, of.quantities, of.channels, of.face_channels, of.traction_is_flux
 
@@ -113,12 +114,12 @@ class ComponentForm(Form):
 
     self_contained = False
 
-    def outward(self, q: Any, cell: Any) -> list[Any]:
+    def outward(self, q: Numbers, cell: Numbers) -> list[Number]:
         raise NotImplementedError(f"no penalties in the components of {type(self).__name__}")
 
     inward = outward
 
-    def flow(self, t: Any, cell: Any, face: Any, i: int) -> list[Any]:
+    def flow(self, t: Numbers, cell: Numbers, face: Numbers, i: int) -> list[Number]:
         raise NotImplementedError(f"no friction in the components of {type(self).__name__}")
 
     def own_trace(self, k: Kernel, source: View, i: int, out: View, face: Array) -> None:
@@ -128,13 +129,13 @@ class ComponentForm(Form):
         """Compute the trace that ``split`` takes, in the cell's components: out (rows2, 2 face channels)."""
         raise NotImplementedError
 
-    def flow_jump(self, w: Any, u: Any, cell: Any, face: Any, i: int) -> list[Any]:
+    def flow_jump(self, w: Numbers, u: Numbers, cell: Numbers, face: Numbers, i: int) -> list[Number]:
         """Return the jump of the flow in the cell's components from the neighbour's w and the stored u (three components)."""
         raise NotImplementedError
 
     def lift_vectors(
         self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array,
-        add: Callable[..., Any],
+        add: Formula,
     ) -> None:  # fmt: skip
         """Apply ``lift`` for a flow of three components.
 
@@ -146,7 +147,7 @@ class ComponentForm(Form):
         for i in range(4):
             receive(i, arrived)
 
-            def flow_jump(w: Any, u: Any, cell: Any, face: Any, i: int = i) -> Any:
+            def flow_jump(w: Numbers, u: Numbers, cell: Numbers, face: Numbers, i: int = i) -> Outputs:
                 return [self.flow_jump(w, u, cell, face, i)]
 
             k.pointwise(flow_jump, [arrived, kept.view(i * self.b2, self.b2), cell, face.view(i, 1)], [jump])

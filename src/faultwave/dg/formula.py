@@ -1,0 +1,45 @@
+"""Types of the numbers in formulas of kernels.
+
+A formula runs on arrays of NumPy, where it computes, or on expressions, which record it (``kernels.expr``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+
+from faultwave.kernels.expr import Expr
+
+Number: TypeAlias = Expr | np.ndarray | float
+"""Operand of a formula: an expression where it is recorded, an array or a plain number where it is computed."""
+
+Value = TypeVar("Value", Expr, np.ndarray, Number)
+"""Operand of a formula that treats all its operands alike, so that it returns arrays for arrays."""
+
+Item = TypeVar("Item")
+"""Component of a vector that a formula passes on."""
+
+Numbers: TypeAlias = Sequence[Number]
+"""One number for each column of an array, or for each component of a vector or tensor."""
+
+Outputs: TypeAlias = list[list[Number]]
+"""Result of a pointwise formula: for each output of the kernel the numbers of its columns."""
+
+Formula: TypeAlias = Callable[..., Outputs]
+"""Pointwise formula of ``Kernel.pointwise``, with one argument for each input."""
+
+Named: TypeAlias = Mapping[str, Number]
+"""Numbers of a point or cell by name."""
+
+Table: TypeAlias = float | Sequence[float] | Sequence[Sequence[float]] | np.ndarray
+"""Contents of a small table of numbers that is the same for all items of a launch (space ``scalar``)."""
+
+Scalars: TypeAlias = Mapping[str, Table]
+"""Tables of a launch by name."""
+
+Densities: TypeAlias = Callable[[Numbers, Named], dict[str, Number]]
+"""Densities of energies and momenta by name, from the law's quantities and parameters, as ``Law.energies``."""
+
+__all__ = ["Densities", "Formula", "Item", "Named", "Number", "Numbers", "Outputs", "Scalars", "Table", "Value"]
