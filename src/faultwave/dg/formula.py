@@ -6,17 +6,41 @@ A formula runs on arrays of NumPy, where it computes, or on expressions, which r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
 from faultwave.kernels.expr import Expr
 
-Number: TypeAlias = Expr | np.ndarray | float
-"""Operand of a formula: an expression where it is recorded, an array or a plain number where it is computed."""
 
-Value = TypeVar("Value", Expr, np.ndarray, Number)
-"""Operand of a formula that treats all its operands alike, so that it returns arrays for arrays."""
+class Condition(Protocol):
+    """Condition of a formula: a comparison of numbers, or several combined with &, | and ~."""
+
+    def __and__(self, other: Any, /) -> Condition: ...
+    def __or__(self, other: Any, /) -> Condition: ...
+    def __invert__(self) -> Condition: ...
+
+
+class Number(Protocol):
+    """Operand of a formula: an expression where it is recorded, an array or a plain number where it is computed."""
+
+    def __add__(self, other: Any, /) -> Number: ...
+    def __radd__(self, other: Any, /) -> Number: ...
+    def __sub__(self, other: Any, /) -> Number: ...
+    def __rsub__(self, other: Any, /) -> Number: ...
+    def __mul__(self, other: Any, /) -> Number: ...
+    def __rmul__(self, other: Any, /) -> Number: ...
+    def __truediv__(self, other: Any, /) -> Number: ...
+    def __rtruediv__(self, other: Any, /) -> Number: ...
+    def __neg__(self) -> Number: ...
+    def __lt__(self, other: Any, /) -> Condition: ...
+    def __le__(self, other: Any, /) -> Condition: ...
+    def __gt__(self, other: Any, /) -> Condition: ...
+    def __ge__(self, other: Any, /) -> Condition: ...
+
+
+Operand = TypeVar("Operand", Expr, np.ndarray, Number)
+"""Operand of a formula that returns what it is given: arrays for arrays, expressions for expressions."""
 
 Item = TypeVar("Item")
 """Component of a vector that a formula passes on."""
@@ -42,4 +66,16 @@ Scalars: TypeAlias = Mapping[str, Table]
 Densities: TypeAlias = Callable[[Numbers, Named], dict[str, Number]]
 """Densities of energies and momenta by name, from the law's quantities and parameters, as ``Law.energies``."""
 
-__all__ = ["Densities", "Formula", "Item", "Named", "Number", "Numbers", "Outputs", "Scalars", "Table", "Value"]
+__all__ = [
+    "Condition",
+    "Densities",
+    "Formula",
+    "Item",
+    "Named",
+    "Number",
+    "Numbers",
+    "Operand",
+    "Outputs",
+    "Scalars",
+    "Table",
+]

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from faultwave.base.columns import Columns, Row
-from faultwave.dg.formula import Number, Numbers, Value
+from faultwave.dg.formula import Number, Numbers, Operand
 from faultwave.physics.friction.load import Coupling, Load
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import as_matrix, dot
@@ -38,7 +38,7 @@ class FaultCoupling(Protocol):
     columns: Columns
     channels: int
 
-    def pressing(self, traction: Sequence[Value]) -> Value:
+    def pressing(self, traction: Sequence[Operand]) -> Operand:
         """Return the normal traction that holds the fault; in porous rock the part of the frame, which pore pressure reduces."""
         ...
 
@@ -54,21 +54,21 @@ class FaultCoupling(Protocol):
         """
         ...
 
-    def impeded(self, z: Row, side: int, flow: Sequence[Value]) -> list[Value]:
+    def impeded(self, z: Row, side: int, flow: Sequence[Operand]) -> list[Operand]:
         """Return Z v of the plus (0) or the minus side (1)."""
         ...
 
-    def locked(self, z: Row, plus: Sequence[Value], minus: Sequence[Value]) -> list[Value]:
+    def locked(self, z: Row, plus: Sequence[Operand], minus: Sequence[Operand]) -> list[Operand]:
         """Return the traction of the locked fault from the outgoing waves w+ and w-."""
         ...
 
     def load(self, z: Row, tau: Numbers, sigma: Number, dt: Number, t: Number) -> Load: ...
 
-    def slipping(self, z: Row, locked: Sequence[Value], rate1: Value, rate2: Value) -> list[Value]:
+    def slipping(self, z: Row, locked: Sequence[Operand], rate1: Operand, rate2: Operand) -> list[Operand]:
         """Return the traction that remains of the locked one at the given slip rates [m/s]."""
         ...
 
-    def averaged(self, z: Row, locked: Sequence[Value], jump: Sequence[Value]) -> list[Value]:
+    def averaged(self, z: Row, locked: Sequence[Operand], jump: Sequence[Operand]) -> list[Operand]:
         """Return the average traction eta (Z+^-1 T+ + Z-^-1 T-) from the locked traction and the velocity jump v- - v+."""
         ...
 
@@ -85,7 +85,7 @@ class PrincipalCoupling:
     columns = Columns(**dict.fromkeys(("p_plus", "s_plus", "p_minus", "s_minus")))
     channels = 3
 
-    def pressing(self, traction: Sequence[Value]) -> Value:
+    def pressing(self, traction: Sequence[Operand]) -> Operand:
         return traction[0]
 
     def constants(self, law: Law, material: dict[str, np.ndarray], frame: np.ndarray) -> np.ndarray:
@@ -95,10 +95,10 @@ class PrincipalCoupling:
     def _pairs(z: Row) -> list[tuple[Any, Any]]:
         return [(z.p_plus, z.p_minus), (z.s_plus, z.s_minus), (z.s_plus, z.s_minus)]
 
-    def impeded(self, z: Row, side: int, flow: Sequence[Value]) -> list[Value]:
+    def impeded(self, z: Row, side: int, flow: Sequence[Operand]) -> list[Operand]:
         return [pair[side] * v for pair, v in zip(self._pairs(z), flow, strict=True)]
 
-    def locked(self, z: Row, plus: Sequence[Value], minus: Sequence[Value]) -> list[Value]:
+    def locked(self, z: Row, plus: Sequence[Operand], minus: Sequence[Operand]) -> list[Operand]:
         return [(zb * wa + za * wb) / (za + zb) for (za, zb), wa, wb in zip(self._pairs(z), plus, minus, strict=True)]
 
     def _shear(self, z: Row) -> Number:
@@ -107,11 +107,11 @@ class PrincipalCoupling:
     def load(self, z: Row, tau: Numbers, sigma: Number, dt: Number, t: Number) -> Load:
         return Load(tau1=tau[0], tau2=tau[1], sigma=sigma, eta=self._shear(z), dt=dt, t=t)
 
-    def slipping(self, z: Row, locked: Sequence[Value], rate1: Value, rate2: Value) -> list[Value]:
+    def slipping(self, z: Row, locked: Sequence[Operand], rate1: Operand, rate2: Operand) -> list[Operand]:
         eta = self._shear(z)
         return [locked[0], locked[1] - eta * rate1, locked[2] - eta * rate2]
 
-    def averaged(self, z: Row, locked: Sequence[Value], jump: Sequence[Value]) -> list[Value]:
+    def averaged(self, z: Row, locked: Sequence[Operand], jump: Sequence[Operand]) -> list[Operand]:
         eta, eta_p = self._shear(z), z.p_plus * z.p_minus / (z.p_plus + z.p_minus)
         return [locked[0] - eta_p * jump[0], locked[1] - eta * jump[1], locked[2] - eta * jump[2]]
 
@@ -130,7 +130,7 @@ class MatrixCoupling:
     columns = Columns(plus=6, minus=6, damping=6, share=9)
     channels = 3
 
-    def pressing(self, traction: Sequence[Value]) -> Value:
+    def pressing(self, traction: Sequence[Operand]) -> Operand:
         return traction[0]
 
     def constants(self, law: Law, material: dict[str, np.ndarray], frame: np.ndarray) -> np.ndarray:
@@ -147,10 +147,10 @@ class MatrixCoupling:
         six = {k: np.stack([0.5 * (v[:, i, j] + v[:, j, i]) for i, j in _SIX], -1) for k, v in numbers.items()}
         return self.columns.join(six | {"share": (damping @ y).reshape(-1, 9)})
 
-    def impeded(self, z: Row, side: int, flow: Sequence[Value]) -> list[Value]:
+    def impeded(self, z: Row, side: int, flow: Sequence[Operand]) -> list[Operand]:
         return _product(z.minus if side else z.plus, flow)
 
-    def locked(self, z: Row, plus: Sequence[Value], minus: Sequence[Value]) -> list[Value]:
+    def locked(self, z: Row, plus: Sequence[Operand], minus: Sequence[Operand]) -> list[Operand]:
         more = [a - b for a, b in zip(plus, minus, strict=True)]
         return [b + dot(z.share[3 * i : 3 * i + 3], more) for i, b in enumerate(minus)]
 
@@ -159,11 +159,11 @@ class MatrixCoupling:
         coupling = Coupling(along11=eta[1], along22=eta[2], along12=eta[4], normal1=eta[3], normal2=eta[5])
         return Load(tau[0], tau[1], sigma, 0.5 * (eta[1] + eta[2]), dt, t, coupling=coupling)
 
-    def slipping(self, z: Row, locked: Sequence[Value], rate1: Value, rate2: Value) -> list[Value]:
+    def slipping(self, z: Row, locked: Sequence[Operand], rate1: Operand, rate2: Operand) -> list[Operand]:
         eta = z.damping
         return [x - (eta[PLACE[i][1]] * rate1 + eta[PLACE[i][2]] * rate2) for i, x in enumerate(locked)]
 
-    def averaged(self, z: Row, locked: Sequence[Value], jump: Sequence[Value]) -> list[Value]:
+    def averaged(self, z: Row, locked: Sequence[Operand], jump: Sequence[Operand]) -> list[Operand]:
         return [x - y for x, y in zip(locked, _product(z.damping, jump), strict=True)]
 
     def normal_flow(
@@ -202,17 +202,17 @@ class PoreCoupling:
         found = {"plus": plus, "minus": minus, "damping": damping, "share": share, "friction": friction}
         return self.columns.join(found)
 
-    def pressing(self, traction: Sequence[Value]) -> Value:
+    def pressing(self, traction: Sequence[Operand]) -> Operand:
         return traction[0] - traction[3]
 
     @staticmethod
-    def _product(z: Sequence[Value], x: Sequence[Value]) -> list[Value]:
+    def _product(z: Sequence[Operand], x: Sequence[Operand]) -> list[Operand]:
         return [z[0] * x[0] + z[1] * x[3], z[3] * x[1], z[3] * x[2], z[1] * x[0] + z[2] * x[3]]
 
-    def impeded(self, z: Row, side: int, flow: Sequence[Value]) -> list[Value]:
+    def impeded(self, z: Row, side: int, flow: Sequence[Operand]) -> list[Operand]:
         return self._product(z.minus if side else z.plus, flow)
 
-    def locked(self, z: Row, plus: Sequence[Value], minus: Sequence[Value]) -> list[Value]:
+    def locked(self, z: Row, plus: Sequence[Operand], minus: Sequence[Operand]) -> list[Operand]:
         a, more = z.share, [x - y for x, y in zip(plus, minus, strict=True)]
         added = [a[0] * more[0] + a[1] * more[3], a[4] * more[1], a[4] * more[2], a[2] * more[0] + a[3] * more[3]]
         return [x + y for x, y in zip(minus, added, strict=True)]
@@ -220,11 +220,11 @@ class PoreCoupling:
     def load(self, z: Row, tau: Numbers, sigma: Number, dt: Number, t: Number) -> Load:
         return Load(tau1=tau[0], tau2=tau[1], sigma=sigma, eta=z.friction, dt=dt, t=t)
 
-    def slipping(self, z: Row, locked: Sequence[Value], rate1: Value, rate2: Value) -> list[Value]:
+    def slipping(self, z: Row, locked: Sequence[Operand], rate1: Operand, rate2: Operand) -> list[Operand]:
         eta = z.friction
         return [locked[0], locked[1] - eta * rate1, locked[2] - eta * rate2, locked[3]]
 
-    def averaged(self, z: Row, locked: Sequence[Value], jump: Sequence[Value]) -> list[Value]:
+    def averaged(self, z: Row, locked: Sequence[Operand], jump: Sequence[Operand]) -> list[Operand]:
         return [x - y for x, y in zip(locked, self._product(z.damping, jump), strict=True)]
 
     def normal_flow(
@@ -237,7 +237,7 @@ class PoreCoupling:
 _SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
 
 
-def _product(six: Sequence[Value], x: Sequence[Value]) -> list[Value]:
+def _product(six: Sequence[Operand], x: Sequence[Operand]) -> list[Operand]:
     return [dot([six[PLACE[i][j]] for j in range(3)], x) for i in range(3)]
 
 
