@@ -42,9 +42,6 @@ class Number(Protocol):
 Operand = TypeVar("Operand", Expr, np.ndarray, Number)
 """Operand of a formula that returns what it is given: arrays for arrays, expressions for expressions."""
 
-Item = TypeVar("Item")
-"""Component of a vector that a formula passes on."""
-
 Numbers: TypeAlias = Sequence[Number]
 """One number for each column of an array, or for each component of a vector or tensor."""
 
@@ -70,7 +67,6 @@ __all__ = [
     "Condition",
     "Densities",
     "Formula",
-    "Item",
     "Named",
     "Number",
     "Numbers",

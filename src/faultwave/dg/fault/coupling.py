@@ -237,7 +237,7 @@ class PoreCoupling:
 _SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
 
 
-def _product(six: Sequence[Operand], x: Sequence[Operand]) -> list[Operand]:
+def _product(six: Numbers, x: Numbers) -> list[Any]:
     return [dot([six[PLACE[i][j]] for j in range(3)], x) for i in range(3)]
 
 

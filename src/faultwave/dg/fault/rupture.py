@@ -38,10 +38,10 @@ from faultwave.dg.fault.record import (
     update_jump_path,
 )
 from faultwave.dg.fault.transforms import transforms
-from faultwave.dg.formula import Formula, Number, Numbers, Outputs
+from faultwave.dg.formula import Condition, Formula, Number, Numbers, Outputs
 from faultwave.dg.method.basis import triangle_size
 from faultwave.kernels import math as m
-from faultwave.kernels.expr import Expr, wrap
+from faultwave.kernels.expr import wrap
 from faultwave.kernels.language import Array, Kernel, LoopIndex, View, as_view
 from faultwave.physics.friction.directions import of_slip
 from faultwave.physics.friction.law import FrictionLaw, Load, Solved, state_columns
@@ -112,7 +112,7 @@ class _Rupture:
         self._arguments()
         self._temporaries()
 
-    def _rests(self) -> Expr | bool:
+    def _rests(self) -> Condition:
         """Return the condition under which any point stays locked, with symbolic parameters and state."""
         p, s = ({name: wrap(1.0) for name in names} for names in (self.law.kernel_parameters, self.law.state_columns))
         return self.law.rests(p, self.constants, s)

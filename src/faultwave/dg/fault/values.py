@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -327,7 +328,7 @@ class FaultValues:
         rate, strength = sliding(lambda at: self._strength(s, at)[0], load)
         return Solved(rate, 0.0 * rate, rate, strength, 0.0 * rate)
 
-    def _strength(self, state: Values, load: Load, here: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    def _strength(self, state: Values, load: Load, here: bool = False) -> tuple[np.ndarray, Any]:
         """Return the strength under a load and the effective normal traction.
 
         Parameters and state are taken at the nearest friction points, or with ``here`` at all points that were read.

@@ -12,12 +12,13 @@ dT = Z dv.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from faultwave.base.columns import Columns
 from faultwave.base.errors import NotBuiltError, Problem
-from faultwave.dg.formula import Formula, Item, Number, Numbers, Outputs
+from faultwave.dg.formula import Formula, Number, Numbers, Outputs
 from faultwave.dg.method.basis import matrices, tet_size, triangle_size, two_stages
 from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.predictors import CellTerms, Decaying, Predictor, Taylor
@@ -34,7 +35,7 @@ TWO_STAGES = 4
 """Degree from which the traces on faces 0 and 1 are evaluated in two stages; below, the extra pass costs what they save."""
 
 
-def onto_face(law: Law, frame: Numbers, x: Sequence[Item]) -> list[Item]:
+def onto_face(law: Law, frame: Numbers, x: Numbers) -> list[Any]:
     """Return the components of x that cross a face: all, or the components along its two tangents; frame = (normal[, tangents])."""
     return list(x) if law.face_channels == law.channels else [dot(frame[3:6], x), dot(frame[6:], x)]
 

@@ -8,7 +8,6 @@ evaluated once for all springs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -32,13 +31,13 @@ class ContravariantViscoelastic(ContravariantElastic):
     moduli: tuple[str, ...] = ("lam", "mu", "springs")
 
     @classmethod
-    def suits(cls, law: Any) -> bool:
+    def suits(cls, law: object) -> bool:
         return isinstance(law, Viscoelastic) and law.elements > 0
 
     @property
     def body(self) -> Viscoelastic:
         """Wave law of the body."""
-        law: Any = self.law
+        law: object = self.law
         assert isinstance(law, Viscoelastic)
         return law
 

@@ -60,7 +60,7 @@ def differences(x: Number, top: int, most: int) -> dict[tuple[int, int], Number]
     near, far = mth.minimum(x, turn), mth.maximum(x, turn)
     fading, inverse = mth.exp(-x), 1.0 / far
     # by (zeros a, others b)
-    large = {(a, 0): 1.0 / math.factorial(a - 1) for a in range(1, top + 2)}
+    large = {(a, 0): 1.0 / math.factorial(a - 1) for a in range(1, top + 2)}  # type: dict[tuple[int, int], Number]
     large |= {(0, b): fading / math.factorial(b - 1) for b in range(1, most + 1)}
     for k in range(1, top + 1):
         for b in range(1, min(most, k) + 1):
