@@ -12,7 +12,7 @@ from faultwave.engine.solver import Diagnosis
 
 if TYPE_CHECKING:
     from faultwave.dg.planning.plan import Plan
-    from faultwave.dg.solver import Solver
+    from faultwave.dg.running import Solver
 
 RINGS = 3  # rings of cells around the first suspect that are shown
 

@@ -20,7 +20,7 @@ from faultwave.domain.tets.mesh import row_sum
 from faultwave.engine.capability import RestoredFrom, State
 
 if TYPE_CHECKING:
-    from faultwave.dg.solver import Solver
+    from faultwave.dg.running import Solver
 
     Notes: TypeAlias = Mapping[str, Any]
     """Notes of a checkpoint, as read from its file."""

@@ -34,7 +34,13 @@ from faultwave.physics.friction.law import FrictionLaw
 from faultwave.physics.friction.nucleation import increment
 
 if TYPE_CHECKING:
-    from faultwave.dg.fault.probe import FaultProbe
+
+    class Probe(Protocol):
+        """Probe with readings on their way, see ``dg.fault.probe``."""
+
+        def finish_reads(self, wait: bool = True) -> bool: ...
+        def bring(self) -> None: ...
+
 
 CHANGING = ("stress", "state", "record", "inner_state", "jumped", JUMP_WORK)
 
@@ -239,7 +245,7 @@ class Fault:
             record_columns_of(options),
             model.law.shown_columns,
         )
-        self.reading: dict[FaultProbe, None] = {}  # probes with unfinished readings, in the order of their requests
+        self.reading: dict[Probe, None] = {}  # probes with unfinished readings, in the order of their requests
         self.predicted = False  # True if readings requested now are of the state before the last prediction
         self.replayed = False  # True if replayed steps have already read what is requested now
         self._energies: dict[tuple[bool, bool], tuple[Launch, Buffer]] = {}

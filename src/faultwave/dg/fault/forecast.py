@@ -15,11 +15,10 @@ from faultwave.physics.friction.law import Weakening
 from faultwave.physics.friction.plausibility import LoadedFault
 
 if TYPE_CHECKING:
-    from faultwave.dg.capabilities.rupture import Rupture
-    from faultwave.dg.fault.faces import FaultFaces
+    from faultwave.dg.fault.faces import FaultFaces, Model
 
 
-def loaded_fault(rupture: Rupture, order: int, end: float) -> LoadedFault:
+def loaded_fault(rupture: Model, order: int, end: float) -> LoadedFault:
     """Return the points of a planned rupture with their loads before the start and after nucleation.
 
     Elastic constants are taken from the softer side.

@@ -8,7 +8,7 @@ proportional to the border or to the number of points.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -24,7 +24,28 @@ from faultwave.domain.tets.load import transform
 from faultwave.domain.tets.mesh import fingerprint
 
 if TYPE_CHECKING:
-    from faultwave.dg.capabilities.rupture import Rupture
+
+    class FaultTable(Protocol):
+        """Cells and local faces (n, 2) of the faces of a fault, and their vertices (n, 3, 3) [m]."""
+
+        @property
+        def cells(self) -> np.ndarray: ...
+        @property
+        def faces(self) -> np.ndarray: ...
+        @property
+        def corners(self) -> np.ndarray: ...
+
+    class FaultInMesh(Protocol):
+        """Planned fault with the mesh around it."""
+
+        @property
+        def faces(self) -> FaultTable: ...
+        @property
+        def topology(self) -> tets.Topology: ...
+        @property
+        def geometry(self) -> tets.Geometry: ...
+        @property
+        def vertices(self) -> np.ndarray: ...
 
     Item = TypeVar("Item")
 
@@ -93,13 +114,13 @@ class WholeMesh(Nowhere):
         """Return the cells that hold points (n, 3) [m]."""
         return tets.locate(points, topology, shape, mesh.vertices)
 
-    def nearest_fault(self, points: np.ndarray, fault: Rupture | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def nearest_fault(self, points: np.ndarray, fault: FaultInMesh | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the fault faces (n,) nearest to points (n, 3), the nearest points on them (n, 3) and distances (n,) [m]."""
         assert fault is not None
         return _nearest(points, fault)
 
 
-def _nearest(points: np.ndarray, fault: Rupture) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _nearest(points: np.ndarray, fault: FaultInMesh) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     faces = fault.faces
     found = tets.nearest_fault_face(points, fault.topology, fault.geometry, fault.vertices)
     table = {(int(c), int(f)): i for i, (cs, fs) in enumerate(zip(faces.cells, faces.faces, strict=True))
@@ -224,7 +245,7 @@ class DistributedMesh(WholeMesh):
         cells = np.where(mine, found.cells, np.where(np.isinf(best), -1, ELSEWHERE))
         return tets.Located(cells, np.where(mine[:, None], found.xi, np.nan), distance)
 
-    def nearest_fault(self, points: np.ndarray, fault: Rupture | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def nearest_fault(self, points: np.ndarray, fault: FaultInMesh | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         items, nearest = np.zeros(len(points), np.int64), np.zeros((len(points), 3))
         distance, lowest, scale = np.full(len(points), np.inf), np.full(len(points), np.inf), np.zeros(len(points))
         if fault is not None:

@@ -12,7 +12,7 @@ from faultwave.domain import tets
 from faultwave.physics.waves import Law
 
 if TYPE_CHECKING:
-    from faultwave.dg.solver import Solver
+    from faultwave.dg.running import Solver
 
 BLOCK = 4096  # cells at a time
 ROUNDING = 1e-12

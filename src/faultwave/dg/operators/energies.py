@@ -15,7 +15,7 @@ from faultwave.physics.waves.elastic import Elastic
 from faultwave.physics.waves.law import energy_names
 
 if TYPE_CHECKING:
-    from faultwave.dg.solver import Solver
+    from faultwave.dg.running import Solver
 
 
 class Energies:

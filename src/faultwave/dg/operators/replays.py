@@ -20,7 +20,7 @@ from faultwave.engine.capability import Call, OnDevice
 from faultwave.march.clusters import never
 
 if TYPE_CHECKING:
-    from faultwave.dg.solver import Solver
+    from faultwave.dg.running import Solver
 
 LAUNCHES = 256
 """Approximate number of launches in a recording that makes the cost of one replay small in comparison."""

@@ -15,7 +15,7 @@ from faultwave.engine.progress import Progress
 from faultwave.engine.solver import BlowUp, Control
 
 if TYPE_CHECKING:
-    from faultwave.dg.solver import Solver
+    from faultwave.dg.running import Solver
 
 LOOK = 1e7
 """Element updates between two checks on a device for non-finite numbers, for each of which the device has to stop."""

@@ -16,7 +16,7 @@ from faultwave.dg.sources.spread_sources import Spread
 
 if TYPE_CHECKING:
     from faultwave.dg.planning.plan import Plan
-    from faultwave.dg.solver import Solver
+    from faultwave.dg.running import Solver
 
 STRONGEST = 8
 """Largest number of sources in the estimate, the strongest ones."""
