@@ -22,7 +22,10 @@ class Condition(Protocol):
 
 
 class Number(Protocol):
-    """Operand of a formula: an expression where it is recorded, an array or a plain number where it is computed."""
+    """Operand of a formula: an expression where it is recorded, an array or a plain number where it is computed.
+
+    Operators accept any value because plain numbers and arrays do not know expressions, which take over by reflected operators.
+    """
 
     def __add__(self, other: Any, /) -> Number: ...
     def __radd__(self, other: Any, /) -> Number: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -16,9 +16,14 @@ from faultwave.engine.capability import CapabilityPlan
 from faultwave.physics.waves import Law, laws
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+    from dataclasses import Field
 
-    Record = TypeVar("Record", bound=DataclassInstance)
+    class Dataclass(Protocol):
+        """Instance of a dataclass."""
+
+        __dataclass_fields__: ClassVar[dict[str, Field]]
+
+    Record = TypeVar("Record", bound=Dataclass)
 
 
 @dataclass(frozen=True)

@@ -9,21 +9,15 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from faultwave.backends import Backend
-from faultwave.backends.base import Buffer, Launch
+from faultwave.backends.base import Buffer, Launch, Store
 from faultwave.dg.formula import Table
 from faultwave.kernels.language import Kernel
 
 if TYPE_CHECKING:
-
-    class HostBuffer(Buffer, Protocol):
-        """Buffer in the memory of the host."""
-
-        storage: np.ndarray
+    Kept = TypeVar("Kept", bound=Buffer)
 
 
 class Partial:
@@ -38,21 +32,21 @@ class Partial:
     def __init__(self, inner: Backend, share: float):
         self.inner, self.share = inner, share
         self.asked = self.done = 0
-        self._buffers: list[Callable[[], HostBuffer | None]] = []
+        self._buffers: list[Callable[[], Any]] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
-    def batch(self, *given: Any, **options: Any) -> Any:
+    def batch(self, *given: Any, **options: Any) -> Buffer:
         return self._kept(self.inner.batch(*given, **options))
 
-    def store(self, *given: Any, **options: Any) -> Any:
+    def store(self, *given: Any, **options: Any) -> Store:
         return self._kept(self.inner.store(*given, **options))
 
     def first_touch(self, buffers: Sequence[Buffer], ranges: Iterable[tuple[int, int]]) -> None:
         """Do nothing: pages are allocated only where they are used."""
 
-    def _kept(self, buffer: Any) -> Any:
+    def _kept(self, buffer: Kept) -> Kept:
         self._buffers.append(weakref.ref(buffer))
         return buffer
 

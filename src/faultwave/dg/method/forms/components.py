@@ -3,17 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from faultwave.base.quantities import Parameter
 from faultwave.dg.formula import Formula, Number, Numbers, Outputs
 from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.forms.plain import DIRECTIONS, Form
 from faultwave.kernels import math as mth
 from faultwave.kernels.language import Array, Kernel, View
-from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import dot
+
+if TYPE_CHECKING:
+
+    class Equations(Protocol):
+        """Wave law as far as its equations are concerned, see ``physics.waves.law.Law``."""
+
+        @property
+        def quantities(self) -> tuple[str, ...]: ...
+        @property
+        def parameters(self) -> tuple[Parameter, ...]: ...
+        @property
+        def channels(self) -> int: ...
+        @property
+        def face_channels(self) -> int: ...
+        @property
+        def traction_is_flux(self) -> bool: ...
+
+        def constants(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]: ...
+        def impedance(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]: ...
+        def rates(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]: ...
+        @property
+        def rate(self) -> Callable[..., Sequence[Number]]: ...
+        @property
+        def flux(self) -> Callable[..., Sequence[Number]]: ...
+        @property
+        def potential(self) -> Callable[..., Sequence[Number]]: ...
+        @property
+        def apply_impedance(self) -> Callable[..., Sequence[Number]]: ...
+
 
 PAIR = ((0, 3, 5), (3, 1, 4), (5, 4, 2))
 """Column of component ab of a symmetric tensor."""
@@ -85,10 +114,10 @@ def probes(count: int, first: int) -> np.ndarray:
     return np.asarray(np.arange(first + 1.0, first + count + 1.0) * (0.5 * 5.0**0.5 + 0.5) % 1.0)
 
 
-def same_equations(law: Law, known: Any) -> bool:
+def same_equations(law: Equations, known: Equations) -> bool:
     """Return True if two laws have equal quantities, parameters and equations, compared by their functions at probe values."""
 
-    def sizes(of: Any) -> tuple[object, ...]:
+    def sizes(of: Equations) -> tuple[object, ...]:
         names = sorted(p.name for p in of.parameters)
         return names, of.quantities, of.channels, of.face_channels, of.traction_is_flux
 
@@ -99,7 +128,7 @@ def same_equations(law: Law, known: Any) -> bool:
     q, n, x, divergence = (probes(size, 20 * i) - 0.5 for i, size in enumerate((len(known.quantities), 3, m, m), 1))
     gradient = (probes(3 * m, 100) - 0.5).reshape(3, m)
 
-    def answers(of: Any) -> list[np.ndarray]:
+    def answers(of: Equations) -> list[np.ndarray]:
         material, z = ([float(v[0]) for v in given] for given in (of.constants(values), of.impedance(values)))
         rate = of.rate(divergence, gradient, material)
         found = (z, of.flux(q, n), of.potential(q), rate, of.apply_impedance(z, n, x), of.rates(values))
