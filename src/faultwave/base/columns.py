@@ -68,7 +68,7 @@ class Columns:
                 found.append(place)
         return found
 
-    def row(self, values: Sequence[Any]) -> Row:
+    def row(self, values: Sequence[Any] | np.ndarray) -> Row:
         """Return a row (size,) of numbers or expressions by name."""
         if len(values) != self.size:
             raise ValueError(f"{len(values)} numbers for {self.size} columns")

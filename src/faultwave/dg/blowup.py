@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,10 +10,14 @@ from faultwave.base.wording import command, option
 from faultwave.dg.planning.plan import cfl_number, largest_cfl
 from faultwave.engine.solver import Diagnosis
 
+if TYPE_CHECKING:
+    from faultwave.dg.planning.plan import Plan
+    from faultwave.dg.running import Solver
+
 RINGS = 3  # rings of cells around the first suspect that are shown
 
 
-def diagnose(solver: Any) -> Diagnosis:
+def diagnose(solver: Solver) -> Diagnosis:
     """Diagnose an unstable run on the first process with numbers that are not finite.
 
     If all numbers are finite, the process with the largest one diagnoses. The call is collective, and all processes return the same text.
@@ -30,7 +34,7 @@ def diagnose(solver: Any) -> Diagnosis:
     return next(d for d in world.share(world.gather(found)) if d is not None)
 
 
-def _here(solver: Any, broken: int) -> Diagnosis:
+def _here(solver: Solver, broken: int) -> Diagnosis:
     """Report the worst cell, its quality, material and step, the states of capabilities near it, and likely causes in order."""
     plan = solver.plan
     with np.errstate(invalid="ignore", over="ignore"):
@@ -51,7 +55,7 @@ def _here(solver: Any, broken: int) -> Diagnosis:
     return _with_neighbourhood(solver, "\n".join([*lines, "likely causes, in order:", *numbered]), cell)
 
 
-def _causes(plan: Any, of_parts: list[str]) -> list[str]:
+def _causes(plan: Plan, of_parts: list[str]) -> list[str]:
     cfl, order, limit = cfl_number(plan.case), plan.case.numerics.order, largest_cfl(plan.case)
     causes = []
     if cfl > 0.9 * limit:
@@ -64,7 +68,7 @@ def _causes(plan: Any, of_parts: list[str]) -> list[str]:
     return causes
 
 
-def _with_neighbourhood(solver: Any, text: str, cell: int) -> Diagnosis:
+def _with_neighbourhood(solver: Solver, text: str, cell: int) -> Diagnosis:
     """Add the cell averages of the last good state in ``RINGS`` rings of cells around ``cell`` to the diagnosis."""
     if getattr(solver, "good", None) is None:
         return Diagnosis(text)

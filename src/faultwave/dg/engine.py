@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.dg.checks.memory import check_mesh_fits_memory
 from faultwave.dg.planning.plan import Plan, make_plan
@@ -13,16 +12,16 @@ from faultwave.engine.solver import Engine, Sections
 from faultwave.observe.model import Model
 
 
-def _plan(case: Any) -> Plan:
+def _plan(case: Case) -> Plan:
     check_mesh_fits_memory(case)
     return make_plan(case)
 
 
-def _share(case: Any, world: World) -> Plan:
+def _share(case: Case, world: World) -> Plan:
     return plan_for(case, world)
 
 
-def _report(plan: Plan, case: Any) -> Sections:
+def _report(plan: Plan, case: Case) -> Sections:
     from faultwave.dg.report import plan_report  # imports code for graphics processors, which a run may not need
 
     return plan_report(plan, case)

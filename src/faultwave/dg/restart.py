@@ -8,20 +8,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.log import get_logger
+from faultwave.base.types import Json
 from faultwave.base.wording import command
 from faultwave.domain.tets.mesh import row_sum
 from faultwave.engine.capability import RestoredFrom, State
 
+if TYPE_CHECKING:
+    from faultwave.dg.running import Solver
+
+    Notes: TypeAlias = Mapping[str, Any]
+    """Notes of a checkpoint, as read from its file."""
+
 log = get_logger(__name__)
 
 
-def state(solver: Any) -> Mapping[str, Mapping[str, State]]:
+def state(solver: Solver) -> Mapping[str, Mapping[str, State]]:
     """Return the degrees of freedom in the law's quantities and, if the conversion is not exact, also in the form's."""
     op, plan = solver.operator, solver.plan
     solver.finish_reads()
@@ -59,16 +66,16 @@ def state(solver: Any) -> Mapping[str, Mapping[str, State]]:
     return {"cells": found}
 
 
-def _form(solver: Any) -> str:
+def _form(solver: Solver) -> str:
     return f"{type(solver.operator.form).__name__} in {solver.operator.time_unit}"
 
 
-def _same_numbers(solver: Any, notes: Mapping[str, Any]) -> bool:
+def _same_numbers(solver: Solver, notes: Notes) -> bool:
     numerics = solver.plan.case.numerics
     return (notes["order"], notes["precision"]) == (numerics.order, numerics.precision)
 
 
-def notes(solver: Any) -> dict[str, Any]:
+def notes(solver: Solver) -> dict[str, Json]:
     """Return the notes that identify the run and its progress in a checkpoint."""
     plan, numerics = solver.plan, solver.plan.case.numerics
     return {
@@ -78,7 +85,7 @@ def notes(solver: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def accept(solver: Any, notes: Mapping[str, Any], where: str) -> bool:
+def accept(solver: Solver, notes: Notes, where: str) -> bool:
     """Check that a run can continue from a checkpoint and log changed settings.
 
     Returns
@@ -114,7 +121,7 @@ def accept(solver: Any, notes: Mapping[str, Any], where: str) -> bool:
     return same
 
 
-def restored(solver: Any, notes: Mapping[str, Any]) -> None:
+def restored(solver: Solver, notes: Notes) -> None:
     """Restore time and counters from the notes of a checkpoint."""
     solver.march.time = float(notes["time"])
     solver.updates = round(notes["updates"] / solver.updates_share)
@@ -122,14 +129,14 @@ def restored(solver: Any, notes: Mapping[str, Any]) -> None:
     solver.seconds |= notes["seconds"]
 
 
-def _mesh(solver: Any) -> str:
+def _mesh(solver: Solver) -> str:
     """Return a hash of the mesh's vertices and cells, computed once."""
     if getattr(solver, "mesh_identity", None) is None:
         solver.mesh_identity = solver.plan.identity
     return str(solver.mesh_identity)
 
 
-def _material(solver: Any) -> dict[str, int]:
+def _material(solver: Solver) -> dict[str, int]:
     """Return a hash of each parameter of the medium and of the capabilities, computed once.
 
     The hash covers the values of all processes and does not depend on the partition.

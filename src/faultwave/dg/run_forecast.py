@@ -20,11 +20,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from faultwave import backends
+from faultwave.backends.base import Backend
 from faultwave.base.processes.memory import nonresident_bytes, peak_memory, resident_memory
 from faultwave.dg.checks.memory import minimum_memory
 from faultwave.dg.operators import stepping
@@ -62,11 +62,11 @@ def solver_to_try(plan: Plan) -> Solver:
     if share >= 1.0 or numerics.integrator != "ader" or nonresident_bytes(()) is None:
         return Solver(plan)
     made = backends.make(numerics.backend, numerics.precision, numerics.threads, plan.world.local_rank)
-    chosen: Any = made if made.asynchronous else Partial(made, share)
+    chosen: Backend | Partial = made if made.asynchronous else Partial(made, share)
     return Solver(plan, chosen)
 
 
-def run_time(solver: Any, files: CountingFiles, updates: float, seconds: float) -> RunTime:
+def run_time(solver: Solver, files: CountingFiles, updates: float, seconds: float) -> RunTime:
     """Step for some ``seconds`` and return the forecast of the run; ``updates`` are the element updates until its end.
 
     The solver must not be used afterwards.
@@ -96,7 +96,7 @@ def run_time(solver: Any, files: CountingFiles, updates: float, seconds: float) 
     return RunTime(rate, share, solver.plan.seconds + solver.wall["setup"] - solver.compiling, touch, steps, output)
 
 
-def advance_for(solver: Any, seconds: float) -> None:
+def advance_for(solver: Solver, seconds: float) -> None:
     """Take one largest step, or leave it unfinished after ``seconds``; the solver must then not be used for more steps."""
     late = _after(seconds)
 
@@ -110,12 +110,12 @@ def advance_for(solver: Any, seconds: float) -> None:
         solver.replays.advance(pause=pause)
 
 
-def unfinished(solver: Any) -> bool:
+def unfinished(solver: Solver) -> bool:
     """Return True if the solver was left in the middle of a largest step."""
     return any(c.corrected < c.limit for c in solver.march.clocks)
 
 
-def whole_memory(solver: Any) -> float | None:
+def whole_memory(solver: Solver) -> float | None:
     """Return the largest memory of a run [bytes], if the process has not yet held as much; None if it has, or if unknown."""
     if not isinstance(solver.backend, Partial):
         return None
@@ -135,7 +135,7 @@ class _Stretch:
         return _Stretch(self.wall + other.wall, self.observed + other.observed, self.updates + other.updates)
 
 
-def _stretch(solver: Any, advance: Callable[[], None]) -> _Stretch:
+def _stretch(solver: Solver, advance: Callable[[], None]) -> _Stretch:
     started, observed, updates = clock.perf_counter(), solver.seconds["observe"], solver.updates
     advance()
     solver.backend.finish()
@@ -149,13 +149,13 @@ def _after(seconds: float) -> Callable[[], bool]:
     return lambda: clock.perf_counter() > soon
 
 
-def _share(solver: Any) -> float:
+def _share(solver: Solver) -> float:
     """Return the fraction of the requested items of launches that were executed."""
     backend = solver.backend
     return float(backend.done / max(backend.asked, 1)) if isinstance(backend, Partial) else 1.0
 
 
-def _looks(solver: Any, steps: float) -> float:
+def _looks(solver: Solver, steps: float) -> float:
     """Return the seconds of checks for non-finite numbers in a run whose steps take ``steps`` seconds."""
     if solver.backend.asynchronous:
         return 0.0
@@ -165,7 +165,7 @@ def _looks(solver: Any, steps: float) -> float:
     return one * (1.0 + min(steps / stepping.UNSEEN, solver.plan.case.end_time / solver.march.longest))
 
 
-def look(solver: Any) -> None:
+def look(solver: Solver) -> None:
     """Execute the work of ``stepping.check`` for any numbers, and store the state that it stores."""
     solver.operator.finite()
     solver.good = None

@@ -6,7 +6,7 @@ import time as clock
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from faultwave.backends.base import Mark
 from faultwave.base.errors import Problem
 from faultwave.base.processes import cores
 from faultwave.base.processes.memory import release_freed
+from faultwave.base.types import Json
 from faultwave.comm.exchange import ChannelExchange, ClusterExchange, Kind, StageExchange
 from faultwave.comm.gpu_aware import HaloPath
 from faultwave.comm.packing import StoreRows
@@ -39,6 +40,7 @@ from faultwave.engine.capability import Call, State, When
 from faultwave.engine.halo import halo_path
 from faultwave.engine.solver import Control, Diagnosis
 from faultwave.march import LocalTimeStepping
+from faultwave.observe.receivers import ReceiverRecorder
 
 PIECE, FAR_PIECE = 1024, 8192
 """Smallest number of cells that each host thread, or a device, steps between two polls for messages."""
@@ -72,6 +74,12 @@ class Solver:
         Element updates of this process.
     """
 
+    if TYPE_CHECKING:
+        # Set where they are needed, by ``stepping`` and ``restart``.
+        good: Any  # time and means of the last good state, None while they are renewed
+        mesh_identity: str
+        material_identity: dict[str, int]
+
     def __init__(self, plan: Plan, backend: backends.Backend | None = None):
         """Build the solver of a plan; ``backend`` replaces the backend that the case names."""
         started = clock.perf_counter()
@@ -97,7 +105,7 @@ class Solver:
         self.events: list[Event] | None = None  # callbacks that launched kernels, while they are recorded
         self.exchange: ChannelExchange | None = None
         self.cluster_exchange: ClusterExchange | None = None  # the same, where clusters exchange waves
-        self.parts: dict[str, Any] = {}
+        self.parts: dict[str, Any] = {}  # each is used with its own methods
         for part in plan.parts:
             self.parts[part.name] = part.attach(self)
         self.driven = self._driven()
@@ -336,15 +344,15 @@ class Solver:
         """Return the arrays that a checkpoint stores in addition to the capabilities' states."""
         return restart.state(self)
 
-    def notes(self) -> dict[str, Any]:
+    def notes(self) -> dict[str, Json]:
         """Return the notes that identify the run and its progress in a checkpoint."""
         return restart.notes(self)
 
-    def accept(self, notes: Mapping[str, Any], where: str) -> bool:
+    def accept(self, notes: restart.Notes, where: str) -> bool:
         """Check that the run can continue from a checkpoint; return True if the clusters are the same."""
         return restart.accept(self, notes, where)
 
-    def restored(self, notes: Mapping[str, Any]) -> None:
+    def restored(self, notes: restart.Notes) -> None:
         """Restore time and counters from the notes of a checkpoint."""
         restart.restored(self, notes)
 
@@ -499,7 +507,7 @@ class Solver:
 
     # ---- the field ------------------------------------------------------------------------------------------------
 
-    def dofs_of(self, recorder: Any, cells: np.ndarray) -> Callable[[int], np.ndarray]:
+    def dofs_of(self, recorder: ReceiverRecorder, cells: np.ndarray) -> Callable[[int], np.ndarray]:
         """Return a function of the cluster that reads the present degrees of freedom (n, B3, Q) of a recorder's cells."""
         return lambda c: self.operator.dofs(cells[recorder.clusters[c]]).astype(float)
 
@@ -507,7 +515,11 @@ class Solver:
         """Start from the projection of solution(points (n, 3), 0.0) -> (n, Q)."""
         field_access.project(self, lambda x: solution(x, 0.0))
 
-    def error(self, solution: Any, inside: Any = None) -> np.ndarray:
+    def error(
+        self,
+        solution: Callable[[np.ndarray, float], np.ndarray],
+        inside: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> np.ndarray:
         """Return the relative L2 error (Q,) against solution(points (n, 3), time) -> (n, Q), where ``inside(points)`` if given."""
         return field_access.error(self, solution, inside)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -24,21 +24,21 @@ from faultwave.physics.waves import Law
 class Function(Protocol):
     """Function of time with its antiderivative."""
 
-    def value(self, t: Any) -> np.ndarray: ...
-    def integral(self, t: Any) -> np.ndarray: ...
+    def value(self, t: float | np.ndarray) -> np.ndarray: ...
+    def integral(self, t: float | np.ndarray) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)
 class Shifted:
     """Function of time that is delayed by ``onset`` [s]."""
 
-    function: Any
+    function: Function
     onset: float
 
-    def value(self, t: Any) -> np.ndarray:
+    def value(self, t: float | np.ndarray) -> np.ndarray:
         return np.asarray(self.function.value(np.asarray(t, float) - self.onset))
 
-    def integral(self, t: Any) -> np.ndarray:
+    def integral(self, t: float | np.ndarray) -> np.ndarray:
         return np.asarray(self.function.integral(np.asarray(t, float) - self.onset))
 
 

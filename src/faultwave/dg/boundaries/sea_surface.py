@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.columns import Columns
+from faultwave.base.columns import Columns, Row
+from faultwave.dg.formula import Numbers, Outputs, Table
 from faultwave.dg.method.face_time_expansion import rows_left, weights_left
 from faultwave.dg.method.predictors import Predictor
 from faultwave.dg.operators.kernels import coefficient, series_sum
@@ -69,7 +70,7 @@ def powers(upto: float, terms: int) -> np.ndarray:
     return np.array([upto**j / math.factorial(j) for j in range(terms)])
 
 
-def normal_part(law: Law, wave: Any, normal: Any) -> Any:
+def normal_part(law: Law, wave: Numbers | np.ndarray, normal: Numbers) -> Any:
     """Return n.w of a face, where the wave is a number or the components of a vector."""
     return wave[0] if law.face_channels == 1 else dot(wave[:3], normal)
 
@@ -112,7 +113,7 @@ def sea_surface(law: Law, rows: Sequence[int], terms: int, narrow: bool = False,
     )
     reply = k.temp("reply", b2, m)
 
-    def answer(wave: Any, integral: Any, face: Any) -> Any:
+    def answer(wave: Numbers, integral: Numbers, face: Numbers) -> Outputs:
         """Return the incoming wave 2 T* - w."""
         own = FACE.row(face)
         push = -2.0 * own.weight * integral[0]
@@ -123,12 +124,12 @@ def sea_surface(law: Law, rows: Sequence[int], terms: int, narrow: bool = False,
     return k
 
 
-def _rising(law: Law, wave: Any, face: Any) -> Any:
+def _rising(law: Law, wave: Numbers | np.ndarray, face: Row) -> Any:
     """Return f of the module documentation."""
     return -face.inverse_z * normal_part(law, wave, face.normal)
 
 
-def _advance(height: Any, face: Any, *given: Any) -> Any:
+def _advance(height: Numbers, face: Numbers, *given: Numbers) -> Outputs:
     """Return the height at the end of a step, and its integral over the step."""
     kappa = FACE.row(face).kappa
     rises = [t[0] * height[0] + f[0] for f, t in zip(given[::2], given[1::2], strict=True)]
@@ -185,7 +186,7 @@ class SeaSurface:
         self.launch = kernel(arrays | {"face": face, "height": self.height})
         self.nbytes = int(face.nbytes + self.height.nbytes)
         self.tables: dict[
-            int, tuple[float, dict[str, Any]]
+            int, tuple[float, dict[str, Table]]
         ] = {}  # by cluster: length of the last step, scalars of the kernel
 
     def advance(self, cluster: int, time: float, step: float) -> bool:

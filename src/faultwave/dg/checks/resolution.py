@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -11,6 +11,31 @@ from faultwave.case.settings.model import Case
 from faultwave.engine.capability import CapabilityPlan
 from faultwave.physics.sources.time_functions import ricker_duration
 from faultwave.physics.waves import Law
+
+if TYPE_CHECKING:
+    from faultwave.base.errors import Problems
+    from faultwave.domain import tets
+
+    class MeshInPlan(Protocol):
+        """What a plan and a plan in the making tell of the mesh."""
+
+        @property
+        def case(self) -> Case: ...
+        @property
+        def law(self) -> Law: ...
+        @property
+        def mesh(self) -> tets.Mesh: ...
+        @property
+        def geometry(self) -> tets.Geometry: ...
+        @property
+        def material(self) -> dict[str, np.ndarray]: ...
+
+    class MeshInPlanning(MeshInPlan, Protocol):
+        """Plan in the making, which collects problems."""
+
+        @property
+        def problems(self) -> Problems: ...
+
 
 COSTLY = 20.0
 """Factor by which steps shrink from which a good conductor should become a wall."""
@@ -24,7 +49,7 @@ def resolved_frequency(law: Law, material: dict[str, np.ndarray], edge: np.ndarr
     return np.asarray(slowest_speed(law, material) * order / edge / 10.0)
 
 
-def lowest_resolved(plan: Any) -> float:
+def lowest_resolved(plan: MeshInPlan) -> float:
     """Return the frequency [Hz] that every cell of a plan resolves, inf if there is none; see ``resolved_frequency``."""
     geometry = plan.geometry
     inner = within_region(plan.case, geometry.centroids)
@@ -72,7 +97,7 @@ def within_region(case: Case, centroids: np.ndarray) -> np.ndarray:
     return np.asarray(((centroids >= low) & (centroids <= high)).all(1))
 
 
-def in_wavelengths(planning: Any, frequency: float) -> tuple[float, float]:
+def in_wavelengths(planning: MeshInPlan, frequency: float) -> tuple[float, float]:
     """Return the size of the mesh and its longest edge in the region, in wavelengths.
 
     ``planning`` has case, law, material, mesh and geometry.
@@ -84,7 +109,7 @@ def in_wavelengths(planning: Any, frequency: float) -> tuple[float, float]:
     return float(size / np.median(wavelength)), float(longest[inner].max())
 
 
-def warn_size(planning: Any, parts: Iterable[CapabilityPlan]) -> None:
+def warn_size(planning: MeshInPlanning, parts: Iterable[CapabilityPlan]) -> None:
     """Warn if the mesh is a small part of a wavelength, an edge is too many of them, or no wave propagates far in the mesh."""
     case, problems = planning.case, planning.problems
     frequency, order = highest_frequency(case, parts), case.numerics.order
@@ -109,13 +134,13 @@ def warn_size(planning: Any, parts: Iterable[CapabilityPlan]) -> None:
         problems.warn("mesh", what, f"edges of at most {order / 4:g} wavelengths at order {order}", advice)
 
 
-def crossings(planning: Any) -> float:
+def crossings(planning: MeshInPlan) -> float:
     """Return how often the fastest wave crosses the mesh until the end; ``planning`` has case, law, material and mesh."""
     way = float(planning.law.speed(planning.material).max()) * planning.case.end_time
     return float(way / np.ptp(planning.mesh.vertices, axis=0).max())
 
 
-def warn_conductors(planning: Any, step: np.ndarray) -> None:
+def warn_conductors(planning: MeshInPlanning, step: np.ndarray) -> None:
     """Warn if conductivity, whose decay is resolved in time, makes steps much shorter."""
     if "conductivity" not in planning.material:
         return

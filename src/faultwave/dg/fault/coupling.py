@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from faultwave.base.columns import Columns, Row
+from faultwave.dg.formula import Number, Numbers, Operand
 from faultwave.physics.friction.loading.load import Coupling, Load
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import as_matrix, dot
@@ -37,7 +38,7 @@ class FaultCoupling(Protocol):
     columns: Columns
     channels: int
 
-    def pressing(self, traction: Sequence[Any]) -> Any:
+    def pressing(self, traction: Sequence[Operand]) -> Operand:
         """Return the normal traction that holds the fault; in porous rock the part of the frame, which pore pressure reduces."""
         ...
 
@@ -53,25 +54,27 @@ class FaultCoupling(Protocol):
         """
         ...
 
-    def impeded(self, z: Row, side: int, flow: Sequence[Any]) -> list[Any]:
+    def impeded(self, z: Row, side: int, flow: Sequence[Operand]) -> list[Operand]:
         """Return Z v of the plus (0) or the minus side (1)."""
         ...
 
-    def locked(self, z: Row, plus: Sequence[Any], minus: Sequence[Any]) -> list[Any]:
+    def locked(self, z: Row, plus: Sequence[Operand], minus: Sequence[Operand]) -> list[Operand]:
         """Return the traction of the locked fault from the outgoing waves w+ and w-."""
         ...
 
-    def load(self, z: Row, tau: Sequence[Any], sigma: Any, dt: Any, t: Any) -> Load: ...
+    def load(self, z: Row, tau: Numbers, sigma: Number, dt: Number, t: Number) -> Load: ...
 
-    def slipping(self, z: Row, locked: Sequence[Any], rate1: Any, rate2: Any) -> list[Any]:
+    def slipping(self, z: Row, locked: Sequence[Operand], rate1: Operand, rate2: Operand) -> list[Operand]:
         """Return the traction that remains of the locked one at the given slip rates [m/s]."""
         ...
 
-    def averaged(self, z: Row, locked: Sequence[Any], jump: Sequence[Any]) -> list[Any]:
+    def averaged(self, z: Row, locked: Sequence[Operand], jump: Sequence[Operand]) -> list[Operand]:
         """Return the average traction eta (Z+^-1 T+ + Z-^-1 T-) from the locked traction and the velocity jump v- - v+."""
         ...
 
-    def normal_flow(self, z: Row, plus: Sequence[Any], minus: Sequence[Any], traction: Sequence[Any]) -> Any:
+    def normal_flow(
+        self, z: Row, plus: Sequence[np.ndarray], minus: Sequence[np.ndarray], traction: Sequence[np.ndarray]
+    ) -> np.ndarray:
         """Return the normal velocity common to both sides; for NumPy arrays only."""
         ...
 
@@ -82,7 +85,7 @@ class PrincipalCoupling:
     columns = Columns(**dict.fromkeys(("p_plus", "s_plus", "p_minus", "s_minus")))
     channels = 3
 
-    def pressing(self, traction: Sequence[Any]) -> Any:
+    def pressing(self, traction: Sequence[Operand]) -> Operand:
         return traction[0]
 
     def constants(self, law: Law, material: dict[str, np.ndarray], frame: np.ndarray) -> np.ndarray:
@@ -92,27 +95,29 @@ class PrincipalCoupling:
     def _pairs(z: Row) -> list[tuple[Any, Any]]:
         return [(z.p_plus, z.p_minus), (z.s_plus, z.s_minus), (z.s_plus, z.s_minus)]
 
-    def impeded(self, z: Row, side: int, flow: Sequence[Any]) -> list[Any]:
+    def impeded(self, z: Row, side: int, flow: Sequence[Operand]) -> list[Operand]:
         return [pair[side] * v for pair, v in zip(self._pairs(z), flow, strict=True)]
 
-    def locked(self, z: Row, plus: Sequence[Any], minus: Sequence[Any]) -> list[Any]:
+    def locked(self, z: Row, plus: Sequence[Operand], minus: Sequence[Operand]) -> list[Operand]:
         return [(zb * wa + za * wb) / (za + zb) for (za, zb), wa, wb in zip(self._pairs(z), plus, minus, strict=True)]
 
-    def _shear(self, z: Row) -> Any:
+    def _shear(self, z: Row) -> Number:
         return z.s_plus * z.s_minus / (z.s_plus + z.s_minus)
 
-    def load(self, z: Row, tau: Sequence[Any], sigma: Any, dt: Any, t: Any) -> Load:
+    def load(self, z: Row, tau: Numbers, sigma: Number, dt: Number, t: Number) -> Load:
         return Load(tau1=tau[0], tau2=tau[1], sigma=sigma, eta=self._shear(z), dt=dt, t=t)
 
-    def slipping(self, z: Row, locked: Sequence[Any], rate1: Any, rate2: Any) -> list[Any]:
+    def slipping(self, z: Row, locked: Sequence[Operand], rate1: Operand, rate2: Operand) -> list[Operand]:
         eta = self._shear(z)
         return [locked[0], locked[1] - eta * rate1, locked[2] - eta * rate2]
 
-    def averaged(self, z: Row, locked: Sequence[Any], jump: Sequence[Any]) -> list[Any]:
+    def averaged(self, z: Row, locked: Sequence[Operand], jump: Sequence[Operand]) -> list[Operand]:
         eta, eta_p = self._shear(z), z.p_plus * z.p_minus / (z.p_plus + z.p_minus)
         return [locked[0] - eta_p * jump[0], locked[1] - eta * jump[1], locked[2] - eta * jump[2]]
 
-    def normal_flow(self, z: Row, plus: Sequence[Any], minus: Sequence[Any], traction: Sequence[Any]) -> Any:
+    def normal_flow(
+        self, z: Row, plus: Sequence[np.ndarray], minus: Sequence[np.ndarray], traction: Sequence[np.ndarray]
+    ) -> np.ndarray:
         return (minus[0] - plus[0]) / (z.p_plus + z.p_minus)
 
 
@@ -125,7 +130,7 @@ class MatrixCoupling:
     columns = Columns(plus=6, minus=6, damping=6, share=9)
     channels = 3
 
-    def pressing(self, traction: Sequence[Any]) -> Any:
+    def pressing(self, traction: Sequence[Operand]) -> Operand:
         return traction[0]
 
     def constants(self, law: Law, material: dict[str, np.ndarray], frame: np.ndarray) -> np.ndarray:
@@ -142,26 +147,28 @@ class MatrixCoupling:
         six = {k: np.stack([0.5 * (v[:, i, j] + v[:, j, i]) for i, j in _SIX], -1) for k, v in numbers.items()}
         return self.columns.join(six | {"share": (damping @ y).reshape(-1, 9)})
 
-    def impeded(self, z: Row, side: int, flow: Sequence[Any]) -> list[Any]:
+    def impeded(self, z: Row, side: int, flow: Sequence[Operand]) -> list[Operand]:
         return _product(z.minus if side else z.plus, flow)
 
-    def locked(self, z: Row, plus: Sequence[Any], minus: Sequence[Any]) -> list[Any]:
+    def locked(self, z: Row, plus: Sequence[Operand], minus: Sequence[Operand]) -> list[Operand]:
         more = [a - b for a, b in zip(plus, minus, strict=True)]
         return [b + dot(z.share[3 * i : 3 * i + 3], more) for i, b in enumerate(minus)]
 
-    def load(self, z: Row, tau: Sequence[Any], sigma: Any, dt: Any, t: Any) -> Load:
+    def load(self, z: Row, tau: Numbers, sigma: Number, dt: Number, t: Number) -> Load:
         eta = z.damping
         coupling = Coupling(along11=eta[1], along22=eta[2], along12=eta[4], normal1=eta[3], normal2=eta[5])
         return Load(tau[0], tau[1], sigma, 0.5 * (eta[1] + eta[2]), dt, t, coupling=coupling)
 
-    def slipping(self, z: Row, locked: Sequence[Any], rate1: Any, rate2: Any) -> list[Any]:
+    def slipping(self, z: Row, locked: Sequence[Operand], rate1: Operand, rate2: Operand) -> list[Operand]:
         eta = z.damping
         return [x - (eta[PLACE[i][1]] * rate1 + eta[PLACE[i][2]] * rate2) for i, x in enumerate(locked)]
 
-    def averaged(self, z: Row, locked: Sequence[Any], jump: Sequence[Any]) -> list[Any]:
+    def averaged(self, z: Row, locked: Sequence[Operand], jump: Sequence[Operand]) -> list[Operand]:
         return [x - y for x, y in zip(locked, _product(z.damping, jump), strict=True)]
 
-    def normal_flow(self, z: Row, plus: Sequence[Any], minus: Sequence[Any], traction: Sequence[Any]) -> Any:
+    def normal_flow(
+        self, z: Row, plus: Sequence[np.ndarray], minus: Sequence[np.ndarray], traction: Sequence[np.ndarray]
+    ) -> np.ndarray:
         rows = [np.stack(np.broadcast_arrays(*[z.plus[PLACE[i][j]] for j in range(3)]), -1) for i in range(3)]
         force = np.stack([t - w for t, w in zip(traction, plus, strict=True)], -1)
         return np.linalg.solve(np.stack(rows, -2), force[..., None])[..., 0, 0]
@@ -195,32 +202,34 @@ class PoreCoupling:
         found = {"plus": plus, "minus": minus, "damping": damping, "share": share, "friction": friction}
         return self.columns.join(found)
 
-    def pressing(self, traction: Sequence[Any]) -> Any:
+    def pressing(self, traction: Sequence[Operand]) -> Operand:
         return traction[0] - traction[3]
 
     @staticmethod
-    def _product(z: Sequence[Any], x: Sequence[Any]) -> list[Any]:
+    def _product(z: Sequence[Operand], x: Sequence[Operand]) -> list[Operand]:
         return [z[0] * x[0] + z[1] * x[3], z[3] * x[1], z[3] * x[2], z[1] * x[0] + z[2] * x[3]]
 
-    def impeded(self, z: Row, side: int, flow: Sequence[Any]) -> list[Any]:
+    def impeded(self, z: Row, side: int, flow: Sequence[Operand]) -> list[Operand]:
         return self._product(z.minus if side else z.plus, flow)
 
-    def locked(self, z: Row, plus: Sequence[Any], minus: Sequence[Any]) -> list[Any]:
+    def locked(self, z: Row, plus: Sequence[Operand], minus: Sequence[Operand]) -> list[Operand]:
         a, more = z.share, [x - y for x, y in zip(plus, minus, strict=True)]
         added = [a[0] * more[0] + a[1] * more[3], a[4] * more[1], a[4] * more[2], a[2] * more[0] + a[3] * more[3]]
         return [x + y for x, y in zip(minus, added, strict=True)]
 
-    def load(self, z: Row, tau: Sequence[Any], sigma: Any, dt: Any, t: Any) -> Load:
+    def load(self, z: Row, tau: Numbers, sigma: Number, dt: Number, t: Number) -> Load:
         return Load(tau1=tau[0], tau2=tau[1], sigma=sigma, eta=z.friction, dt=dt, t=t)
 
-    def slipping(self, z: Row, locked: Sequence[Any], rate1: Any, rate2: Any) -> list[Any]:
+    def slipping(self, z: Row, locked: Sequence[Operand], rate1: Operand, rate2: Operand) -> list[Operand]:
         eta = z.friction
         return [locked[0], locked[1] - eta * rate1, locked[2] - eta * rate2, locked[3]]
 
-    def averaged(self, z: Row, locked: Sequence[Any], jump: Sequence[Any]) -> list[Any]:
+    def averaged(self, z: Row, locked: Sequence[Operand], jump: Sequence[Operand]) -> list[Operand]:
         return [x - y for x, y in zip(locked, self._product(z.damping, jump), strict=True)]
 
-    def normal_flow(self, z: Row, plus: Sequence[Any], minus: Sequence[Any], traction: Sequence[Any]) -> Any:
+    def normal_flow(
+        self, z: Row, plus: Sequence[np.ndarray], minus: Sequence[np.ndarray], traction: Sequence[np.ndarray]
+    ) -> np.ndarray:
         force, fluid = traction[0] - plus[0], traction[3] - plus[3]
         return (z.plus[2] * force - z.plus[1] * fluid) / (z.plus[0] * z.plus[2] - z.plus[1] * z.plus[1])
 
@@ -228,7 +237,7 @@ class PoreCoupling:
 _SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
 
 
-def _product(six: Sequence[Any], x: Sequence[Any]) -> list[Any]:
+def _product(six: Numbers, x: Numbers) -> list[Any]:
     return [dot([six[PLACE[i][j]] for j in range(3)], x) for i in range(3)]
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from faultwave.base.columns import Columns
 from faultwave.dg.fault.record import JUMP_PATH, JUMP_SLIP, JUMP_WORK
+from faultwave.dg.formula import Numbers, Outputs
 from faultwave.kernels.language import Kernel
 
 FAULT_ENERGIES = ("total_frictional_work", "static_frictional_work", "seismic_moment", "potency")
@@ -35,7 +34,7 @@ def fault_energies(record: Columns, state: Columns, weights: np.ndarray, plain_m
     scale, out = k.batch("scale", 1, 2), k.batch("energies", 1, 4, "out")
     each, mean = k.temp("each", points, 3), k.temp("mean", 1, 3)
 
-    def parts(r: Any, s: Any) -> Any:
+    def parts(r: Numbers, s: Numbers) -> Outputs:
         old = record.row(r) | state.row(s)
         one, two = old["traction1"] * old["slip1"], old["traction2"] * old["slip2"]
         return [[old["work"], one + two, old["accumulated_slip"]]]
@@ -71,7 +70,7 @@ def _path_weights(weights: np.ndarray, plain_mean: bool) -> np.ndarray:
     return np.full((1, len(weights)), 1.0 / len(weights)) if plain_mean else 2.0 * weights[None]
 
 
-def _energies(mean: Any, a: Any) -> Any:
+def _energies(mean: Numbers, a: Numbers) -> Outputs:
     """Return the energies of a face from its mean work, mean traction times slip and mean path length."""
     return [[a[0] * mean[0], -0.5 * a[0] * mean[1], a[1] * mean[2], a[0] * mean[2]]]
 

@@ -11,6 +11,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
+from faultwave.dg.formula import Formula, Number, Numbers, Outputs
 from faultwave.kernels import math as m
 from faultwave.kernels.language import Array, Kernel, LoopIndex, View, as_view
 
@@ -55,9 +56,7 @@ class Columns:
         """Emit target = sum_j a_j(t_o) c_j."""
         self.seen(k, o, lambda x: [x], [target])
 
-    def seen(
-        self, k: Kernel, o: LoopIndex | int, function: Callable[..., Any], outs: Sequence[Array], *ins: Array | View
-    ) -> None:
+    def seen(self, k: Kernel, o: LoopIndex | int, function: Formula, outs: Sequence[Array], *ins: Array | View) -> None:
         """Emit outs = function(values at the time t_o, *ins), mode by mode."""
         self._sums(k, [self.series.at_times.view(o, 1)], lambda at: at[0], function, outs, ins)
 
@@ -73,7 +72,7 @@ class Columns:
         s = self.series
         spread, change = k.temp("spread", s.rows[0], self.cols), k.temp("largest_change", 1, self.cols)
 
-        def reach(scalars: Sequence[Any]) -> list[Any]:
+        def reach(scalars: Sequence[Numbers]) -> list[Number]:
             return [_reach(column) for column in zip(*scalars, strict=True)]
 
         scalars = [s.at_times.view(i, 1) for i in range(s.at_times.rows)]
@@ -82,7 +81,7 @@ class Columns:
         return change
 
     def _sums(
-        self, k: Kernel, scalars: Sequence[View], weights: Weights, function: Callable[..., Any], outs: Sequence[Array | View],
+        self, k: Kernel, scalars: Sequence[View], weights: Weights, function: Formula, outs: Sequence[Array | View],
         ins: Sequence[Array | View] = (), absolute: bool = False,
     ) -> None:  # fmt: skip
         """Emit outs = function(sum_j weights_j c_j, *ins) with weights made of ``scalars``.
@@ -93,7 +92,7 @@ class Columns:
         for start, count, terms in _blocks(s.rows):
             parts = [s.array.view(sum(s.rows[:j]) + start, count, self.col, self.cols) for j in range(terms)]
 
-            def values(*given: Any, terms: int = terms) -> Any:
+            def values(*given: Numbers, terms: int = terms) -> Outputs:
                 w, rest = weights(given[terms : terms + len(scalars)]), given[terms + len(scalars) :]
                 rows = [[m.abs(x) if absolute else x for x in part] for part in given[:terms]]
                 sums = [
@@ -118,7 +117,7 @@ def _blocks(rows: Sequence[int]) -> Iterator[tuple[int, int, int]]:
             yield start, rows[terms - 1] - start, terms
 
 
-def _reach(at: Sequence[Any]) -> Any:
+def _reach(at: Numbers) -> Number:
     """Return the largest distance from the last value."""
     *others, last = at
     return reduce(m.maximum, [m.abs(x - last) for x in others]) if others else 0.0 * last

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
+from faultwave.backends.base import Buffer, Launch
 from faultwave.base.columns import Columns
 from faultwave.base.math.gauss_jacobi import gauss_jacobi
 from faultwave.comm.exchange import Channel
@@ -20,6 +21,7 @@ from faultwave.dg.fault.record import FIRST_STEP_TIME, HUGE, JUMP_SLIP, JUMP_WOR
 from faultwave.dg.fault.remote_sides import RemoteFaultSides
 from faultwave.dg.fault.rupture import FRAME, rupture
 from faultwave.dg.fault.transforms import tables
+from faultwave.dg.formula import Table
 from faultwave.dg.method.face_time_expansion import rows_left, weights_left
 from faultwave.dg.operators.layout import sort_and_pad
 from faultwave.dg.operators.operator import Operator
@@ -30,6 +32,15 @@ from faultwave.kernels.language import Kernel
 from faultwave.physics.friction.law import FrictionLaw
 from faultwave.physics.friction.loading import frame
 from faultwave.physics.friction.loading.nucleation import increment
+
+if TYPE_CHECKING:
+
+    class Probe(Protocol):
+        """Probe with readings on their way, see ``dg.fault.probe``."""
+
+        def finish_reads(self, wait: bool = True) -> bool: ...
+        def bring(self) -> None: ...
+
 
 CHANGING = ("stress", "state", "record", "inner_state", "jumped", JUMP_WORK)
 
@@ -234,10 +245,10 @@ class Fault:
             record_columns_of(options),
             model.law.shown_columns,
         )
-        self.reading: dict[Any, None] = {}  # probes with unfinished readings, in the order of their requests
+        self.reading: dict[Probe, None] = {}  # probes with unfinished readings, in the order of their requests
         self.predicted = False  # True if readings requested now are of the state before the last prediction
         self.replayed = False  # True if replayed steps have already read what is requested now
-        self._energies: dict[tuple[bool, bool], tuple[Any, Any]] = {}
+        self._energies: dict[tuple[bool, bool], tuple[Launch, Buffer]] = {}
         self.material = model.material
         self.coupling = make_coupling(operator.law, options.grains)
         directions = np.stack([model.faces.normal, model.faces.tangent1, model.faces.tangent2], 1)
@@ -254,7 +265,7 @@ class Fault:
         self._buffers(kernel, model)
         self.launch = operator.backend.compile([kernel])["rupture"](self.buffers | self._tables(kernel))
 
-    def _tables(self, kernel: Kernel) -> dict[str, Any]:
+    def _tables(self, kernel: Kernel) -> dict[str, Buffer]:
         """Upload the constant matrices that the friction kernel uses, by name."""
         used = [a.name for a in kernel.arguments if a.space == "matrix"]
         found = tables(self.rule, used)
@@ -375,7 +386,7 @@ class Fault:
         begin, end = self.ranges[cluster]
         return end > begin
 
-    def changing(self, time: float, step: float) -> dict[str, Any]:
+    def changing(self, time: float, step: float) -> dict[str, Table]:
         """Return the kernel's scalars that depend on time, for a step that begins at ``time`` [s]."""
         of_step, first = self.options.whole_steps, max(time, FIRST_STEP_TIME)
         clock, ramp = list[float](), list[float]()
@@ -478,7 +489,7 @@ class Fault:
         if key not in self._energies:
             self._energies[key] = self._energy_launch(*key)
 
-    def _energy_launch(self, plain_mean: bool, from_velocity: bool) -> tuple[Any, Any]:
+    def _energy_launch(self, plain_mean: bool, from_velocity: bool) -> tuple[Launch, Buffer]:
         """Compile the kernel of ``energies`` and return its launcher and the buffer of its results per face."""
         b, size, owned = self.operator.backend, len(self.list.rows), self.faces.owned
         scale, each = b.batch(size, 1, 2, True), b.batch(size, 1, len(FAULT_ENERGIES), True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,8 +14,11 @@ from faultwave.physics.friction.forecast import Added, Surroundings
 from faultwave.physics.friction.law import Weakening
 from faultwave.physics.friction.plausibility import LoadedFault
 
+if TYPE_CHECKING:
+    from faultwave.dg.fault.faces import FaultFaces, Model
 
-def loaded_fault(rupture: Any, order: int, end: float) -> LoadedFault:
+
+def loaded_fault(rupture: Model, order: int, end: float) -> LoadedFault:
     """Return the points of a planned rupture with their loads before the start and after nucleation.
 
     Elastic constants are taken from the softer side.
@@ -65,7 +68,7 @@ FORECASTS = {name: Label(*told) for name, told in forecast.SHOWN.items()}
 """Labels of the fields that plots of a planned fault show."""
 
 
-def sheet(faces: Any, fault: LoadedFault) -> Sheet:
+def sheet(faces: FaultFaces, fault: LoadedFault) -> Sheet:
     """Return a planned fault as a surface with face means of loads, strength and derived numbers.
 
     A value is NaN where the number is undefined at all points of a face.
@@ -117,7 +120,7 @@ def _weakening(faults: Sequence[LoadedFault], each: Sequence[Weakening | None]) 
     if len(known) < len(each):
         return None
 
-    def joined(values: Iterable[Any]) -> np.ndarray:
+    def joined(values: Iterable[np.ndarray | float]) -> np.ndarray:
         return np.concatenate([np.broadcast_to(v, fault.tau.shape) for v, fault in zip(values, faults, strict=True)])
 
     forced = None

@@ -5,9 +5,8 @@ All functions whose names begin with ``note`` are kernel functions.
 
 from __future__ import annotations
 
-from typing import Any
-
 from faultwave.base.columns import Columns, Row
+from faultwave.dg.formula import Number, Numbers, Outputs
 from faultwave.kernels import math as m
 from faultwave.physics.friction.loading.load import Solved
 from faultwave.physics.waves.law import dot
@@ -74,8 +73,8 @@ def recorded(moved: bool, breakdown: bool = False, smooth_sliding: bool = False)
 
 
 def note(
-    old: dict[str, Any], last: Any, x: Solved, traction: Any, clock: Row, w: Any, whole_steps: bool
-) -> dict[str, Any]:
+    old: Row, last: Number, x: Solved, traction: Numbers, clock: Row, w: Numbers, whole_steps: bool
+) -> dict[str, Number]:
     """Return the updated record of a point: rupture time, tractions, strength and frictional work.
 
     Parameters
@@ -110,7 +109,7 @@ def note(
     }
 
 
-def update_breakdown(old: dict[str, Any], x: Solved, total: Any, w: Any) -> dict[str, Any]:
+def update_breakdown(old: Row, x: Solved, total: Numbers, w: Numbers) -> dict[str, Number]:
     """Return the updated ``BREAKDOWN`` columns after a sub-step that ends with the total shear traction ``total`` [Pa]."""
     size = m.sqrt(dot(total, total))
     dissipated = old["dissipated"] + w[0] * (total[0] * x.slip_rate1 + total[1] * x.slip_rate2)
@@ -124,7 +123,7 @@ def update_breakdown(old: dict[str, Any], x: Solved, total: Any, w: Any) -> dict
     }
 
 
-def update_jump_path(path: Any, jump: Any, w: Any) -> Any:
+def update_jump_path(path: Numbers, jump: Numbers, w: Numbers) -> Outputs:
     """Return the updated path length of the velocity jump."""
     return [[path[0] + w[0] * m.sqrt(dot(jump, jump))]]
 

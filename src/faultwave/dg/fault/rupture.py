@@ -19,7 +19,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import and_
-from typing import Any
 
 import numpy as np
 
@@ -39,6 +38,7 @@ from faultwave.dg.fault.record import (
     update_jump_path,
 )
 from faultwave.dg.fault.transforms import transforms
+from faultwave.dg.formula import Condition, Formula, Number, Numbers, Outputs
 from faultwave.dg.method.basis import triangle_size
 from faultwave.kernels import math as m
 from faultwave.kernels.expr import wrap
@@ -86,7 +86,7 @@ def rupture(
     return _Rupture(law, constants, sizes, coupling or PrincipalCoupling()).build()
 
 
-def _named(function: Callable[[Row], Any], names: Sequence[str]) -> Callable[..., Any]:
+def _named(function: Callable[[Row], Outputs], names: Sequence[str]) -> Formula:
     """Return a function of many arguments that passes them to ``function`` by name."""
     return lambda *values: function(Row(zip(names, values, strict=True)))
 
@@ -112,7 +112,7 @@ class _Rupture:
         self._arguments()
         self._temporaries()
 
-    def _rests(self) -> Any:
+    def _rests(self) -> Condition:
         """Return the condition under which any point stays locked, with symbolic parameters and state."""
         p, s = ({name: wrap(1.0) for name in names} for names in (self.law.kernel_parameters, self.law.state_columns))
         return self.law.rests(p, self.constants, s)
@@ -256,7 +256,7 @@ class _Rupture:
         runs = [(array, run) for array, columns, names in self._changing(last) for run in columns.runs(names)]
         outs = [array.view(0, points, run.start, run.stop - run.start) for array, run in runs]
 
-        def advance(row: Row) -> Any:
+        def advance(row: Row) -> Outputs:
             found = dict(zip(("state", "record", "slid"), self._advance(row), strict=True))
             return [found[array.name][run] for array, run in runs]
 
@@ -274,7 +274,7 @@ class _Rupture:
         """Return the traction of both sides and the relative slip of the face, if friction acts on a smoothed traction."""
         return {} if self.weakening is None else {"locked": self.here, "weakening": self.weakening}
 
-    def _by_name(self, *given: Sequence[Any]) -> dict[str, Any]:
+    def _by_name(self, *given: Numbers) -> dict[str, Number]:
         """Return the parameters of the law by name from the rows of the parameter arrays."""
         pairs = zip(self.parameter_names.values(), given, strict=True)
         return {name: x for names, values in pairs for name, x in zip(names, values, strict=True)}
@@ -342,7 +342,7 @@ class _Rupture:
         slip = self.locked.view(0, s.rows[0], self.locked_columns.places["jump"].start + 1, 2)
         k.pointwise(lambda old, x: [[y + z for y, z in zip(old, x, strict=True)]], [self.jumped, slip], [self.jumped])
 
-    def _jump_and_work(self, now: Any, impedance: Any, weight: Any) -> Any:
+    def _jump_and_work(self, now: Numbers, impedance: Numbers, weight: Numbers) -> Outputs:
         x, z = self.locked_columns.row(now), self.coupling.columns.row(impedance)
         averaged = self.coupling.averaged(z, x.traction, x.jump)
         return [x.jump[:3], [weight[0] * dot(averaged[:3], x.jump[:3])]]
@@ -350,19 +350,19 @@ class _Rupture:
     def _subtract_slip_traction(self) -> None:
         """Subtract the traction of slip from the locked traction, both averaged over the step."""
 
-        def slipping(theta: Any, slid: Any, impedance: Any) -> Any:
+        def slipping(theta: Sequence[Number], slid: Numbers, impedance: Numbers) -> Outputs:
             return [self.coupling.slipping(self.coupling.columns.row(impedance), theta, *slid)]
 
         whole = self.locked.view(0, self.sizes.rows[0], 0, self.coupling.channels)
         self.k.pointwise(slipping, [whole, self.slid_modes, self.impedance], [self.modes])
 
-    def _change_inner(self, change: Callable[..., dict[str, Any]], lengths: Sequence[View] | None = None) -> None:
+    def _change_inner(self, change: Callable[..., dict[str, Number]], lengths: Sequence[View] | None = None) -> None:
         """Update inner and per-step state by a function of the law, which may take the ``lengths`` of all sub-steps."""
         inner = [*self.inner, *self.of_step] if lengths else self.of_step
         columns = [self.inner_columns] * len(self.inner) if lengths else []
         columns += [self.step_columns] * len(self.of_step)
 
-        def changed(*given: Any) -> Any:
+        def changed(*given: Numbers) -> tuple[Row, dict[str, Number]]:
             p, (state, *rest) = self._by_name(*given[: len(self.parameters)]), given[len(self.parameters) :]
             rows = [c.row(x) for c, x in zip(columns, rest, strict=False)]
             s = Row(self.state_columns.row(state) | {name: x for row in rows for name, x in row.items()})
@@ -376,7 +376,7 @@ class _Rupture:
         names = [name for name in self.state_columns if name in found]
         kept = [(c, array) for c, array in zip(columns, inner, strict=False) if set(c.widths) & set(found)]
 
-        def values(*given: Any) -> Any:
+        def values(*given: Numbers) -> Outputs:
             s, new = changed(*given)
             return [*[[new[name]] for name in names], *[c.flat(s | new) for c, _ in kept]]
 
@@ -412,13 +412,15 @@ class _Rupture:
         k.pointwise(_reach_over_excess, [smooth, mean], [power])
         k.contract(total, np.ones((1, points)), power)
 
-        def choose(own: Any, stress: Any, new: Any, load: Any, mean: Any, power: Any, slip: Any) -> Any:
+        def choose(
+            own: Numbers, stress: Numbers, new: Numbers, load: Numbers, mean: Numbers, power: Numbers, slip: Numbers
+        ) -> Outputs:
             shear = _drawn_together(new, load, mean, power)
             return [[own[0], *[m.where(slip[0] > WEAKENED, shear[i] - stress[i + 1], own[i + 1]) for i in range(2)]]]
 
         k.pointwise(choose, [self.here, self.stress, smooth, loaded, mean, total, self.weakening], [self.acting])
 
-    def _relative_slip(self, state: Any, *parameters: Any) -> Any:
+    def _relative_slip(self, state: Numbers, *parameters: Numbers) -> Outputs:
         return [[self.law.relative_slip(self._by_name(*parameters), self.constants, self.state_columns.row(state))]]
 
     def _state_of(self, name: str) -> View:
@@ -447,7 +449,7 @@ class _Rupture:
         for side, (given, sign) in enumerate(((self.plus, 2.0), (self.minus, -2.0))):
             wave = given.view(0, rows)
 
-            def answer(t: Any, w: Any, frame: Any, sign: float = sign) -> Any:
+            def answer(t: Numbers, w: Numbers, frame: Numbers, sign: float = sign) -> Outputs:
                 n, s1, s2 = FRAME.row(frame).values()
                 vector = [sign * (t[0] * n[x] + t[1] * s1[x] + t[2] * s2[x]) - w[x] for x in range(3)]
                 return [[*vector, *[2.0 * p - x for p, x in zip(t[3:], w[3:], strict=True)]]]
@@ -455,7 +457,9 @@ class _Rupture:
             k.pointwise(answer, [self.modes, wave, self.frame], [reply])
             k.scatter(reply, self.waves, self.slots, 2 + side)
 
-    def _locked(self, plus: Any, minus: Any, frame: Any, impedance: Any, damping: Any, *flows: Any) -> Any:
+    def _locked(
+        self, plus: Numbers, minus: Numbers, frame: Numbers, impedance: Numbers, damping: Numbers, *flows: Numbers
+    ) -> list[Number]:
         """Return Theta and, from the velocities of both sides, the jump v- - v+.
 
         Waves refer to each side's own normal; -p is equal on both sides, and fluid flows out of one into the other.
@@ -473,7 +477,7 @@ class _Rupture:
 
     # Formulas of one point in one sub-step, over the arguments by name.
 
-    def _point(self, given: Row) -> tuple[dict[str, Any], Row, Load]:
+    def _point(self, given: Row) -> tuple[dict[str, Number], Row, Load]:
         """Return the parameters, the state and the load of a point."""
         parameters = self._by_name(*(given[name] for name in self.parameters))
         clock = CLOCK.row(given.clock)
@@ -482,19 +486,19 @@ class _Rupture:
         load = self.coupling.load(z, (shear1, shear2), normal, clock.duration, clock.end)
         return parameters, self.state_columns.row(given.state), load
 
-    def _load_and_strength(self, given: Row) -> Any:
+    def _load_and_strength(self, given: Row) -> Outputs:
         """Return the total shear traction of the locked fault and the strength under its normal traction."""
         p, s, load = self._point(given)
         return [[load.tau1, load.tau2, known_strength(self.law, p, self.constants, s, load)(load)]]
 
-    def _solve(self, given: Row) -> Any:
+    def _solve(self, given: Row) -> Outputs:
         p, s, load = self._point(given)
         x = self.law.solve(p, self.constants, s, load)
         own = {state.name: x.state.get(state.name, s[state.name]) for state in self.law.state if not state.inner}
         common = {name: getattr(x, name) for name in ("slip_rate1", "slip_rate2", "slip_rate", "strength", "friction")}
         return [self.solved_columns.flat(common | own)]
 
-    def _advance(self, given: Row) -> Any:
+    def _advance(self, given: Row) -> tuple[list[Number], list[Number], list[Number]]:
         """Return state, record and accumulated slip at the end of the sub-step."""
         p, s, load = self._point(given)
         clock, w = CLOCK.row(given.clock), given.weight
@@ -518,15 +522,15 @@ class _Rupture:
         if self.options.smooth_sliding:
             notes |= dict(zip(BALANCED_TRACTION, felt[1:3], strict=True))
         reached = self.law.dynamic_stress_reached(p, self.constants, new, x.friction)
-        weak = reached & (notes["weakened"] <= 0.0) & (notes["ruptured"] > 0.0)
-        notes["weakened"] = m.where(weak, clock.mark, notes["weakened"])
+        weakens = reached & (notes["weakened"] <= 0.0) & (notes["ruptured"] > 0.0)
+        notes["weakened"] = m.where(weakens, clock.mark, notes["weakened"])
         if self.options.breakdown:
             total = [given.stress[c] + felt[c] for c in (1, 2)]
             notes |= update_breakdown(before, x, total, w)
         slid = [y + w[0] * rate for y, rate in zip(given.slid, (x.slip_rate1, x.slip_rate2), strict=True)]
         return self.state_columns.flat(new), self.columns.flat(notes), slid
 
-    def _may_slip(self, given: Row) -> Any:
+    def _may_slip(self, given: Row) -> Outputs:
         """Return 1 if the point may slip in the step or change state without slip, else 0; and the record of a step without slip."""
         p, s, load = self._point(given)
         rise, *shear = given.change
@@ -550,7 +554,7 @@ class _Rupture:
         return [[m.where(reduce(and_, stays, locked), 0.0, 1.0)], [one, two, normal, strength, *felt]]
 
 
-def _excess(smooth: Any, mean: Any) -> tuple[list[Any], Any, list[Any]]:
+def _excess(smooth: Numbers, mean: Numbers) -> tuple[list[Number], Number, list[Number]]:
     """Split the load into its mean excess over strength and the deviation of a point from it.
 
     Returns
@@ -568,7 +572,7 @@ def _excess(smooth: Any, mean: Any) -> tuple[list[Any], Any, list[Any]]:
     return along, excess, [x - (smooth[2] + excess) * a for x, a in zip(smooth[:2], along, strict=True)]
 
 
-def _reach_over_excess(smooth: Any, mean: Any) -> Any:
+def _reach_over_excess(smooth: Numbers, mean: Numbers) -> Outputs:
     """Return the deficit of a point's excess with respect to the mean excess, as a fraction of the latter, to the eighth power."""
     along, excess, rest = _excess(smooth, mean)
     reach = m.maximum(-dot(along, rest), 0.0)
@@ -578,7 +582,7 @@ def _reach_over_excess(smooth: Any, mean: Any) -> Any:
     return [[share]]
 
 
-def _drawn_together(smooth: Any, load: Any, mean: Any, power: Any) -> list[Any]:
+def _drawn_together(smooth: Numbers, load: Numbers, mean: Numbers, power: Numbers) -> list[Number]:
     """Return the shear traction on which friction acts at a point.
 
     If the mean load of a face exceeds its mean strength, all its points slide along the mean load; otherwise no point
@@ -592,11 +596,11 @@ def _drawn_together(smooth: Any, load: Any, mean: Any, power: Any) -> list[Any]:
     return [m.where(excess > 0.0, x, within * y) for x, y in zip(sliding, load[:2], strict=True)]
 
 
-def _nucleate(stress: Any, extra: Any, share: Any) -> Any:
+def _nucleate(stress: Numbers, extra: Numbers, share: Numbers) -> Outputs:
     return [[stress[c] + dot(extra[c::3], share) for c in range(3)]]
 
 
-def _slides(slid: Any) -> Any:
+def _slides(slid: Numbers) -> Outputs:
     """Return 1 if the mean slip rate of a face is not zero, else 0."""
     return [[m.where(m.abs(slid[0]) + m.abs(slid[1]) > 0.0, 1.0, 0.0)]]
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import Problems
+from faultwave.case.settings.model import Nucleation
 from faultwave.dg.fault.faces import FaultFaces, NucleationEpisode
 from faultwave.media import Field, load_field
 from faultwave.media.field import check_used
@@ -68,7 +69,7 @@ class FaultPoints:
         strike, dip = np.repeat(self.faces.strike, each, 0), np.repeat(self.faces.dip, each, 0)
         return initial_traction(values, n, s1, s2, strike, dip, prefix)
 
-    def episodes(self, nucleation: Any, problems: Problems) -> tuple[NucleationEpisode, ...]:
+    def episodes(self, nucleation: Sequence[Nucleation], problems: Problems) -> tuple[NucleationEpisode, ...]:
         """Return the nucleation episodes that add stress on these faces."""
         found, faces = [], len(self.faces.area)
         for i, e in enumerate(nucleation):

@@ -9,7 +9,7 @@ section 4.1.6). Modes are converted once a step from the face's ascending vertex
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -163,9 +163,9 @@ def transforms(k: Kernel, points: int, degree: int, group: Array, conical: bool)
     return (AlongLines if conical else WholeTables)(k, points, degree, group)
 
 
-def tables(rule: PointRule, names: Sequence[str]) -> dict[str, Any]:
+def tables(rule: PointRule, names: Sequence[str]) -> dict[str, np.ndarray]:
     """Return the matrices of ``Transforms`` whose names are among ``names``."""
-    found: dict[str, Any] = {"phi": rule.phi, "back": rule.back, "mode_bounds": mode_bounds(rule)}
+    found: dict[str, np.ndarray] = {"phi": rule.phi, "back": rule.back, "mode_bounds": mode_bounds(rule)}
     size = rule.phi.shape[2]
     for d in range(degree_of(size) + 1):
         found[f"project{d}"] = rule.projection(d)

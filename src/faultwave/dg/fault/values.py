@@ -8,7 +8,7 @@ faces, or on the same faces at many times, in one call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -211,7 +211,7 @@ class FaultValues:
             found = whole
         return np.ascontiguousarray(found).reshape(2, channels, *found.shape[1:])
 
-    def _sides(self, rows: Any) -> Row:
+    def _sides(self, rows: np.ndarray | slice) -> Row:
         """Return the coupling constants of the faces ``rows``, (n,) by name."""
         return self.fault.coupling.columns.row(list(self.impedance[:, rows]))
 
@@ -240,7 +240,13 @@ class FaultValues:
     def _modes(self, values: np.ndarray) -> np.ndarray:
         return inner(self.fault.rule.back[self.group], values.T[:, None]).T
 
-    def _now(self, r: dict[str, Any], state: Row, waves: Any, speeds: Any) -> dict[str, np.ndarray]:
+    def _now(
+        self,
+        r: Mapping[str, np.ndarray],
+        state: Row,
+        waves: Sequence[Sequence[np.ndarray]],
+        speeds: Sequence[np.ndarray],
+    ) -> dict[str, np.ndarray]:
         """Return traction changes along n, s1, s2, slip rates, velocity jump and common normal velocity, (q, n) each."""
         z, own = self._sides(slice(None)), self.fault.coupling
         locked = own.locked(z, waves[0], waves[1])
@@ -257,7 +263,9 @@ class FaultValues:
             "jump2": jump[2], "rate1": rates[0], "rate2": rates[1],
         }  # fmt: skip
 
-    def _of_friction(self, r: dict[str, Any], state: Row) -> tuple[Any, list[Any], list[Any]]:
+    def _of_friction(
+        self, r: Mapping[str, np.ndarray], state: Row
+    ) -> tuple[np.ndarray, list[np.ndarray], list[np.ndarray]]:
         """Return normal and shear traction changes and slip rates at the end of the step, as the friction solver left them.
 
         Slip grew by these rates in the last sub-step. The traction of a slipping point is its strength at the end of the step, which
@@ -282,8 +290,8 @@ class FaultValues:
         return self._at(normal), shear, [self._at(v) for v in rates]
 
     def _of_waves(
-        self, r: dict[str, Any], state: Row, z: Row, locked: Any
-    ) -> tuple[Any, Any, list[Any], list[Any], list[Any]]:
+        self, r: Mapping[str, np.ndarray], state: Row, z: Row, locked: list[np.ndarray]
+    ) -> tuple[np.ndarray, list[np.ndarray], list[np.ndarray], list[np.ndarray], list[np.ndarray]]:
         """Return traction changes and slip rates from the waves of both sides, limited by the present strength.
 
         The locked and the limited traction of the waves are returned as well.
@@ -315,19 +323,19 @@ class FaultValues:
         normal = normal if sigma is total_sigma else normal + (sigma - total_sigma)
         return normal, traction[1:3], rates, locked, traction
 
-    def _slide(self, law: Any, p: Values, c: Values, s: Any, load: Load) -> Solved:
+    def _slide(self, law: FaultValues, p: Values, c: Values, s: Values, load: Load) -> Solved:
         """Solve slip along a direction under the present strength."""
         rate, strength = sliding(lambda at: self._strength(s, at)[0], load)
         return Solved(rate, 0.0 * rate, rate, strength, 0.0 * rate)
 
-    def _strength(self, state: Row, load: Load, here: bool = False) -> tuple[np.ndarray, Any]:
+    def _strength(self, state: Values, load: Load, here: bool = False) -> tuple[np.ndarray, Any]:
         """Return the strength under a load and the effective normal traction.
 
         Parameters and state are taken at the nearest friction points, or with ``here`` at all points that were read.
         """
         law, c = self.fault.law, self.fault.constants
 
-        def near(values: Any) -> Any:
+        def near(values: np.ndarray) -> np.ndarray:
             return values if here else self._at(values, False)
 
         p = {name: near(values) for name, values in self.parameters.items()}
@@ -336,7 +344,7 @@ class FaultValues:
         return np.asarray(law.strength(p, c, s, pressed)), pressed.sigma
 
     def _table(
-        self, r: dict[str, Any], state: Row, seen: FaultSample, now: dict[str, np.ndarray]
+        self, r: Mapping[str, np.ndarray], state: Row, seen: FaultSample, now: dict[str, np.ndarray]
     ) -> dict[str, Callable[[], np.ndarray]]:
         def along(direction: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
             return np.asarray(direction[0] * a + direction[1] * b)
@@ -413,7 +421,7 @@ def _summed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return inner(np.moveaxis(a, 0, -1), np.moveaxis(b, 0, -1))
 
 
-def _along(frame: Sequence[np.ndarray], vector: Sequence[Any]) -> list[np.ndarray]:
+def _along(frame: Sequence[np.ndarray], vector: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Return the components of a vector along n, s1, s2 of a ``frame``, three arrays (3, n)."""
     return [direction[0] * vector[0] + direction[1] * vector[1] + direction[2] * vector[2] for direction in frame]
 

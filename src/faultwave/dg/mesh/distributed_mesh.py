@@ -8,7 +8,7 @@ proportional to the border or to the number of points.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,32 @@ from faultwave.domain.tets.connectivity.overlaps import check_part_folds
 from faultwave.domain.tets.formats.parts import Slice, read_slice, slice_topology, stored_parts
 from faultwave.domain.tets.load import transform
 from faultwave.domain.tets.mesh import fingerprint
+
+if TYPE_CHECKING:
+
+    class FaultTable(Protocol):
+        """Cells and local faces (n, 2) of the faces of a fault, and their vertices (n, 3, 3) [m]."""
+
+        @property
+        def cells(self) -> np.ndarray: ...
+        @property
+        def faces(self) -> np.ndarray: ...
+        @property
+        def corners(self) -> np.ndarray: ...
+
+    class FaultInMesh(Protocol):
+        """Planned fault with the mesh around it."""
+
+        @property
+        def faces(self) -> FaultTable: ...
+        @property
+        def topology(self) -> tets.Topology: ...
+        @property
+        def geometry(self) -> tets.Geometry: ...
+        @property
+        def vertices(self) -> np.ndarray: ...
+
+    Item = TypeVar("Item")
 
 ELSEWHERE = -2
 """Marker of a point whose cell or fault face belongs to another process."""
@@ -66,11 +92,11 @@ class WholeMesh(Nowhere):
         """Return the global number of the first of ``count`` local items, with items numbered process by process."""
         return 0
 
-    def joined(self, value: Any) -> list[Any] | None:
+    def joined(self, value: Item) -> list[Item] | None:
         """Return the values of all processes on the first one, None elsewhere."""
         return [value]
 
-    def everywhere(self, value: Any) -> list[Any]:
+    def everywhere(self, value: Item) -> list[Item]:
         """Return the values of all processes on every process."""
         return [value]
 
@@ -88,13 +114,13 @@ class WholeMesh(Nowhere):
         """Return the cells that hold points (n, 3) [m]."""
         return tets.locate(points, topology, shape, mesh.vertices)
 
-    def nearest_fault(self, points: np.ndarray, fault: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def nearest_fault(self, points: np.ndarray, fault: FaultInMesh | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the fault faces (n,) nearest to points (n, 3), the nearest points on them (n, 3) and distances (n,) [m]."""
         assert fault is not None
         return _nearest(points, fault)
 
 
-def _nearest(points: np.ndarray, fault: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _nearest(points: np.ndarray, fault: FaultInMesh) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     faces = fault.faces
     found = tets.nearest_fault_face(points, fault.topology, fault.geometry, fault.vertices)
     table = {(int(c), int(f)): i for i, (cs, fs) in enumerate(zip(faces.cells, faces.faces, strict=True))
@@ -178,10 +204,10 @@ class DistributedMesh(WholeMesh):
     def first_of(self, count: int) -> int:
         return int(sum(self.world.counts(count)[: self.world.rank]))
 
-    def joined(self, value: Any) -> list[Any] | None:
+    def joined(self, value: Item) -> list[Item] | None:
         return self.world.gather(value)
 
-    def everywhere(self, value: Any) -> list[Any]:
+    def everywhere(self, value: Item) -> list[Item]:
         return list(self.world.mpi.allgather(value))
 
     def numbered(self, neighbours: np.ndarray) -> np.ndarray:
@@ -219,7 +245,7 @@ class DistributedMesh(WholeMesh):
         cells = np.where(mine, found.cells, np.where(np.isinf(best), -1, ELSEWHERE))
         return tets.Located(cells, np.where(mine[:, None], found.xi, np.nan), distance)
 
-    def nearest_fault(self, points: np.ndarray, fault: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def nearest_fault(self, points: np.ndarray, fault: FaultInMesh | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         items, nearest = np.zeros(len(points), np.int64), np.zeros((len(points), 3))
         distance, lowest, scale = np.full(len(points), np.inf), np.full(len(points), np.inf), np.zeros(len(points))
         if fault is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def surface_tag(key: str | int, mesh: tets.Mesh, topology: tets.Topology, where:
     return tag
 
 
-def volume_numbers(keys: Any, mesh: tets.Mesh, where: str, problems: Problems) -> list[int]:
+def volume_numbers(keys: Iterable[str | int], mesh: tets.Mesh, where: str, problems: Problems) -> list[int]:
     """Return the numbers of volume groups by name or number."""
     names, found = mesh.named(3), []
     for key in keys:

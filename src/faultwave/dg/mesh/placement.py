@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,16 @@ from faultwave.dg.mesh.distributed_mesh import WholeMesh
 from faultwave.domain import tets
 from faultwave.engine.capability import CapabilityPlan
 from faultwave.physics.waves import Law, laws
+
+if TYPE_CHECKING:
+    from dataclasses import Field
+
+    class Dataclass(Protocol):
+        """Instance of a dataclass."""
+
+        __dataclass_fields__: ClassVar[dict[str, Field]]
+
+    Record = TypeVar("Record", bound=Dataclass)
 
 
 @dataclass(frozen=True)
@@ -141,7 +151,7 @@ def check_moves(planning: Planning, kind: str) -> bool:
     return False
 
 
-def chosen(record: Any, rows: np.ndarray) -> Any:
+def chosen(record: Record, rows: np.ndarray) -> Record:
     """Return a copy of a frozen record of arrays with only its ``rows``."""
     from dataclasses import fields, replace
 

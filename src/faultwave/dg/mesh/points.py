@@ -9,6 +9,8 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.case.plausibility import advice_outside
+from faultwave.case.settings.model import Case
+from faultwave.case.settings.outputs import FaultReceivers
 from faultwave.dg.mesh.distributed_mesh import WholeMesh
 from faultwave.domain import tets
 from faultwave.observe.fault_receivers import report_distant_receivers
@@ -49,7 +51,7 @@ def place_receivers(
     topology: tets.Topology,
     shape: tets.Geometry,
     whole: WholeMesh,
-    case: Any,
+    case: Case,
     warned: Problems,
 ) -> Points | None:
     """Locate the receivers in the cells of the mesh.
@@ -104,7 +106,9 @@ def _on_the_ground(
     return found
 
 
-def place_fault_receivers(setting: Any, fault: Any, whole: WholeMesh, problems: Problems) -> Points | None:
+def place_fault_receivers(
+    setting: FaultReceivers | None, fault: Any, whole: WholeMesh, problems: Problems
+) -> Points | None:
     """Return the fault faces nearest to the points, -2 on other processes, with the coordinates of the projection on the face."""
     if setting is None:
         return None

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.case.settings.measures import PortSurface
 from faultwave.dg.mesh.periodic import across_period
 from faultwave.domain import tets
 
@@ -51,7 +50,7 @@ def _upright(side: np.ndarray) -> np.ndarray:
 
 
 def turned(
-    origin: np.ndarray, sides: np.ndarray, lengths: np.ndarray, setting: Any, name: str
+    origin: np.ndarray, sides: np.ndarray, lengths: np.ndarray, setting: PortSurface, name: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the rectangle with the side first along which the mode's first index counts. Raises InputError if it is unknown."""
     allowed = " or ".join("[" + ", ".join(f"{x:.4g}" for x in np.round(side, 6) + 0.0) + "]" for side in sides)

@@ -13,8 +13,8 @@ required, it is stored in the same way after all waves.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from faultwave.dg.formula import Numbers, Outputs
 from faultwave.dg.method.forms import Form
 from faultwave.dg.method.predictors import Predictor
 from faultwave.kernels.language import Array, Kernel, View
@@ -108,7 +108,7 @@ class WavesInTime:
             return
         behind = sum(rows_left(self.form.predictor))
 
-        def flow(t: Any, cell: Any, side: Any) -> Any:
+        def flow(t: Numbers, cell: Numbers, side: Numbers) -> Outputs:
             return [self.form.flow(t, cell, side, face)]
 
         self.k.pointwise(flow, [trace, cell, sides.view(face, 1)], [self._part(behind + row, trace.rows)])

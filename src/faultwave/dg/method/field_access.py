@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,12 +11,15 @@ from faultwave.dg.method.basis import tet_basis, tet_quadrature
 from faultwave.domain import tets
 from faultwave.physics.waves import Law
 
+if TYPE_CHECKING:
+    from faultwave.dg.running import Solver
+
 BLOCK = 4096  # cells at a time
 ROUNDING = 1e-12
 """Relative size below which a component of a solution counts as zero among components of its kind."""
 
 
-def project(solver: Any, function: Callable[[np.ndarray], np.ndarray]) -> None:
+def project(solver: Solver, function: Callable[[np.ndarray], np.ndarray]) -> None:
     """Set the degrees of freedom to the L2 projection of a function, in blocks of cells.
 
     Parameters
@@ -38,7 +41,7 @@ def project(solver: Any, function: Callable[[np.ndarray], np.ndarray]) -> None:
 
 
 def error(
-    solver: Any,
+    solver: Solver,
     solution: Callable[[np.ndarray, float], np.ndarray],
     inside: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> np.ndarray:
@@ -70,7 +73,7 @@ def error(
     return np.sqrt(above / np.where(below > 0, below, 1.0))
 
 
-def error_norms(solver: Any, solution: Callable[[np.ndarray, float], np.ndarray]) -> dict[str, np.ndarray]:
+def error_norms(solver: Solver, solution: Callable[[np.ndarray, float], np.ndarray]) -> dict[str, np.ndarray]:
     """Return L1, L2 and maximum errors (Q,) of every quantity by name of the norm, absolute and relative (``_rel``).
 
     Relative errors refer to the norms of the solution and are NaN where it is zero compared with other components of its kind (velocity,
@@ -112,7 +115,7 @@ def _large_enough(law: Law, norms: np.ndarray) -> np.ndarray:
     return kept
 
 
-def sample(solver: Any, points: np.ndarray) -> np.ndarray:
+def sample(solver: Solver, points: np.ndarray) -> np.ndarray:
     """Return the present state (n, Q) at points (n, 3) [m]; NaN outside the mesh."""
     plan, points = solver.plan, np.asarray(points, float).reshape(-1, 3)
     found = tets.locate(points, plan.topology, plan.geometry, plan.mesh.vertices)

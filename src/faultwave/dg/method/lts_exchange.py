@@ -7,16 +7,16 @@ the faces that need it (docs/theory/time-stepping.md, "Local time stepping").
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
+from faultwave.dg.formula import Numbers, Outputs
 from faultwave.dg.method.predictors import Predictor
 from faultwave.kernels.language import Array, Kernel, View
 
 
-def places(rates: Any) -> int:
+def places(rates: Iterable[float]) -> int:
     """Return the number of slots that a slower cell needs for the parts of its step.
 
     It is the largest of ``rates``, the steps of each cluster in one of the next, rounded up to an even number because cells of one
@@ -126,11 +126,11 @@ class ClusterWaveOutput:
         shares = k.arrays.get("shares") or k.scalar("shares", count)
         more = k.scratch(f"{name}part_more", self.rows, m)
 
-        def together(whole: Any, share: Any, *more: Any) -> Any:
+        def together(whole: Numbers, share: Numbers, *more: Numbers) -> Outputs:
             found = [share[0] * x for x in whole]
             return [[x + y for x, y in zip(found, *more, strict=True)] if more else found]
 
-        def rest(whole: Any, *parts: Any) -> Any:
+        def rest(whole: Numbers, *parts: Numbers) -> Outputs:
             left = list(whole)
             for part in parts:
                 left = [a - b for a, b in zip(left, part, strict=True)]

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from faultwave.dg.formula import Formula, Number, Numbers, Outputs
 from faultwave.dg.method.forms import Form
 from faultwave.dg.method.yield_points import YieldPoints
 from faultwave.kernels import math as mth
@@ -86,7 +86,7 @@ def yielding(form: Form, medium: Medium) -> Kernel:
         _sum_and_difference(k, points.pairs, at)
         k.contract(delta, back, at, [(i, i) for i in range(6) if i != 2 or not rheology.keeps_mean])
 
-        def change(s: Any, lost: Any, cell: Any, yields: Any) -> Any:
+        def change(s: Numbers, lost: Numbers, cell: Numbers, yields: Numbers) -> Outputs:
             xx, yy, zz, *shear = lost
             less = form.from_stress([xx, yy, -(xx + yy) if rheology.keeps_mean else zz, *shear], cell)
             return [[mth.where(yields[0] > 0.0, x + d, x) for x, d in zip(s, less, strict=True)]]
@@ -107,7 +107,7 @@ def energy_names(medium: Medium) -> tuple[str, ...]:
     return tuple(_densities(medium, [0.0] * medium.rheology.state_columns.size, [0.0] * STRESS.size, 1.0))
 
 
-def _densities(medium: Medium, state: Any, at_rest: Any, mu: Any) -> dict[str, Any]:
+def _densities(medium: Medium, state: Numbers, at_rest: Numbers, mu: Number) -> dict[str, Number]:
     rheology, c = medium.rheology, medium.constants
     s, rest = rheology.state_columns.row(state), STRESS.row(at_rest)
     found = dict(rheology.energies(c, s, rest, {"mu": mu}))
@@ -127,7 +127,7 @@ def dissipation(medium: Medium) -> Kernel:
     out = k.batch("sums", 1, len(names), "out")
     each, means = k.temp("each", count, len(names)), k.temp("means", 1, len(names))
 
-    def densities(state: Any, at_rest: Any, cell: Any) -> Any:
+    def densities(state: Numbers, at_rest: Numbers, cell: Numbers) -> Outputs:
         return [list(_densities(medium, state, at_rest, cell[1]).values())]
 
     k.pointwise(densities, [states, initial, cell], [each])
@@ -159,7 +159,7 @@ def _suspect(k: Kernel, form: Form, medium: Medium, own: View, cell: Array, out:
     k.contract(sums, amplification, squares)
     mean = own.array.view(0, 1, own.col, 6)  # mode 0 is the constant sqrt(6)
 
-    def decide(s: Any, cell: Any, known: Any, *degrees: Any) -> Any:
+    def decide(s: Numbers, cell: Numbers, known: Numbers, *degrees: Numbers) -> Outputs:
         distance, scale = known
         size = mth.sqrt(6.0 * _square(form.stress(s, cell)))
         rest = mth.sqrt(degrees[0][0])
@@ -170,18 +170,18 @@ def _suspect(k: Kernel, form: Form, medium: Medium, own: View, cell: Array, out:
     k.pointwise(decide, [mean, cell, known, *[sums.view(d, 1) for d in range(len(amplification))]], out)
 
 
-def _square(s: Any) -> Any:
+def _square(s: Numbers) -> Number:
     """Return s : s of a symmetric tensor."""
     off = s[3] * s[3] + s[4] * s[4] + s[5] * s[5]
     return (s[0] * s[0] + s[1] * s[1] + s[2] * s[2]) + (off + off)
 
 
-def _asks(form: Form, medium: Medium) -> Any:
+def _asks(form: Form, medium: Medium) -> Formula:
     """Return the formula of the total stress at a point and of a flag that is 1 if it yields, in cells that may yield."""
     rheology, constants = medium.rheology, medium.constants
     parameters, states = rheology.parameter_columns, rheology.state_columns
 
-    def function(may: Any, cell: Any, initial: Any, p: Any, own: Any, *rest: Any) -> Any:
+    def function(may: Numbers, cell: Numbers, initial: Numbers, p: Numbers, own: Numbers, *rest: Numbers) -> Outputs:
         state, step = rest if states.size else ([], rest[0])
         whole = [x + y for x, y in zip(form.stress(own, cell), initial, strict=True)]
         s = states.row(state)
@@ -191,11 +191,11 @@ def _asks(form: Form, medium: Medium) -> Any:
     return function
 
 
-def _lost(rheology: Rheology, constants: Mapping[str, float]) -> Any:
+def _lost(rheology: Rheology, constants: Mapping[str, float]) -> Formula:
     """Return the formula of the stress change by the return map and of the new state; both are unchanged in cells without yielding."""
     mapped = statement(rheology, constants)
 
-    def function(yields: Any, p: Any, stress: Any, *rest: Any) -> Any:
+    def function(yields: Numbers, p: Numbers, stress: Numbers, *rest: Numbers) -> Outputs:
         new, *states = mapped(p, stress, *rest)
         kept = [
             [mth.where(yields[0] > 0.0, x, old) for x, old in zip(state, was, strict=True)]

@@ -10,11 +10,12 @@ changes on the backend.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from faultwave.backends.base import Store
 from faultwave.comm.exchange import Channel
+from faultwave.dg.formula import Numbers, Outputs
 from faultwave.dg.method.forms import Form
 from faultwave.dg.operators.layout import sort_and_pad
 from faultwave.dg.operators.operator import Operator
@@ -67,7 +68,7 @@ def conserve(form: Form) -> Kernel:
     lifted, zeros = k.temp("lifted", form.b3, m), k.temp("zeros", form.b2, m)
     k.pointwise(lambda q: [[0.0 * q[0] for _ in range(m)]], [q.view(0, 1)], [zeros], form.b2)
 
-    def add(x: Any, matrix: Any, q: Any) -> Any:
+    def add(x: Numbers, matrix: Numbers, q: Numbers) -> Outputs:
         return [[y + dot(matrix[m * i : m * (i + 1)], x) for i, y in enumerate(q)]]
 
     for face in range(4):
@@ -128,7 +129,7 @@ class Conservation:
         """Return True if a channel sends the waves of parts of a step."""
         return channel.other < channel.cluster
 
-    def place(self, channel: Channel) -> tuple[Any, int]:
+    def place(self, channel: Channel) -> tuple[Store, int]:
         """Return the store for the rounding errors of a channel's messages, and the first row of its faces."""
         before = self.channels[: self.channels.index(channel)]
         if self._split(channel):

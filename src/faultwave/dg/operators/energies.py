@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from faultwave.dg.formula import Densities, Named, Number, Numbers
 from faultwave.dg.operators import kernels
 from faultwave.dg.operators.operator import Operator
 from faultwave.physics.waves.elastic import Elastic
 from faultwave.physics.waves.law import energy_names
 
+if TYPE_CHECKING:
+    from faultwave.dg.running import Solver
+
 
 class Energies:
     """Sums of ``Law.energies``, or of similar densities, over all cells by name."""
 
-    def __init__(self, operator: Operator, of: Callable[[Any, Any], dict[str, Any]] | None = None):
+    def __init__(self, operator: Operator, of: Densities | None = None):
         op, law, cells = operator, operator.law, operator.cells
         known = [p.name for p in law.parameters]
         self.names = energy_names(law, of or law.energies)
@@ -41,7 +45,7 @@ class Energies:
 class AllEnergies:
     """Energies of the wave law and of all capabilities of a solver, summed over processes on the first one."""
 
-    def __init__(self, solver: Any):
+    def __init__(self, solver: Solver):
         self.solver = solver
         self.of_waves: Energies | None = None  # made at the first call
         self.marching = False  # true while only steps change the field
@@ -85,7 +89,7 @@ class AllEnergies:
         return dict(solver.added(total))
 
 
-def as_isotropic(law: Any) -> Callable[[Any, Any], dict[str, Any]] | None:
+def as_isotropic(law: Any) -> Densities | None:
     """Return the energies of isotropic elasticity as a function of stress and velocity, or None for laws that have them.
 
     The function uses the ``moduli`` and the density named by the law's parameters, in porous rock the density of the grains.
@@ -93,7 +97,7 @@ def as_isotropic(law: Any) -> Callable[[Any, Any], dict[str, Any]] | None:
     if type(law) is Elastic or law.quantities[:9] != Elastic().quantities:
         return None
 
-    def found(q: Any, values: Any) -> dict[str, Any]:
+    def found(q: Numbers, values: Named) -> dict[str, Number]:
         return Elastic().energies(list(q[:9]), {**law.moduli(values), "rho": values["rho"]})
 
     return found

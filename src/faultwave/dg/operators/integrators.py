@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from faultwave.backends import Backend
 from faultwave.base.errors import Problems
@@ -69,7 +68,7 @@ def can_compensate(case: Case, law: Law) -> bool:
     return case.numerics.integrator == "ader" and form(law, 2).predictor.incremental
 
 
-BY_LINES: dict[str, Any] = {"rk4": RungeKutta, "leapfrog": Leapfrog}
+BY_LINES: dict[str, Callable[..., Operator]] = {"rk4": RungeKutta, "leapfrog": Leapfrog}
 
 
 def make_form(numerics: Numerics, law: Law, unit: float, fast: bool) -> Form:

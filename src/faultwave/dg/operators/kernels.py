@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
+from faultwave.dg.formula import Densities, Formula, Number, Numbers, Outputs
 from faultwave.dg.method.face_time_expansion import WavesInTime
 from faultwave.dg.method.forms import Form
 from faultwave.dg.method.lts_exchange import ClusterWaveOutput
@@ -79,7 +80,7 @@ class StoringVariant:
 def compensate(k: Kernel, q: Array, remainder: Array) -> None:
     """Emit a compensated sum: store in ``remainder`` what rounding removes from q, for the next addition (Kahan 1965)."""
 
-    def both(q: Any, r: Any) -> Any:
+    def both(q: Numbers, r: Numbers) -> Outputs:
         sums = [x + y for x, y in zip(q, r, strict=True)]
         return [sums, [y - (s - x) for x, y, s in zip(q, r, sums, strict=True)]]
 
@@ -108,7 +109,7 @@ def predict(
     """
     k = Kernel("predict" + (kept.name if kept else ""))
     q, cell, face = k.batch("q", form.b3, form.Q, "inout"), form.cell(k), form.face(k)
-    intent: Any = "inout" if to_slower else "out"
+    intent: Literal["out", "inout"] = "inout" if to_slower else "out"
     outgoing, waves = k.index("outgoing", 4), k.store("waves", form.b2, form.faced, intent, form.narrow)
     u = k.batch("kept", 4 * form.b2, form.faced, "out", form.narrow)
     predictor, count = form.predictor, max(0, kept.parts - 1) if kept else 0
@@ -197,7 +198,7 @@ def sample(form: Form, points: np.ndarray, columns: Sequence[int] | None = None)
     form.predictor.expand(k, q, cell, [Sum(later, k.scalar("advance", form.predictor.terms))])
     k.contract(at, points, later)
 
-    def chosen(x: Any, cell: Any, *jacobian: Any) -> Any:
+    def chosen(x: Numbers, cell: Numbers, *jacobian: Numbers) -> Outputs:
         found = _physical(form, x, cell, jacobian)
         return [[found[i] for i in columns]]
 
@@ -211,7 +212,7 @@ def _asked_jacobian(k: Kernel, form: Form) -> list[Array]:
     return [] if form.self_contained else [k.batch("jacobian", 1, 9)]
 
 
-def _physical(form: Form, q: Any, cell: Any, jacobian: Sequence[Any]) -> Any:
+def _physical(form: Form, q: Numbers, cell: Numbers, jacobian: Sequence[Numbers]) -> list[Number]:
     """Return the quantities of the law; ``jacobian`` is the result of ``_asked_jacobian``."""
     return form.physical(q, cell, jacobian[0]) if jacobian else form.outward(q, cell)
 
@@ -231,8 +232,8 @@ def samples(form: Form, count: int) -> Kernel:
     k.gather(weight, weights, slots, 1)
     series_sum(k, at, [coefficient(series, rows, j) for j in range(len(rows))], lambda j: advance.view(j, 1))
 
-    def add(first: bool) -> Callable[..., Any]:
-        def summed(w: Any, modes: Any, *before: Any) -> Any:
+    def add(first: bool) -> Formula:
+        def summed(w: Numbers, modes: Numbers, *before: Numbers) -> Outputs:
             return [[w[0] * m if first else b + w[0] * m for m, b in zip(modes, *(before or (modes,)), strict=True)]]
 
         return summed
@@ -243,7 +244,7 @@ def samples(form: Form, count: int) -> Kernel:
     return k
 
 
-def energies(form: Form, of: Callable[[Any, Any], dict[str, Any]] | None = None) -> Kernel:
+def energies(form: Form, of: Densities | None = None) -> Kernel:
     """Return the kernel of the energies and momenta of every cell.
 
     The basis is orthonormal: a quadratic density integrates to |J| = 6 volumes times the sum of the density of each mode's
@@ -264,7 +265,7 @@ def energies(form: Form, of: Callable[[Any, Any], dict[str, Any]] | None = None)
     parameters, out = k.batch("parameters", 1, len(names) + 1), k.batch("energies", 1, len(known), "out")
     density, total = k.temp("density", form.b3, len(known)), k.temp("sum", 1, len(known))
 
-    def densities(x: Any, cell: Any, p: Any, *jacobian: Any) -> Any:
+    def densities(x: Numbers, cell: Numbers, p: Numbers, *jacobian: Numbers) -> Outputs:
         found = given(_physical(form, x, cell, jacobian), dict(zip(names, p, strict=False)))
         return [[found[name] for name in known]]
 
@@ -310,7 +311,7 @@ def surface(form: Form, face: int, points: np.ndarray) -> Kernel:
     k.contract(at, points, moved)
     k.contract(rate, points, speed)
 
-    def update(motion: Any, u: Any, v: Any, rotation: Any) -> Any:
+    def update(motion: Numbers, u: Numbers, v: Numbers, rotation: Numbers) -> Outputs:
         u, v = ([dot(rotation[3 * x : 3 * x + 3], y) for x in range(3)] for y in (u, v))
         peak = mth.maximum(motion[3], mth.sqrt(v[0] * v[0] + v[1] * v[1]))
         return [[motion[0] + u[0], motion[1] + u[1], motion[2] + u[2], peak]]

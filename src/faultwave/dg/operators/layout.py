@@ -22,7 +22,6 @@ store is a dummy for cells that store nothing: it may be written and is never re
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -461,7 +460,7 @@ class InterfaceSlots:
     arrive: np.ndarray
 
 
-def _nothing(shape: tuple[int, ...], kind: Any = np.int64) -> np.ndarray:
+def _nothing(shape: tuple[int, ...], kind: type[np.generic] = np.int64) -> np.ndarray:
     """Return an array of zeros that occupies no memory."""
     return np.broadcast_to(kind(0), shape)
 

@@ -22,8 +22,10 @@ from typing import Any, Literal
 import numpy as np
 
 from faultwave.backends import Backend
+from faultwave.backends.base import Buffer
 from faultwave.base.columns import Columns
 from faultwave.comm.exchange import StageExchange
+from faultwave.dg.formula import Formula, Number, Numbers, Outputs
 from faultwave.dg.method.forms import Form
 from faultwave.dg.operators.layout import Layout
 from faultwave.dg.operators.operator import Cells, Operator
@@ -92,10 +94,10 @@ def _residual(k: Kernel, form: Form, q: Array, cell: Array, react: bool) -> tupl
     jump, lifted = k.temp("jump", form.b2, 2 * f), k.temp("lifted", form.b3, 2 * f)
     sums = k.temp("sums", form.b3, 4 * m)
 
-    def applied(a: Any, n: Any, x: Any) -> list[Any]:
+    def applied(a: Numbers, n: Numbers, x: Numbers) -> list[Number]:
         return law.apply_impedance(a, n, x) if law.principal else [dot(a[i * f : (i + 1) * f], x) for i in range(f)]
 
-    def star(l: Any, r: Any, face: Any) -> Any:
+    def star(l: Numbers, r: Numbers, face: Numbers) -> Outputs:
         side = columns.row(face)
         n = side.normal
         traction = [side.traction_sign * y - x for x, y in zip(l[:f], r[:f], strict=True)]
@@ -103,8 +105,8 @@ def _residual(k: Kernel, form: Form, q: Array, cell: Array, react: bool) -> tupl
         pairs = ((side.zt, traction, side.zv, flow), (side.yv, flow, side.yt, traction))
         return [[x + y for a, p, d, q in pairs for x, y in zip(applied(a, n, p), applied(d, n, q), strict=True)]]
 
-    def spread(first: bool) -> Any:
-        def function(jumps: Any, face: Any, *previous: Any) -> Any:
+    def spread(first: bool) -> Formula:
+        def function(jumps: Numbers, face: Numbers, *previous: Numbers) -> Outputs:
             n, dT, dv = columns.row(face).normal, jumps[:f], jumps[f:]
             flux, potential = (dT, dv) if law.traction_is_flux else (dv, dT)
             flux, potential = form.off(face, flux), form.off(face, potential)
@@ -122,7 +124,7 @@ def _residual(k: Kernel, form: Form, q: Array, cell: Array, react: bool) -> tupl
     return own, sums
 
 
-def _lifts(form: Form, sums: Any, cell: Any) -> Any:
+def _lifts(form: Form, sums: Numbers, cell: Numbers) -> list[Number]:
     m = form.m
     gradient = [[sums[m + x * m + i] for i in range(m)] for x in range(3)]
     return form.law.rate(sums[:m], gradient, form.material(cell))
@@ -139,7 +141,9 @@ def runge_kutta(form: Form) -> Kernel:
     stage = k.scalar("stage", 1, 4)
     own, sums = _residual(k, form, q, cell, True)
 
-    def update(q: Any, base: Any, total: Any, own: Any, sums: Any, cell: Any, s: Any) -> Any:
+    def update(
+        q: Numbers, base: Numbers, total: Numbers, own: Numbers, sums: Numbers, cell: Numbers, s: Numbers
+    ) -> Outputs:
         first, last, near, far = s
         rate = [x + y for x, y in zip(own, _lifts(form, sums, cell), strict=True)]
         start = [first * x + (1.0 - first) * y for x, y in zip(q, base, strict=True)]
@@ -162,7 +166,7 @@ def leap(form: Form, half: Half) -> Kernel:
     own, sums = _residual(k, form, q, cell, False)
     moved = halves(law)[0 if half == "divergence" else 1]
 
-    def update(q: Any, own: Any, sums: Any, cell: Any, h: Any) -> Any:
+    def update(q: Numbers, own: Numbers, sums: Numbers, cell: Numbers, h: Numbers) -> Outputs:
         lifts = _lifts(form, sums, cell)
         decay = decay_rates(form, cell)
         new = []
@@ -175,7 +179,7 @@ def leap(form: Form, half: Half) -> Kernel:
     return k
 
 
-def decay_rates(form: Form, cell: Any) -> list[Any]:
+def decay_rates(form: Form, cell: Numbers) -> list[Number]:
     """Return the decay rate of every quantity [1/time] by the reaction of the law, 0.0 for none."""
     if not form.full:
         return [0.0] * form.Q
@@ -246,7 +250,7 @@ class MethodOfLines(Operator):
     def stages(self) -> Sequence[Kernel]:
         raise NotImplementedError
 
-    def extra(self) -> dict[str, Any]:
+    def extra(self) -> dict[str, Buffer]:
         return {}
 
     def _star_constants(self) -> np.ndarray:
@@ -352,7 +356,7 @@ class RungeKutta(MethodOfLines):
     def stages(self) -> Sequence[Kernel]:
         return [runge_kutta(self.form)]
 
-    def extra(self) -> dict[str, Any]:
+    def extra(self) -> dict[str, Buffer]:
         return {"base": self.base, "total": self.total}
 
     def correct(self, cluster: int, step: float) -> None:

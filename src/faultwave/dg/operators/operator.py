@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -12,7 +12,9 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.backends import Backend
+from faultwave.backends.base import Buffer
 from faultwave.base.processes.pieces import in_pieces
+from faultwave.dg.formula import Scalars, Table
 from faultwave.dg.method.face_time_expansion import store_rows
 from faultwave.dg.method.forms import Cells, Form
 from faultwave.dg.method.lts_exchange import part_weights
@@ -41,10 +43,10 @@ class CellWork(Protocol):
     def kernel(self, form: Form) -> Kernel:
         """Return the statements; arguments are the operator's (q, cell) and the names in ``buffers`` and ``scalars``."""
 
-    def buffers(self, operator: Operator) -> Mapping[str, Any]:
+    def buffers(self, operator: Operator) -> Mapping[str, Buffer]:
         """Return the arrays on the backend by their names in the kernel."""
 
-    def scalars(self, step: float) -> Mapping[str, Any]:
+    def scalars(self, step: float) -> Scalars:
         """Return the scalars of the kernel after a step of length ``step`` [s]."""
 
 
@@ -107,12 +109,12 @@ class Operator:
         # step of its slower neighbour to which its sums belong.
         self.turns, self.sums = [0] * layout.clusters, [0] * layout.clusters
         self.remaining: list[DeferredCells | None] = [None] * layout.clusters  # plain cells of started steps
-        self.prepared: list[dict[tuple[Any, ...], PreparedStep]] = [{} for _ in range(layout.clusters)]
+        self.prepared: list[dict[tuple[Hashable, ...], PreparedStep]] = [{} for _ in range(layout.clusters)]
         self.alone = alone
         # In small clusters on a device all cells run the storing kernel: one launch instead of several.
         few = [end - begin <= FEW and alone and backend.asynchronous for begin, end in layout.plain_ranges]
         self.joined = [f and end > begin for f, (begin, end) in zip(few, layout.storing_ranges, strict=True)]
-        self.own: dict[str, Any] = {}  # arrays of the operations between correction and prediction
+        self.own: dict[str, Buffer] = {}  # arrays of the operations between correction and prediction
         # Called when all but plain cells are done, which includes those at the border to other processes.
         self.border_corrected: Callable[[int], None] = _nothing
         self.border_predicted: Callable[[int], None] = _nothing
@@ -183,11 +185,11 @@ class Operator:
         else:
             in_pieces(fill, len(source))
 
-    def fill(self, buffer: Any, values: np.ndarray) -> None:
+    def fill(self, buffer: Buffer, values: np.ndarray) -> None:
         """Copy values (nc, rows, columns) of the mesh's cells into a buffer; padding repeats a real cell."""
         buffer.put(values[np.maximum(self.layout.cell_at, 0)])
 
-    def per_cell(self, values: np.ndarray) -> Any:
+    def per_cell(self, values: np.ndarray) -> Buffer:
         """Return a batch buffer with constants of the cells (nc, columns)."""
         made = self.backend.batch(len(self.layout.cell_at), 1, values.shape[1])
         self.fill(made, values[:, None])
@@ -299,7 +301,7 @@ class Operator:
         if self.joined[cluster]:
             bounds, plain = [begin, plain[1], plain[1]], (plain[1], plain[1])
         kinds = [i for i in range(3) if suffixes[i] not in suffixes[i + 1 :]]  # equal kernels share a launch
-        listed: list[tuple[str, tuple[int, int], Any]] = [observed]
+        listed: list[tuple[str, tuple[int, int], Mapping[str, Any]]] = [observed]
         for i in kinds:
             listed.append((name + suffixes[i], (begin, bounds[i]), weights))
             begin = bounds[i]
@@ -354,7 +356,7 @@ class Operator:
         found = {"advance": own.at(step, step), "integral": own.integral(0.0, step, step), **own.scalars(step)}
         return found | {"keep": 0.0 if restart else 1.0} | self._of_parts(cluster, step, ends)
 
-    def _of_parts(self, cluster: int, step: float, ends: Sequence[float]) -> dict[str, Any]:
+    def _of_parts(self, cluster: int, step: float, ends: Sequence[float]) -> dict[str, list[float]]:
         """Return the weights of the integrals over the parts of a step, in the slots that the faster cluster reads in its next steps."""
         if not self.to_faster:
             return {}
@@ -386,7 +388,7 @@ class Operator:
         self.remaining[cluster] = None
         return False
 
-    def _run(self, name: str, part: tuple[int, int], which: int = 0, **scalars: Any) -> None:
+    def _run(self, name: str, part: tuple[int, int], which: int = 0, **scalars: Table) -> None:
         if part[1] > part[0]:
             self.launches[name][which](*part, **scalars)
 
@@ -465,7 +467,7 @@ class Operator:
 
     def nbytes(self) -> int:
         """Return the memory of all buffers [bytes]."""
-        buffers: Iterable[Any] = (
+        buffers: Iterable[Buffer] = (
             self.q, self.kept, self.waves, self.history, self.friction, self.cell, self.face, *self.incoming,
             *([] if self.outgoing is self.incoming else self.outgoing), *self.own.values(),
             *([] if self.remainder is None else [self.remainder]),
@@ -497,7 +499,7 @@ class Sampler:
         columns = range(len(operator.law.quantities)) if columns is None else columns
         self.few = 2 * len(cells) < len(lay.position)
         self.source, self.place = np.zeros(0, np.int64), lay.position
-        self.own: list[Any] = []
+        self.own: list[Buffer] = []
         jacobian = {}
         if self.few:
             size = self._place(cells)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from faultwave.backends import Backend
+from faultwave.backends.base import Buffer
 from faultwave.dg.method.forms import Cells, Form
 from faultwave.dg.operators.layout import Layout, part_slots
 from faultwave.dg.operators.penalty_places import places
@@ -41,7 +40,7 @@ class PenaltyBuffers:
         self.incoming = [backend.index(slots) for slots in where.incoming]
         self.outgoing = [backend.index(slots) for slots in where.outgoing]
 
-    def bound(self, turn: int, sums: int) -> dict[str, Any]:
+    def bound(self, turn: int, sums: int) -> dict[str, Buffer]:
         """Return the kernel arguments in step ``turn`` and for even or odd steps of slower neighbours."""
         return {
             "sides": self.sides, "held": self.held, "shown": self.shown, "own": self.own, "shown_part_slots": self.part_slots,

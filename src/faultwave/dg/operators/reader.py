@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+
+from faultwave.backends.base import Buffer, Store
 
 
 def turned(values: np.ndarray, turn: np.ndarray | None) -> np.ndarray:
@@ -33,8 +33,8 @@ class Reader:
 
     def __init__(
         self,
-        q: Any,
-        history: Any,
+        q: Buffer,
+        history: Store,
         position: np.ndarray,
         slots: np.ndarray,
         turn: np.ndarray | None,

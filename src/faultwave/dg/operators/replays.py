@@ -8,15 +8,19 @@ samples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from faultwave.backends.base import Recording
+from faultwave.dg.formula import Scalars
 from faultwave.dg.operators.method_of_lines import MethodOfLines
 from faultwave.engine.capability import Call, OnDevice
 from faultwave.march.clusters import never
+
+if TYPE_CHECKING:
+    from faultwave.dg.running import Solver
 
 LAUNCHES = 256
 """Approximate number of launches in a recording that makes the cost of one replay small in comparison."""
@@ -60,7 +64,7 @@ class Recorded:
 class Replays:
     """Advance of a solver by largest time steps; ``replayed`` counts the replayed ones."""
 
-    def __init__(self, solver: Any):
+    def __init__(self, solver: Solver):
         self.solver, self.replayed = solver, 0
         rates = [c.rate for c in solver.march.clocks]
         self.each = [max(rates) // r for r in rates]  # steps in a largest step, about three launches each
@@ -156,9 +160,9 @@ class Replays:
         solver.updates += known.updates
         op.turns[:], op.sums[:] = known.turns, known.sums
 
-    def _tables(self, known: Recorded, due: set[int]) -> list[Mapping[str, Any]]:
+    def _tables(self, known: Recorded, due: set[int]) -> list[Scalars]:
         """Return the changing arguments, launch by launch; capabilities later read their samples from the sample buffers."""
-        tables: list[Mapping[str, Any]] = []
+        tables: list[Scalars] = []
         for call, cluster, ticks, step in known.events:
             if id(call) in due and call.on_device is not None:
                 tables += call.on_device.tables(cluster, self.solver.march.moment(ticks), step)

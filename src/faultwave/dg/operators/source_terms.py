@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from faultwave.backends import Points
+from faultwave.backends.base import Buffer
 from faultwave.dg.method.basis import tet_basis
 from faultwave.dg.operators.operator import Operator
 from faultwave.physics.sources.table import Sources
@@ -202,6 +202,6 @@ def moments_in(law: Law, sources: Sources, material: Mapping[str, np.ndarray]) -
     return moments
 
 
-def _points(q: Any, position: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> Points:
+def _points(q: Buffer, position: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> Points:
     items, first = np.unique(position, return_index=True)
     return Points(q, items, np.append(first, len(position)), rows, columns)

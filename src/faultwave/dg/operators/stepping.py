@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import time as clock
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from faultwave.base.processes import cores
 from faultwave.engine.progress import Progress
 from faultwave.engine.solver import BlowUp, Control
 
+if TYPE_CHECKING:
+    from faultwave.dg.running import Solver
+
 LOOK = 1e7
 """Element updates between two checks on a device for non-finite numbers, for each of which the device has to stop."""
 
@@ -21,7 +24,7 @@ UNSEEN = 2.0
 """Seconds of computing between two reports of progress and checks for non-finite numbers, if largest steps are shorter."""
 
 
-def run(solver: Any, end: float, control: Control) -> None:
+def run(solver: Solver, end: float, control: Control) -> None:
     """Advance to ``end`` [s], or until the run is stopped or over. Raises BlowUp, and RunError if a device fails."""
     try:
         with cores.limit_threads(solver.threads):
@@ -34,7 +37,7 @@ def run(solver: Any, end: float, control: Control) -> None:
 class Loop:
     """Loop over the largest steps of a run until ``end`` [s]."""
 
-    def __init__(self, solver: Any, end: float, control: Control):
+    def __init__(self, solver: Solver, end: float, control: Control):
         self.solver, self.end, self.control = solver, end, control
         self.parts = list(solver.parts.values())
         self.begun, self.looked = solver.time, solver.time
@@ -144,7 +147,7 @@ class Loop:
         return True
 
 
-def check(solver: Any) -> None:
+def check(solver: Solver) -> None:
     """Raise BlowUp if numbers are no longer finite on any process; store the last good state for the diagnosis."""
     (bad,) = solver.world.largest([not solver.operator.finite()])
     if bad:

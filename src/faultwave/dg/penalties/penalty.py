@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
 from faultwave.base.columns import Columns, Row
+from faultwave.dg.formula import Number, Numbers, Outputs
 from faultwave.dg.method.forms import Form
 from faultwave.dg.method.lts_exchange import ClusterWaveOutput
 from faultwave.kernels.language import Array, Kernel, View
@@ -75,11 +76,11 @@ class Penalty(Protocol):
         """Return the constants by the names of ``columns``, (n,) or (n, width)."""
         ...
 
-    def shown(self, q: Any, side: Row) -> list[Any]:
+    def shown(self, q: Numbers, side: Row) -> list[Number]:
         """Return the values that a cell publishes, from its state in the law's quantities."""
         ...
 
-    def change(self, jump: list[Any], side: Row) -> list[Any]:
+    def change(self, jump: list[Number], side: Row) -> list[Number]:
         """Return the change of the first ``changed`` quantities before it is lifted; ``jump`` is the neighbour's minus the own values."""
         ...
 
@@ -116,7 +117,7 @@ class Penalised:
         self.form, self.penalty = form, penalty
         self.b2, self.faced = form.b2, penalty.channels
 
-    def _arrays(self, k: Kernel, intent: Any) -> tuple[Array, Array, Array, Array]:
+    def _arrays(self, k: Kernel, intent: Literal["in", "out", "inout"]) -> tuple[Array, Array, Array, Array]:
         """Return the rows of the faces, their constants, the cell's own values, and the published values."""
         size = self.b2, self.faced
         rows, sides = k.index("own", 4), k.store("sides", 1, self.penalty.columns.size)
@@ -149,7 +150,7 @@ class Penalised:
         side, changed = k.temp("side", 1, sides.cols), k.temp("changed", self.b2, self.penalty.changed)
         share = k.arrays.get("lasting")  # set by ``Form.lift`` if quantities decay
 
-        def change(a: Any, b: Any, cell: Any, side: Any, *lasting: Any) -> Any:
+        def change(a: Numbers, b: Numbers, cell: Numbers, side: Numbers, *lasting: Numbers) -> Outputs:
             jump = [y - x for x, y in zip(a, b, strict=True)]
             found = self.penalty.change(jump, self.penalty.columns.row(side))
             rest = [0.0 * found[0]] * (self.form.Q - len(found))
@@ -175,7 +176,7 @@ class Penalised:
         local = k.scratch("seen", self.b2, self.penalty.quantities).view(0, out.rows)
         self._by_columns(self.penalty.quantities, lambda c: self.form.restrict(k, source, i, local, c))
 
-        def shown(q: Any, cell: Any, side: Any) -> Any:
+        def shown(q: Numbers, cell: Numbers, side: Numbers) -> Outputs:
             state = [*q, *[0.0 * q[0]] * (self.form.Q - len(q))]
             return [self.penalty.shown(self.form.outward(state, cell), self.penalty.columns.row(side))]
 

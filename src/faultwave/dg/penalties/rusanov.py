@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns, Row
+from faultwave.dg.formula import Number, Numbers
 from faultwave.dg.method.forms.components import same_equations
 from faultwave.dg.penalties.penalty import PenaltyFlux, Sides
 from faultwave.physics.waves import Law
@@ -41,10 +42,10 @@ class Rusanov:
             "speed": sides.speed, "scale": sides.scale,
         }  # fmt: skip
 
-    def shown(self, q: Any, side: Row) -> list[Any]:
+    def shown(self, q: Numbers, side: Row) -> list[Number]:
         return list(q[: self.channels])
 
-    def change(self, jump: list[Any], side: Row) -> list[Any]:
+    def change(self, jump: list[Number], side: Row) -> list[Number]:
         """Return Rusanov's flux minus Godunov's, which every face has: rate(dF, n (x) dphi) of the difference, plus c/2 times the jump."""
         law, n = self.law, side.normal
         traction, flow = law.sides(law.flux(jump, n), law.potential(jump))
@@ -58,7 +59,7 @@ class Rusanov:
         damped = [0.5 * side.speed * j for j in jump]
         return [side.scale * (r + d) for r, d in zip(rate, [*damped, *self.remembered(damped, side)], strict=True)]
 
-    def remembered(self, damped: list[Any], side: Row) -> list[Any]:
+    def remembered(self, damped: list[Number], side: Row) -> list[Number]:
         """Return the gain of memory variables if half the jump times the speed is added to the field."""
         return []
 
@@ -86,9 +87,9 @@ class RusanovOfMaxwellBody(Rusanov):
             shares += [shear, (own_lam - shear * lam) / (3.0 * lam + 2.0 * mu)]
         return super().constants(sides) | {"springs": np.stack(shares, 1)}
 
-    def remembered(self, damped: list[Any], side: Row) -> list[Any]:
+    def remembered(self, damped: list[Number], side: Row) -> list[Number]:
         stress, trace = damped[:6], damped[0] + damped[1] + damped[2]
-        found: list[Any] = []
+        found: list[Number] = []
         for i in range(self.elements):
             shear, volume = side.springs[2 * i], side.springs[2 * i + 1]
             found += [shear * x + (volume * trace if c < 3 else 0.0) for c, x in enumerate(stress)]
@@ -107,7 +108,7 @@ def of_law(law: Any) -> Rusanov:
 
 def solid(law: Law) -> bool:
     """Return True if the law describes elastic, anisotropic, attenuating or porous rock."""
-    kind: Any = type(law)
+    kind: type = type(law)
     return kind in (Anisotropic, Viscoelastic, Poroelastic) or isotropic_elastic(law)
 
 

@@ -7,12 +7,17 @@ the time does. It wraps a synchronous backend; everything other than launches an
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from faultwave.backends import Backend
+from faultwave.backends.base import Buffer, Launch, Store
+from faultwave.dg.formula import Table
 from faultwave.kernels.language import Kernel
+
+if TYPE_CHECKING:
+    Kept = TypeVar("Kept", bound=Buffer)
 
 
 class Partial:
@@ -32,16 +37,16 @@ class Partial:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
-    def batch(self, *given: Any, **options: Any) -> Any:
+    def batch(self, *given: Any, **options: Any) -> Buffer:
         return self._kept(self.inner.batch(*given, **options))
 
-    def store(self, *given: Any, **options: Any) -> Any:
+    def store(self, *given: Any, **options: Any) -> Store:
         return self._kept(self.inner.store(*given, **options))
 
-    def first_touch(self, buffers: Any, ranges: Any) -> None:
+    def first_touch(self, buffers: Sequence[Buffer], ranges: Iterable[tuple[int, int]]) -> None:
         """Do nothing: pages are allocated only where they are used."""
 
-    def _kept(self, buffer: Any) -> Any:
+    def _kept(self, buffer: Kept) -> Kept:
         self._buffers.append(weakref.ref(buffer))
         return buffer
 
@@ -51,28 +56,28 @@ class Partial:
             if buffer is not None:
                 yield buffer.storage.ctypes.data, buffer.storage.nbytes
 
-    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[..., Any]]:
+    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Buffer]], _Launch]]:
         made = self.inner.compile(kernels)
         return {name: self._binder(bind) for name, bind in made.items()}
 
-    def _binder(self, bind: Callable[..., Any]) -> Callable[..., Any]:
+    def _binder(self, bind: Callable[[Mapping[str, Buffer]], Launch]) -> Callable[[Mapping[str, Buffer]], _Launch]:
         return lambda buffers: _Launch(self, bind(buffers))
 
 
 class _Launch:
     """Launch that executes the first of the requested items."""
 
-    def __init__(self, backend: Partial, launch: Any):
+    def __init__(self, backend: Partial, launch: Launch):
         self.backend, self.launch = backend, launch
         self.lanes = max(backend.inner.lanes, backend.inner.fixed_lanes)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.launch, name)
 
-    def prepared(self, begin: int, end: int, **scalars: Any) -> Callable[[], None]:
+    def prepared(self, begin: int, end: int, **scalars: Table) -> Callable[[], None]:
         return partial(self, begin, end, **scalars)
 
-    def __call__(self, begin: int, end: int, **scalars: Any) -> None:
+    def __call__(self, begin: int, end: int, **scalars: Table) -> None:
         some = -(-int(self.backend.share * (end - begin)) // self.lanes) * self.lanes
         some = min(max(some, self.lanes), end - begin)
         self.backend.asked += end - begin

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -115,7 +114,7 @@ class Plan:
         order, clusters = self.case.numerics.order, len(self.clustering.steps)
         return f"<Plan '{name}': {self.cells:,} cells at order {order}, time steps: {clusters}>"
 
-    def part(self, name: str) -> Any:
+    def part(self, name: str) -> CapabilityPlan | None:
         """Return the capability with a name, None if the case has none."""
         return next((p for p in self.parts if p.name == name), None)
 
@@ -195,7 +194,7 @@ class Plan:
         return sum(p.demand.face_work for p in self.parts)
 
 
-def driven_faces(parts: Any, shape: tuple[int, ...]) -> np.ndarray:
+def driven_faces(parts: Iterable[CapabilityPlan], shape: tuple[int, ...]) -> np.ndarray:
     """Return the faces (nc, 4) that capabilities prescribe or solve."""
     return marked_faces([listed for p in parts for listed in (p.demand.faces, p.demand.solved)], shape)
 

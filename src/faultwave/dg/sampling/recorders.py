@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from faultwave.dg.formula import Scalars
 from faultwave.dg.sampling.samples import Samples
 from faultwave.engine.capability import Call
 from faultwave.observe.receivers import ReceiverRecorder
@@ -34,7 +34,7 @@ class SamplesOnDevice:
         self.samples.rewind()
         self.recorder.fixed_count = due
 
-    def tables(self, cluster: int, time: float, step: float) -> Sequence[Mapping[str, Any]]:
+    def tables(self, cluster: int, time: float, step: float) -> Sequence[Scalars]:
         self.samples.replayed = True
         self.recorder.record(cluster, time, step)
         self.samples.replayed = False

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from faultwave.backends import Awaited, Backend, Part
+from faultwave.backends.base import Buffer, Store
 
 ROOM = 16 << 20
 """Largest size of a sample buffer [bytes]."""
@@ -42,7 +42,7 @@ class Source:
         Numbers to read of each item; all by default.
     """
 
-    buffer: Any
+    buffer: Buffer
     items: np.ndarray
     numbers: int
     rows: slice = field(default_factory=lambda: slice(None))
@@ -102,7 +102,7 @@ class SampleBuffer:
         self.nbytes = sum(len(s.items) * s.size * (8 if s.fixed else own) for s in self.sources)
         self.length = min(MOST, ROOM // max(1, self.nbytes))
         self.worthwhile, self.length = self.length >= LEAST, max(1, self.length)
-        self.stores: list[Any] = []
+        self.stores: list[Store] = []
         if self.worthwhile:
             self.stores = [backend.store(self.length * len(s.items), s.size, s.fixed) for s in self.sources]
             self.copy = [

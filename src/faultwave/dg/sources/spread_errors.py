@@ -6,13 +6,17 @@ orders with the same sources do not show the difference. See the section "Spread
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from faultwave.dg.checks.resolution import slowest_speed
 from faultwave.dg.method.basis import tet_basis, tet_quadrature
 from faultwave.dg.sources.spread_sources import Spread
+
+if TYPE_CHECKING:
+    from faultwave.dg.planning.plan import Plan
+    from faultwave.dg.running import Solver
 
 STRONGEST = 8
 """Largest number of sources in the estimate, the strongest ones."""
@@ -22,7 +26,7 @@ RADII = np.linspace(0.0, 8.0, 33)
 """Wavenumbers times the radius of the largest source, in the fastest rock around a source."""
 
 
-def errors_of_spread(part: Any, solver: Any) -> tuple[np.ndarray, np.ndarray] | None:
+def errors_of_spread(part: Any, solver: Solver) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the relative errors of S waves by frequency (collective).
 
     Returns
@@ -53,7 +57,7 @@ def errors_of_spread(part: Any, solver: Any) -> tuple[np.ndarray, np.ndarray] | 
     return frequencies, np.sqrt(np.average(wrong, axis=0, weights=size**2 if size.any() else None))
 
 
-def _met(part: Any, plan: Any, items: np.ndarray, wavenumbers: np.ndarray) -> np.ndarray:
+def _met(part: Any, plan: Plan, items: np.ndarray, wavenumbers: np.ndarray) -> np.ndarray:
     """Return the amplitude (n, k, directions) of sources ``items`` in this process's cells for waves of ``wavenumbers`` (n, k)."""
     over: Spread = part.spread
     order = plan.case.numerics.order

@@ -3,16 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from faultwave.base.quantities import Parameter
+from faultwave.dg.formula import Formula, Number, Numbers, Outputs
 from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.forms.plain import DIRECTIONS, Form
 from faultwave.kernels import math as mth
 from faultwave.kernels.language import Array, Kernel, View
-from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import dot
+
+if TYPE_CHECKING:
+
+    class Equations(Protocol):
+        """Wave law as far as its equations are concerned, see ``physics.waves.law.Law``."""
+
+        @property
+        def quantities(self) -> tuple[str, ...]: ...
+        @property
+        def parameters(self) -> tuple[Parameter, ...]: ...
+        @property
+        def channels(self) -> int: ...
+        @property
+        def face_channels(self) -> int: ...
+        @property
+        def traction_is_flux(self) -> bool: ...
+
+        def constants(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]: ...
+        def impedance(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]: ...
+        def rates(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]: ...
+        @property
+        def rate(self) -> Callable[..., Sequence[Number]]: ...
+        @property
+        def flux(self) -> Callable[..., Sequence[Number]]: ...
+        @property
+        def potential(self) -> Callable[..., Sequence[Number]]: ...
+        @property
+        def apply_impedance(self) -> Callable[..., Sequence[Number]]: ...
+
 
 PAIR = ((0, 3, 5), (3, 1, 4), (5, 4, 2))
 """Column of component ab of a symmetric tensor."""
@@ -21,7 +51,7 @@ GRADIENT = np.concatenate([-np.ones((1, 3)), np.eye(3)]) @ DIRECTIONS.T
 """Gradients (4, 3) of the barycentric coordinates along ``DIRECTIONS``."""
 
 
-def combine(weights: Sequence[float], values: Sequence[Any]) -> Any:
+def combine(weights: Sequence[float], values: Numbers) -> Any:
     """Return sum_i weights[i] values[i] without zero terms and unit factors."""
     total = None
     for w, x in zip(weights, values, strict=True):
@@ -40,12 +70,12 @@ def metric(inverse: np.ndarray) -> np.ndarray:
     return full[:, [0, 1, 2, 0, 1, 0], [0, 1, 2, 1, 2, 2]]
 
 
-def turned(metric: Any, face: int) -> list[Any]:
+def turned(metric: Numbers, face: int) -> list[Number]:
     """Return G g of a face from the six components of G."""
     return [combine(GRADIENT[face], [metric[PAIR[a][b]] for b in range(3)]) for a in range(3)]
 
 
-def both_sides(tensor: Any, rows: Any) -> list[Any]:
+def both_sides(tensor: Numbers, rows: Sequence[Numbers]) -> list[Number]:
     """Return the six components of A s A^T of a symmetric tensor s and the matrix A with the given ``rows``."""
     once = [[dot(row, [tensor[PAIR[a][b]] for a in range(3)]) for b in range(3)] for row in rows]
     pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
@@ -71,7 +101,7 @@ def select_stress(form: Form, k: Kernel, source: View, face: int) -> tuple[View,
     return pair, [(a, a) for a in range(3)]
 
 
-def inverse(x: Any) -> Any:
+def inverse(x: Number) -> Number:
     """Return 1/x, and 0 for x = 0: fluids carry no shear."""
     return mth.where(x > 0.0, 1.0 / mth.where(x > 0.0, x, 1.0), 0.0)
 
@@ -84,10 +114,10 @@ def probes(count: int, first: int) -> np.ndarray:
     return np.asarray(np.arange(first + 1.0, first + count + 1.0) * (0.5 * 5.0**0.5 + 0.5) % 1.0)
 
 
-def same_equations(law: Law, known: Any) -> bool:
+def same_equations(law: Equations, known: Equations) -> bool:
     """Return True if two laws have equal quantities, parameters and equations, compared by their functions at probe values."""
 
-    def sizes(of: Any) -> tuple[Any, ...]:
+    def sizes(of: Equations) -> tuple[object, ...]:
         names = sorted(p.name for p in of.parameters)
         return names, of.quantities, of.channels, of.face_channels, of.traction_is_flux
 
@@ -98,7 +128,7 @@ def same_equations(law: Law, known: Any) -> bool:
     q, n, x, divergence = (probes(size, 20 * i) - 0.5 for i, size in enumerate((len(known.quantities), 3, m, m), 1))
     gradient = (probes(3 * m, 100) - 0.5).reshape(3, m)
 
-    def answers(of: Any) -> list[np.ndarray]:
+    def answers(of: Equations) -> list[np.ndarray]:
         material, z = ([float(v[0]) for v in given] for given in (of.constants(values), of.impedance(values)))
         rate = of.rate(divergence, gradient, material)
         found = (z, of.flux(q, n), of.potential(q), rate, of.apply_impedance(z, n, x), of.rates(values))
@@ -113,12 +143,12 @@ class ComponentForm(Form):
 
     self_contained = False
 
-    def outward(self, q: Any, cell: Any) -> list[Any]:
+    def outward(self, q: Numbers, cell: Numbers) -> list[Number]:
         raise NotImplementedError(f"no penalties in the components of {type(self).__name__}")
 
     inward = outward
 
-    def flow(self, t: Any, cell: Any, face: Any, i: int) -> list[Any]:
+    def flow(self, t: Numbers, cell: Numbers, face: Numbers, i: int) -> list[Number]:
         raise NotImplementedError(f"no friction in the components of {type(self).__name__}")
 
     def own_trace(self, k: Kernel, source: View, i: int, out: View, face: Array) -> None:
@@ -128,13 +158,13 @@ class ComponentForm(Form):
         """Compute the trace that ``split`` takes, in the cell's components: out (rows2, 2 face channels)."""
         raise NotImplementedError
 
-    def flow_jump(self, w: Any, u: Any, cell: Any, face: Any, i: int) -> list[Any]:
+    def flow_jump(self, w: Numbers, u: Numbers, cell: Numbers, face: Numbers, i: int) -> list[Number]:
         """Return the jump of the flow in the cell's components from the neighbour's w and the stored u (three components)."""
         raise NotImplementedError
 
     def lift_vectors(
         self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array,
-        add: Callable[..., Any],
+        add: Formula,
     ) -> None:  # fmt: skip
         """Apply ``lift`` for a flow of three components.
 
@@ -146,7 +176,7 @@ class ComponentForm(Form):
         for i in range(4):
             receive(i, arrived)
 
-            def flow_jump(w: Any, u: Any, cell: Any, face: Any, i: int = i) -> Any:
+            def flow_jump(w: Numbers, u: Numbers, cell: Numbers, face: Numbers, i: int = i) -> Outputs:
                 return [self.flow_jump(w, u, cell, face, i)]
 
             k.pointwise(flow_jump, [arrived, kept.view(i * self.b2, self.b2), cell, face.view(i, 1)], [jump])

@@ -16,12 +16,12 @@ refer to the directions of ``plain.DIRECTIONS``. Waves and face traces leave the
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from faultwave.base.columns import Columns
+from faultwave.dg.formula import Number, Numbers, Outputs
 from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.forms.components import (
     GRADIENT,
@@ -57,7 +57,7 @@ DERIVATIVES = Columns(force=3, gradient=9)
 """Columns after differentiation: sum_b d_b s^ab, and d_b v'^a at 3 b + a."""
 
 
-def inverted(j: list[Any]) -> list[list[Any]]:
+def inverted(j: Sequence[Numbers]) -> list[list[Number]]:
     """Return the rows of J^-1 from the rows of J (kernel)."""
     cofactors = [
         [
@@ -114,7 +114,7 @@ class ContravariantElastic(ComponentForm):
         result[:, 6:, 6:] = jacobian
         return result
 
-    def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
+    def physical(self, q: Numbers, cell: Numbers, jacobian: Numbers) -> list[Number]:
         rows = [jacobian[3 * x : 3 * x + 3] for x in range(3)]
         state, rho = STATE.row(q), self.cell_columns.row(cell).rho
         stress = [rho * x for x in both_sides(state.stress, rows)]
@@ -124,12 +124,12 @@ class ContravariantElastic(ComponentForm):
     def stress_columns(self) -> slice:
         return STATE.places["stress"]
 
-    def stress(self, own: Any, cell: Any) -> list[Any]:
+    def stress(self, own: Numbers, cell: Numbers) -> list[Number]:
         mine = self.cell_columns.row(cell)
         rows = [mine.jacobian[3 * x : 3 * x + 3] for x in range(3)]
         return [mine.rho * x for x in both_sides(own, rows)]
 
-    def from_stress(self, stress: Any, cell: Any) -> list[Any]:
+    def from_stress(self, stress: Numbers, cell: Numbers) -> list[Number]:
         mine = self.cell_columns.row(cell)
         j = [mine.jacobian[3 * x : 3 * x + 3] for x in range(3)]
         back = inverted(j)
@@ -140,15 +140,15 @@ class ContravariantElastic(ComponentForm):
         longest = np.linalg.svd(jacobian, compute_uv=False).max(1)
         return np.asarray(cells.material["rho"] / self.unit * longest**2)
 
-    def outward(self, q: Any, cell: Any) -> list[Any]:
+    def outward(self, q: Numbers, cell: Numbers) -> list[Number]:
         return self.physical(q, cell, self.cell_columns.row(cell).jacobian)
 
-    def inward(self, q: Any, cell: Any) -> list[Any]:
+    def inward(self, q: Numbers, cell: Numbers) -> list[Number]:
         back = self.turned_in(cell)
         inverse = self.cell_columns.row(cell).inverse_rho
         return [*(inverse * x for x in both_sides(q[:6], back)), *[dot(line, q[6:]) for line in back]]
 
-    def turned_in(self, cell: Any) -> list[list[Any]]:
+    def turned_in(self, cell: Numbers) -> list[list[Number]]:
         """Return the rows of J^-1 = G J^T."""
         own = self.cell_columns.row(cell)
         rows = [own.jacobian[3 * x : 3 * x + 3] for x in range(3)]
@@ -166,7 +166,7 @@ class ContravariantElastic(ComponentForm):
             k.contract(after, block, source, [(PAIR[a][b], a) for a in range(3)], accumulate=b > 0)
             k.contract(after, block, source, [(6 + a, 3 + 3 * b + a) for a in range(3)])
 
-    def rate(self, after: Any, cell: Any) -> list[Any]:
+    def rate(self, after: Numbers, cell: Numbers) -> list[Number]:
         own, found = self.cell_columns.row(cell), DERIVATIVES.row(after)
         g, lam, mu = own.metric, own.lam, own.mu
         slope = [found.gradient[3 * b : 3 * b + 3] for b in range(3)]
@@ -189,14 +189,16 @@ class ContravariantElastic(ComponentForm):
         self.restrict(k, where, face, out, columns)
         self.restrict(k, source, face, out, [(6 + a, 3 + a) for a in range(3)])
 
-    def _physics(self, t: Any, cell: Any, face: Any, i: int) -> tuple[list[Any], Any, Any, list[Any]]:
+    def _physics(
+        self, t: Numbers, cell: Numbers, face: Numbers, i: int
+    ) -> tuple[list[Number], list[Number], Number, list[Number]]:
         """Return traction and velocity in the cell's components, g . v' and G g, from [s g, v']."""
         own, trace = self.cell_columns.row(cell), TRACE.row(t)
         h = self.face_columns.row(face).height
         traction = [-(own.rho * h) * x for x in trace.stress]
         return traction, trace.velocity, combine(GRADIENT[i], trace.velocity), turned(own.metric, i)
 
-    def _wave(self, t: Any, cell: Any, face: Any, i: int) -> list[Any]:
+    def _wave(self, t: Numbers, cell: Numbers, face: Numbers, i: int) -> list[Number]:
         """Return the physical w of a face from [s g, v']."""
         traction, flow, along, normal = self._physics(t, cell, face, i)
         h, mine = self.face_columns.row(face).height, self.cell_columns.row(cell)
@@ -204,22 +206,22 @@ class ContravariantElastic(ComponentForm):
         w = [traction[a] - mine.zs * flow[a] - own * normal[a] * along for a in range(3)]
         return self._turned_out(cell, w)
 
-    def _turned_out(self, cell: Any, x: Any) -> list[Any]:
+    def _turned_out(self, cell: Numbers, x: Numbers) -> list[Number]:
         """Return the physical components of a vector."""
         jacobian = self.cell_columns.row(cell).jacobian
         return [dot(jacobian[3 * a : 3 * a + 3], x) for a in range(3)]
 
-    def split(self, t: Any, cell: Any, face: Any, i: int) -> list[list[Any]]:
+    def split(self, t: Numbers, cell: Numbers, face: Numbers, i: int) -> list[list[Number]]:
         traction, flow, along, normal = self._physics(t, cell, face, i)
         beyond = self.face_columns.row(face)
         other = (beyond.zp - beyond.zs) * beyond.height * beyond.height
         u = [traction[a] + beyond.zs * flow[a] + other * normal[a] * along for a in range(3)]
         return [self._wave(t, cell, face, i), u]
 
-    def flow(self, t: Any, cell: Any, face: Any, i: int) -> list[Any]:
+    def flow(self, t: Numbers, cell: Numbers, face: Numbers, i: int) -> list[Number]:
         return self._turned_out(cell, TRACE.row(t).velocity)
 
-    def flow_jump(self, w: Any, u: Any, cell: Any, face: Any, i: int) -> list[Any]:
+    def flow_jump(self, w: Numbers, u: Numbers, cell: Numbers, face: Numbers, i: int) -> list[Number]:
         mine, beyond = self.cell_columns.row(cell), self.face_columns.row(face)
         h, a, b, g = beyond.height, beyond.a, beyond.b, mine.metric
         ys, yp = inverse(mine.zs + beyond.zs), inverse(mine.zp + beyond.zp)
@@ -236,12 +238,12 @@ class ContravariantElastic(ComponentForm):
     def lift(
         self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array
     ) -> None:
-        def add(x: Any, cell: Any, q: Any, *faces: Any) -> Any:
+        def add(x: Numbers, cell: Numbers, q: Numbers, *faces: Numbers) -> Outputs:
             jumps = [x[3 * i : 3 * i + 3] for i in range(4)]
             gradient = [combine(-GRADIENT[:, b], [j[a] for j in jumps]) for b in range(3) for a in range(3)]
             mine = self.cell_columns.row(cell)
             zp, zs = (mine.inverse_rho * z for z in (mine.zp, mine.zs))
-            force: list[Any] = [0.0, 0.0, 0.0]
+            force: list[Number] = [0.0, 0.0, 0.0]
             for i, (j, f) in enumerate(zip(jumps, faces, strict=True)):
                 h = self.face_columns.row(f).height
                 normal, along = turned(mine.metric, i), combine(GRADIENT[i], j)

@@ -16,11 +16,11 @@ d_b and J refer to the directions of ``plain.DIRECTIONS``; g and f count time in
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.columns import Columns
+from faultwave.dg.formula import Number, Numbers, Outputs
 from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.forms.components import PAIR, ComponentForm, combine
 from faultwave.dg.method.forms.plain import directed
@@ -115,7 +115,7 @@ class CovariantCurls(ComponentForm):
         result[:, :3, :3] = result[:, 3:, 3:] = directed(cells.inverse[which]).transpose(0, 2, 1)
         return result
 
-    def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
+    def physical(self, q: Numbers, cell: Numbers, jacobian: Numbers) -> list[Number]:
         columns = [[jacobian[3 * x + b] for x in range(3)] for b in range(3)]
         dual = [cross(columns[(b + 1) % 3], columns[(b + 2) % 3]) for b in range(3)]
         inverse = 1.0 / dot(columns[0], dual[0])
@@ -124,7 +124,7 @@ class CovariantCurls(ComponentForm):
 
     # The cell.
 
-    def reaction(self, q: Any, cell: Any) -> list[Any]:
+    def reaction(self, q: Numbers, cell: Numbers) -> list[Number]:
         return self.law.reaction(q, self.cell_columns.row(cell).rates)
 
     @property
@@ -139,13 +139,13 @@ class CovariantCurls(ComponentForm):
                 after, self.derivative[b][:rows, : source.rows], source, [(c, 4 * b + n) for n, c in enumerate(wanted)]
             )
 
-    def rate(self, after: Any, cell: Any) -> list[Any]:
-        def curl(field: int) -> list[Any]:
+    def rate(self, after: Numbers, cell: Numbers) -> list[Number]:
+        def curl(field: int) -> list[Number]:
             return [after[4 * ((a + 1) % 3) + 2 * field] - after[4 * ((a + 2) % 3) + 2 * field + 1] for a in range(3)]
 
         return self._change(cell, curl(1), curl(0), 1.0)
 
-    def _change(self, cell: Any, along_e: Any, along_h: Any, scale: Any) -> list[Any]:
+    def _change(self, cell: Numbers, along_e: Numbers, along_h: Numbers, scale: Number) -> list[Number]:
         """Return scale (alpha g along_e, -beta g along_h)."""
         own = self.cell_columns.row(cell)
         e, h = (
@@ -172,19 +172,19 @@ class CovariantCurls(ComponentForm):
             k.pointwise(lambda q, w=weights: [[combine(w, x) for x in FIELDS.row(q).values()]], [source], [pair])
             self.restrict(k, pair, face, out, [(0, i), (1, 2 + i)])
 
-    def _along(self, t: Any, face: Any) -> tuple[list[Any], list[Any]]:
+    def _along(self, t: Numbers, face: Numbers) -> tuple[list[Number], list[Number]]:
         """Return T = E . t_k and v = (n x H) . t_k from a trace."""
         side = self.face_columns.row(face)
         p, r, q, s = side.tangents
         e, h = ([p * x[0] + r * x[1], q * x[0] + s * x[1]] for x in TRACE.row(t).values())
         return e, [-side.sign * h[1], side.sign * h[0]]
 
-    def _wave(self, t: Any, cell: Any, face: Any) -> list[Any]:
+    def _wave(self, t: Numbers, cell: Numbers, face: Numbers) -> list[Number]:
         """Return w of a face from a trace."""
         z = self.cell_columns.row(cell).z
         return [x - z * y for x, y in zip(*self._along(t, face), strict=True)]
 
-    def split(self, t: Any, cell: Any, face: Any, i: int) -> list[list[Any]]:
+    def split(self, t: Numbers, cell: Numbers, face: Numbers, i: int) -> list[list[Number]]:
         other = self.face_columns.row(face).z
         return [self._wave(t, cell, face), [x + other * y for x, y in zip(*self._along(t, face), strict=True)]]
 
@@ -194,7 +194,7 @@ class CovariantCurls(ComponentForm):
         arrived, jump = k.temp("arrived", self.b2, 2), k.temp("jump", self.b2, 2)
         lifted = k.temp("lifted", self.b3, 8)
 
-        def flow_jump(w: Any, u: Any, face: Any) -> Any:
+        def flow_jump(w: Numbers, u: Numbers, face: Numbers) -> Outputs:
             side = self.face_columns.row(face)
             p, r, q, s = side.tangents
             dv = [side.admittance * (side.a * x - y) for x, y in zip(w, u, strict=True)]
@@ -205,7 +205,7 @@ class CovariantCurls(ComponentForm):
             k.pointwise(flow_jump, [arrived, kept.view(i * self.b2, self.b2), face.view(i, 1)], [jump])
             self.extend(k, jump.view(), i, lifted.view(), [(0, 2 * i), (1, 2 * i + 1)])
 
-        def add(x: Any, cell: Any, q: Any, *faces: Any) -> Any:
+        def add(x: Numbers, cell: Numbers, q: Numbers, *faces: Numbers) -> Outputs:
             turned, own = [], self.cell_columns.row(cell)
             for i, face in enumerate(faces):
                 side = self.face_columns.row(face)

@@ -11,11 +11,11 @@ not the second, s and 1/rho are scaled by it and K/rho by its square.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.columns import Columns
+from faultwave.dg.formula import Number, Numbers, Outputs
 from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.forms.components import (
     GRADIENT,
@@ -80,7 +80,7 @@ class ContravariantAcoustic(ComponentForm):
         result[:, 1:, 1:] = np.linalg.inv(directed(cells.inverse[which]))
         return result
 
-    def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
+    def physical(self, q: Numbers, cell: Numbers, jacobian: Numbers) -> list[Number]:
         state, rows = STATE.row(q), [jacobian[3 * x : 3 * x + 3] for x in range(3)]
         return [self.cell_columns.row(cell).rho * state.stress, *[dot(row, state.velocity) for row in rows]]
 
@@ -94,7 +94,7 @@ class ContravariantAcoustic(ComponentForm):
             k.contract(after, block, source, [(1 + b, 0)], accumulate=b > 0)
             k.contract(after, block, source, [(0, 1 + b)])
 
-    def rate(self, after: Any, cell: Any) -> list[Any]:
+    def rate(self, after: Numbers, cell: Numbers) -> list[Number]:
         own, found = self.cell_columns.row(cell), DERIVATIVES.row(after)
         push = [dot([own.metric[PAIR[a][b]] for b in range(3)], found.gradient) for a in range(3)]
         return [own.bulk * found.divergence, *push]
@@ -107,14 +107,14 @@ class ContravariantAcoustic(ComponentForm):
             return
         pair = k.scratch("pair", self.b3, 2).view(0, source.rows)
 
-        def both(q: Any) -> Any:
+        def both(q: Numbers) -> Outputs:
             state = STATE.row(q)
             return [[state.stress, combine(g, state.velocity)]]
 
         k.pointwise(both, [source], [pair])
         self.restrict(k, pair, face, out, [(0, 0), (1, 1)])
 
-    def split(self, t: Any, cell: Any, face: Any, i: int) -> list[list[Any]]:
+    def split(self, t: Numbers, cell: Numbers, face: Numbers, i: int) -> list[list[Number]]:
         own, beyond, trace = self.cell_columns.row(cell), self.face_columns.row(face), TRACE.row(t)
         traction = own.rho * trace.stress
         w = traction + (own.z * beyond.height) * trace.flow
@@ -126,7 +126,7 @@ class ContravariantAcoustic(ComponentForm):
         arrived, jump = k.temp("arrived", self.b2, 1), k.temp("jump", self.b2, 1)
         lifted = k.temp("lifted", self.b3, 4)
 
-        def flow_jump(w: Any, u: Any, cell: Any, face: Any) -> Any:
+        def flow_jump(w: Numbers, u: Numbers, cell: Numbers, face: Numbers) -> Outputs:
             own, beyond = self.cell_columns.row(cell), self.face_columns.row(face)
             return [[inverse(own.z + beyond.z) * (beyond.a * w[0] - u[0])]]
 
@@ -135,7 +135,7 @@ class ContravariantAcoustic(ComponentForm):
             k.pointwise(flow_jump, [arrived, kept.view(i * self.b2, self.b2), cell, face.view(i, 1)], [jump])
             self.extend(k, jump.view(), i, lifted.view(), [(0, i)])
 
-        def add(x: Any, cell: Any, q: Any, *faces: Any) -> Any:
+        def add(x: Numbers, cell: Numbers, q: Numbers, *faces: Numbers) -> Outputs:
             own, state = self.cell_columns.row(cell), STATE.row(q)
             g, drag = own.metric, own.z * own.inverse_rho
             heights = [self.face_columns.row(f).height for f in faces]

@@ -16,12 +16,12 @@ directions of ``plain.DIRECTIONS``. Waves and face traces leave the cell in phys
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from faultwave.base.columns import Columns
+from faultwave.dg.formula import Number, Numbers, Outputs
 from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.forms.components import GRADIENT, PAIR, ComponentForm, both_sides, combine, select_stress
 from faultwave.dg.method.forms.plain import directed
@@ -46,7 +46,7 @@ CHUNK = 1 << 15
 """Number of cells whose stiffness is transformed at once."""
 
 
-def _symmetric(six: Any, x: Any) -> list[Any]:
+def _symmetric(six: Numbers, x: Numbers) -> list[Number]:
     """Return the product of a symmetric matrix of six numbers and a vector."""
     return [dot([six[PAIR[a][b]] for b in range(3)], x) for a in range(3)]
 
@@ -84,7 +84,7 @@ class FullStiffness(ComponentForm):
 
     @classmethod
     def suits(cls, law: Law) -> bool:
-        kind: Any = type(law)
+        kind: type = type(law)
         return kind is Anisotropic
 
     def _columns(self) -> tuple[Columns, Columns]:
@@ -133,24 +133,24 @@ class FullStiffness(ComponentForm):
 
     # Transformation between the quantities of the law and of the form.
 
-    def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
+    def physical(self, q: Numbers, cell: Numbers, jacobian: Numbers) -> list[Number]:
         return self.outward(q, cell)
 
-    def outward(self, q: Any, cell: Any) -> list[Any]:
+    def outward(self, q: Numbers, cell: Numbers) -> list[Number]:
         state = STATE.row(q)
         return [*self.stress(state.stress, cell), *self._flow(cell, state.velocity)]
 
-    def inward(self, q: Any, cell: Any) -> list[Any]:
+    def inward(self, q: Numbers, cell: Numbers) -> list[Number]:
         return [
             *self.from_stress(q[:6], cell),
             *[dot(c, q[6:]) for c in zip(*self._rows(cell, "jacobian"), strict=True)],
         ]
 
-    def _rows(self, cell: Any, name: str) -> list[Any]:
+    def _rows(self, cell: Numbers, name: str) -> list[list[Number]]:
         nine = self.cell_columns.row(cell)[name]
         return [nine[3 * x : 3 * x + 3] for x in range(3)]
 
-    def _flow(self, cell: Any, u: Any) -> list[Any]:
+    def _flow(self, cell: Numbers, u: Numbers) -> list[Number]:
         """Return the physical components J^-T u of a velocity."""
         return [dot(column, u) for column in zip(*self._rows(cell, "inverse"), strict=True)]
 
@@ -158,11 +158,11 @@ class FullStiffness(ComponentForm):
     def stress_columns(self) -> slice:
         return STATE.places["stress"]
 
-    def stress(self, own: Any, cell: Any) -> list[Any]:
+    def stress(self, own: Numbers, cell: Numbers) -> list[Number]:
         rho = self.cell_columns.row(cell).rho
         return [rho * x for x in both_sides(own, self._rows(cell, "jacobian"))]
 
-    def from_stress(self, stress: Any, cell: Any) -> list[Any]:
+    def from_stress(self, stress: Numbers, cell: Numbers) -> list[Number]:
         inverse_rho = self.cell_columns.row(cell).inverse_rho
         return [inverse_rho * x for x in both_sides(stress, self._rows(cell, "inverse"))]
 
@@ -188,7 +188,7 @@ class FullStiffness(ComponentForm):
                     k.contract(after, block, source, columns, accumulate=more)
             begun.update(o for _, o in pairs)
 
-    def rate(self, after: Any, cell: Any) -> list[Any]:
+    def rate(self, after: Numbers, cell: Numbers) -> list[Number]:
         own, found = self.cell_columns.row(cell), DERIVATIVES.row(after)
         stress = [dot([own.stiffness[ENTRY[i, j]] for j in range(6)], found.strain) for i in range(6)]
         return [*stress, *_symmetric(own.metric, found.force)]
@@ -201,23 +201,23 @@ class FullStiffness(ComponentForm):
         self.restrict(k, where, face, out, columns)
         self.restrict(k, source, face, out, [(6 + a, 3 + a) for a in range(3)])
 
-    def _traction(self, t: Any, cell: Any, face: Any) -> list[Any]:
+    def _traction(self, t: Numbers, cell: Numbers, face: Numbers) -> list[Number]:
         """Return the traction in contravariant components."""
         size = self.cell_columns.row(cell).rho * self.face_columns.row(face).height
         return [-size * x for x in TRACE.row(t).stress]
 
-    def _wave(self, t: Any, cell: Any, face: Any) -> list[Any]:
+    def _wave(self, t: Numbers, cell: Numbers, face: Numbers) -> list[Number]:
         """Return the physical w of a face from [s g, u]."""
         own = _symmetric(self.face_columns.row(face).own, TRACE.row(t).velocity)
         inner = [x - y for x, y in zip(self._traction(t, cell, face), own, strict=True)]
         return [dot(row, inner) for row in self._rows(cell, "jacobian")]
 
-    def split(self, t: Any, cell: Any, face: Any, i: int) -> list[list[Any]]:
+    def split(self, t: Numbers, cell: Numbers, face: Numbers, i: int) -> list[list[Number]]:
         other = _symmetric(self.face_columns.row(face).other, TRACE.row(t).velocity)
         u = [x + y for x, y in zip(self._traction(t, cell, face), other, strict=True)]
         return [self._wave(t, cell, face), u]
 
-    def flow_jump(self, w: Any, u: Any, cell: Any, face: Any, i: int) -> list[Any]:
+    def flow_jump(self, w: Numbers, u: Numbers, cell: Numbers, face: Numbers, i: int) -> list[Number]:
         side, rows = self.face_columns.row(face), self._rows(cell, "inverse")
         inner = [dot(row, w) for row in rows]
         normal = [-side.height * dot(row, self._gradient(rows, i)) for row in rows]  # J^-1 n
@@ -225,17 +225,17 @@ class FullStiffness(ComponentForm):
         jumps = [side.mix[0] * x + n * along - y for x, n, y in zip(inner, normal, u, strict=True)]
         return _symmetric(side.admittance, jumps)
 
-    def flow(self, t: Any, cell: Any, face: Any, i: int) -> list[Any]:
+    def flow(self, t: Numbers, cell: Numbers, face: Numbers, i: int) -> list[Number]:
         return self._flow(cell, TRACE.row(t).velocity)
 
     def lift(
         self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array
     ) -> None:
-        def add(x: Any, cell: Any, q: Any, *faces: Any) -> Any:
+        def add(x: Numbers, cell: Numbers, q: Numbers, *faces: Numbers) -> Outputs:
             jumps = [x[3 * i : 3 * i + 3] for i in range(4)]
             slope = [[combine(-GRADIENT[:, b], [j[a] for j in jumps]) for a in range(3)] for b in range(3)]
             strain = [slope[a][a] if a == b else slope[a][b] + slope[b][a] for a, b in SIX]
-            force: list[Any] = [0.0, 0.0, 0.0]
+            force: list[Number] = [0.0, 0.0, 0.0]
             for j, f in zip(jumps, faces, strict=True):
                 side = self.face_columns.row(f)
                 share = self.cell_columns.row(cell).inverse_rho / side.height
@@ -244,6 +244,6 @@ class FullStiffness(ComponentForm):
 
         self.lift_vectors(k, q, cell, face, receive, kept, add)
 
-    def _gradient(self, rows: Any, face: int) -> list[Any]:
+    def _gradient(self, rows: Sequence[Numbers], face: int) -> list[Number]:
         """Return J^-T g of a face."""
         return [combine(GRADIENT[face], [row[x] for row in rows]) for x in range(3)]

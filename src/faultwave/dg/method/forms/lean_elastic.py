@@ -7,11 +7,10 @@ face: they weight jumps only, so that the flux is consistent and conservative wh
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from faultwave.base.columns import Columns
+from faultwave.dg.formula import Number, Numbers, Outputs
 from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.forms.components import GRADIENT, combine, turned
 from faultwave.dg.method.forms.contravariant import ContravariantElastic, inverted
@@ -66,13 +65,13 @@ class LeanElastic(ContravariantElastic):
         metric = cell.view(0, 1, places["metric"].start, 6)
         for i in range(4):
 
-            def height(metric: Any, side: Any, i: int = i) -> Any:
+            def height(metric: Numbers, side: Numbers, i: int = i) -> Outputs:
                 return [[1.0 / mth.sqrt(combine(GRADIENT[i], turned(metric, i))), *side]]
 
             k.pointwise(height, [metric, sides.view(i // 2, 1, i % 2 * n, n)], [whole.view(i, 1)])
         return whole
 
-    def _whole_cell(self, stored: Any) -> list[list[Any]]:
+    def _whole_cell(self, stored: Numbers) -> list[list[Number]]:
         """Return all columns of a cell except its impedances at faces."""
         mine = CELL.row(stored)
         inverse = inverted([mine.jacobian[3 * x : 3 * x + 3] for x in range(3)])

@@ -18,11 +18,13 @@ import numpy as np
 
 from faultwave.base.columns import Columns
 from faultwave.base.errors import NotBuiltError, Problem
+from faultwave.dg.formula import Formula, Number, Numbers, Outputs
 from faultwave.dg.method.basis import matrices, tet_size, triangle_size, two_stages
 from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.predictors import CellTerms, Decaying, Predictor, Taylor
 from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.kernels.language import Array, Kernel, View
+from faultwave.kernels.types import Components
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import FILLED, LAYER, Boundary, dot, impedance_numbers, role
 
@@ -34,7 +36,7 @@ TWO_STAGES = 4
 """Degree from which the traces on faces 0 and 1 are evaluated in two stages; below, the extra pass costs what they save."""
 
 
-def onto_face(law: Law, frame: Any, x: Any) -> list[Any]:
+def onto_face(law: Law, frame: Numbers, x: Numbers) -> list[Any]:
     """Return the components of x that cross a face: all, or the components along its two tangents; frame = (normal[, tangents])."""
     return list(x) if law.face_channels == law.channels else [dot(frame[3:6], x), dot(frame[6:], x)]
 
@@ -88,7 +90,7 @@ class Form:
         return True
 
     @classmethod
-    def predictor_of(cls, law: Law) -> Callable[[Any], Predictor]:
+    def predictor_of(cls, law: Law) -> Callable[..., Predictor]:
         """Return the default constructor of the time expansion."""
         return Decaying if law.decays else Taylor
 
@@ -219,7 +221,7 @@ class Form:
 
     # Statements.
 
-    def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
+    def physical(self, q: Numbers, cell: Numbers, jacobian: Numbers) -> list[Number]:
         """Return the law's quantities from the form's, as ``to_physical``; ``jacobian``: nine numbers as returned by ``jacobians``."""
         return list(q)
 
@@ -228,11 +230,11 @@ class Form:
         """Columns of the form's quantities from which stress is computed."""
         return role(self.law, "stress")
 
-    def stress(self, own: Any, cell: Any) -> list[Any]:
+    def stress(self, own: Numbers, cell: Numbers) -> list[Number]:
         """Return the law's stress (six components) from the form's ``stress_columns``."""
         return list(own)
 
-    def from_stress(self, stress: Any, cell: Any) -> list[Any]:
+    def from_stress(self, stress: Numbers, cell: Numbers) -> list[Number]:
         """Return the form's ``stress_columns`` from the law's stress, the inverse of ``stress``."""
         return list(stress)
 
@@ -240,14 +242,14 @@ class Form:
         """Return the largest factor (nc,) by which ``stress`` increases the Frobenius norm of a tensor."""
         return np.ones(len(cells.volume))
 
-    def outward(self, q: Any, cell: Any) -> list[Any]:
+    def outward(self, q: Numbers, cell: Numbers) -> list[Number]:
         """Return the law's quantities from the constants of the cell alone.
 
         Only forms whose cells may have penalties implement ``outward`` and ``inward``.
         """
         return list(q)
 
-    def inward(self, q: Any, cell: Any) -> list[Any]:
+    def inward(self, q: Numbers, cell: Numbers) -> list[Number]:
         """Return the form's quantities, the inverse of ``outward``."""
         return list(q)
 
@@ -288,23 +290,23 @@ class Form:
         """Declare the constants of a cell's faces in a kernel."""
         return k.batch("face", *self.face_shape)
 
-    def material(self, cell: Any) -> Any:
+    def material(self, cell: Numbers) -> list[Number]:
         """Return the law's constants of a cell."""
         return self.cell_columns.row(cell).constants
 
-    def impedance(self, cell: Any, face: Any) -> Any:
+    def impedance(self, cell: Numbers, face: Numbers) -> list[Number]:
         """Return the impedance of the cell at one of its faces."""
         return self.face_columns.row(face).own if self.law.directional else self.cell_columns.row(cell).impedance
 
-    def reaction(self, q: Any, cell: Any) -> list[Any]:
+    def reaction(self, q: Numbers, cell: Numbers) -> list[Number]:
         """Return the part of dq/dt that needs no gradient."""
         return self.law.reaction(q, self.cell_columns.row(cell).rates)
 
-    def decay(self, cell: Any) -> Any:
+    def decay(self, cell: Numbers) -> Number:
         """Return the rate r of a law whose reaction is -r P q with a projection P."""
         return self.law.decay(self.cell_columns.row(cell).rates)
 
-    def decaying(self, q: Any, cell: Any) -> list[Any]:
+    def decaying(self, q: Numbers, cell: Numbers) -> list[Number]:
         """Return P q, the part of the quantities that decays."""
         return self.law.decaying(q, self.material(cell))
 
@@ -326,7 +328,7 @@ class Form:
         width = 3 * len(fluxes) + len(potentials)
         before = k.scratch("before", self.b3, 4 * m).view(0, source.rows, 0, width)
 
-        def turned(q: Any, cell: Any) -> Any:
+        def turned(q: Numbers, cell: Numbers) -> Outputs:
             inverse = self.cell_columns.row(cell).inverse
             q = [x if there else 0.0 for x, there in zip(q, present, strict=True)]
             along = [self.law.flux(q, inverse[3 * d : 3 * d + 3]) for d in range(3)]
@@ -355,7 +357,7 @@ class Form:
         fluxes, potentials = self._channels(present)
         return [i in fluxes for i in range(self.m)] + 3 * [i in potentials for i in range(self.m)]
 
-    def rate(self, after: Any, cell: Any) -> list[Any]:
+    def rate(self, after: Numbers, cell: Numbers) -> list[Number]:
         """Return dq/dt from the derivatives that ``differentiate`` has computed."""
         m = self.m
         inverse = self.cell_columns.row(cell).inverse
@@ -369,7 +371,7 @@ class Form:
         """Differentiate the state itself for its first derivative in time, like ``differentiate``."""
         self.differentiate(k, source, rows, after, cell)
 
-    def rate_first(self, after: Any, cell: Any) -> list[Any]:
+    def rate_first(self, after: Numbers, cell: Numbers) -> list[Number]:
         """Return dq/dt from the derivatives that ``differentiate_first`` has computed."""
         return self.rate(after, cell)
 
@@ -379,22 +381,22 @@ class Form:
         after = k.temp("after", made, self.differentiated)
         self.differentiate(k, q.view(), made, after, cell)
 
-        def own(q: Any, cell: Any) -> list[Any]:
+        def own(q: Numbers, cell: Numbers) -> list[Number]:
             return self.reaction(q, cell) if react and self.full else [0.0 * x for x in q]
 
-        def whole(after: Any, q: Any, cell: Any) -> Any:
+        def whole(after: Numbers, q: Numbers, cell: Numbers) -> Outputs:
             return [[x + y for x, y in zip(self.rate(after, cell), own(q, cell), strict=True)]]
 
         rest = self.b3 - made
         k.pointwise(whole, [after, q.view(0, made), cell], [change.view(0, made)])
         k.pointwise(lambda q, cell: [own(q, cell)], [q.view(made, rest), cell], [change.view(made, rest)])
 
-    def face_trace(self, k: Kernel, source: View, face: int, out: View, frame: Any) -> None:
+    def face_trace(self, k: Kernel, source: View, face: int, out: View, frame: View) -> None:
         """Compute the physical trace [T, v] of ``source`` on a local face: out (rows2, 2 face channels)."""
         law = self.law
         pair = k.scratch("pair", self.b3, 2 * self.faced)
 
-        def both(q: Any, frame: Any) -> Any:
+        def both(q: Numbers, frame: Numbers) -> Outputs:
             flux, potential = self.onto(frame, law.flux(q, frame[:3])), self.onto(frame, law.potential(q))
             traction, flow = law.sides(flux, potential)
             return [[*traction, *flow]]
@@ -438,11 +440,11 @@ class Form:
             return [block]
         return list(two_stages(block, degree))
 
-    def onto(self, frame: Any, x: Any) -> list[Any]:
+    def onto(self, frame: Numbers, x: Numbers) -> list[Number]:
         """Return the components of x that cross a face; frame = (normal[, tangents])."""
         return onto_face(self.law, frame, x)
 
-    def off(self, frame: Any, y: Any) -> list[Any]:
+    def off(self, frame: Numbers, y: Numbers) -> list[Number]:
         """Return the vector with the components that ``onto`` returns."""
         return list(y) if self.faced == self.m else [y[0] * frame[3 + i] + y[1] * frame[6 + i] for i in range(3)]
 
@@ -456,21 +458,21 @@ class Form:
             self._write_split(k, i, [trace, cell, face.view(i, 1)], [wave, kept.view(i * self.b2, self.b2)])
             emit(i, wave)
 
-    def _write_split(self, k: Kernel, i: int, given: list[Any], targets: list[Any]) -> None:
+    def _write_split(self, k: Kernel, i: int, given: Sequence[Array | View], targets: Sequence[Array | View]) -> None:
         k.pointwise(lambda t, c, f: self.split(t, c, f, i)[: len(targets)], given, targets)
 
     def own_trace(self, k: Kernel, source: View, i: int, out: View, face: Array) -> None:
         """Compute the trace of ``source`` on the local face ``i`` that ``split`` takes: out (rows2, 2 face channels)."""
         self.face_trace(k, source, i, out, face.view(i, 1, 0, self.frames))
 
-    def split(self, t: Any, cell: Any, face: Any, i: int) -> list[list[Any]]:
+    def split(self, t: Numbers, cell: Numbers, face: Numbers, i: int) -> list[list[Number]]:
         """Return [w, u] from the result of ``own_trace`` on the local face ``i``."""
         law, m, side = self.law, self.faced, self.face_columns.row(face)
         own_z = law.apply_impedance(self.impedance(cell, face), side.normal, t[m:])
         other_z = law.apply_impedance(side.other, side.normal, t[m:])
         return [[t[i] - own_z[i] for i in range(m)], [t[i] + other_z[i] for i in range(m)]]
 
-    def flow(self, t: Any, cell: Any, face: Any, i: int) -> list[Any]:
+    def flow(self, t: Numbers, cell: Numbers, face: Numbers, i: int) -> list[Number]:
         """Return the physical v from the result of ``own_trace`` on the local face ``i``."""
         return list(t[self.faced :])
 
@@ -482,15 +484,15 @@ class Form:
         arrived, jump = k.temp("arrived", self.b2, faced), k.temp("jump", self.b2, faced)
         lifted, sums = k.temp("lifted", self.b3, faced), k.temp("sums", self.b3, 4 * m)
 
-        def flow_jump(w: Any, u: Any, face: Any) -> Any:
+        def flow_jump(w: Numbers, u: Numbers, face: Numbers) -> Outputs:
             side = self.face_columns.row(face)
             jumps = [x - y for x, y in zip(law.incoming(side.mix, side.normal, w), u, strict=True)]
             return [law.apply_impedance(side.admittance, side.normal, jumps)]
 
-        def spread(first: bool) -> Any:
+        def spread(first: bool) -> Formula:
             """Return a function that accumulates sums = [dF, n (x) dphi] of the lifted flow jump; times Z it is the traction jump."""
 
-            def function(dv: Any, cell: Any, face: Any, *previous: Any) -> Any:
+            def function(dv: Components, cell: Numbers, face: Numbers, *previous: Numbers) -> Outputs:
                 n = self.face_columns.row(face).normal
                 dT = law.apply_impedance(self.impedance(cell, face), n, dv)
                 flux, potential = law.sides(dT, dv)
@@ -509,7 +511,7 @@ class Form:
 
         share = self.predictor.lasting(k, cell)
 
-        def rate(s: Any, cell: Any, q: Any, *lasting: Any) -> Any:
+        def rate(s: Numbers, cell: Numbers, q: Numbers, *lasting: Numbers) -> Outputs:
             gradient = [[s[m + x * m + i] for i in range(m)] for x in range(3)]
             change = law.rate(s[:m], gradient, self.material(cell))
             for c in lasting:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns
+from faultwave.dg.formula import Number, Numbers
 from faultwave.dg.method.basis import tet_size, triangle_size
 from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.forms.components import PAIR, inverse
@@ -41,7 +42,7 @@ def rest(x: np.ndarray) -> np.ndarray:
     return x - single(x)
 
 
-def added(start: Any, weights: Sequence[Any], values: Sequence[Any]) -> Any:
+def added(start: Number | None, weights: Numbers, values: Numbers) -> Any:
     """Return start + sum of products, in sequence, as fused operations compute them: each product is added before it is rounded."""
     for w, x in zip(weights, values, strict=True):
         start = w * x if start is None else start + w * x
@@ -87,22 +88,22 @@ class PreciseElastic(ContravariantElastic):
                 k.contract(after, rest(whole[:, :low]), source, columns, more)
                 k.contract(after, whole, source, columns, True)
 
-    def rate(self, after: Any, cell: Any) -> list[Any]:
+    def rate(self, after: Numbers, cell: Numbers) -> list[Number]:
         own = self.cell_columns.row(cell)
         return self._rate(after, own.shear, own.press, [None] * 6)
 
-    def rate_first(self, after: Any, cell: Any) -> list[Any]:
+    def rate_first(self, after: Numbers, cell: Numbers) -> list[Number]:
         own = self.cell_columns.row(cell)
         rests = self._rate(after, own.shear_rest, own.press_rest, [None] * 6)[:6]
         return self._rate(after, own.shear, own.press, rests)
 
-    def _rate(self, after: Any, shear: Any, press: Any, start: Sequence[Any]) -> list[Any]:
+    def _rate(self, after: Numbers, shear: Numbers, press: Numbers, start: Sequence[Number | None]) -> list[Number]:
         """Return dq/dt from the derivatives ``after``; sums of the stress begin with ``start``."""
         found = DERIVATIVES.row(after)
         slope = [found.gradient[3 * b : 3 * b + 3] for b in range(3)]
         divergence = slope[0][0] + slope[1][1] + slope[2][2]
 
-        def stress(n: int, c: int, d: int) -> Any:
+        def stress(n: int, c: int, d: int) -> Number:
             total = added(start[n], [press[n]], [divergence])
             for one, other in ((c, d), (d, c)):
                 total = added(total, [shear[PAIR[one][b]] for b in range(3)], [slope[b][other] for b in range(3)])
@@ -126,18 +127,18 @@ class PreciseElastic(ContravariantElastic):
             source, columns = middle.view(), [(n, o) for n, (_, o) in enumerate(columns)]
         k.contract(out, stages[0], source, columns, accumulate=True)
 
-    def _sides(self, t: Any, cell: Any, face: Any) -> tuple[list[Any], list[Any]]:
+    def _sides(self, t: Numbers, cell: Numbers, face: Numbers) -> tuple[list[Number], list[Number]]:
         """Return physical traction and velocity from [s g, v']."""
         side, trace = self.face_columns.row(face), TRACE.row(t)
         force = [-added(side.size_rest * x, [side.size], [x]) for x in trace.stress]
         return self._turned_out(cell, force), self._turned_out(cell, trace.velocity)
 
-    def _turned_out(self, cell: Any, x: Any) -> list[Any]:
+    def _turned_out(self, cell: Numbers, x: Numbers) -> list[Number]:
         own = self.cell_columns.row(cell)
         rows = [slice(3 * a, 3 * a + 3) for a in range(3)]
         return [added(dot(own.jacobian_rest[row], x), own.jacobian[row], x) for row in rows]
 
-    def split(self, t: Any, cell: Any, face: Any, i: int) -> list[list[Any]]:
+    def split(self, t: Numbers, cell: Numbers, face: Numbers, i: int) -> list[list[Number]]:
         traction, flow = self._sides(t, cell, face)
         mine, side = self.cell_columns.row(cell), self.face_columns.row(face)
         along = dot(side.normal, flow)
@@ -145,10 +146,10 @@ class PreciseElastic(ContravariantElastic):
         w = [traction[a] - mine.zs * flow[a] - side.normal[a] * own for a in range(3)]
         return [w, [traction[a] + side.zs * flow[a] + side.normal[a] * other for a in range(3)]]
 
-    def flow(self, t: Any, cell: Any, face: Any, i: int) -> list[Any]:
+    def flow(self, t: Numbers, cell: Numbers, face: Numbers, i: int) -> list[Number]:
         return self._sides(t, cell, face)[1]
 
-    def flow_jump(self, w: Any, u: Any, cell: Any, face: Any, i: int) -> list[Any]:
+    def flow_jump(self, w: Numbers, u: Numbers, cell: Numbers, face: Numbers, i: int) -> list[Number]:
         mine, side = self.cell_columns.row(cell), self.face_columns.row(face)
         ys, yp = inverse(mine.zs + side.zs), inverse(mine.zp + side.zp)
         x = [side.a * w[c] - u[c] for c in range(3)]

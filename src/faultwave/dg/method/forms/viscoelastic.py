@@ -7,12 +7,12 @@ evaluated once for all springs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from faultwave.base.columns import Columns
+from faultwave.dg.formula import Number, Numbers
 from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.forms.components import PAIR
 from faultwave.dg.method.forms.contravariant import DERIVATIVES, ContravariantElastic, both_sides
@@ -31,18 +31,18 @@ class ContravariantViscoelastic(ContravariantElastic):
     moduli: tuple[str, ...] = ("lam", "mu", "springs")
 
     @classmethod
-    def suits(cls, law: Any) -> bool:
+    def suits(cls, law: object) -> bool:
         return isinstance(law, Viscoelastic) and law.elements > 0
 
     @property
     def body(self) -> Viscoelastic:
         """Wave law of the body."""
-        law: Any = self.law
+        law: object = self.law
         assert isinstance(law, Viscoelastic)
         return law
 
     @classmethod
-    def predictor_of(cls, law: Law) -> Callable[[Any], Predictor]:
+    def predictor_of(cls, law: Law) -> Callable[..., Predictor]:
         return Relaxing
 
     def _columns(self) -> tuple[Columns, Columns]:
@@ -63,22 +63,22 @@ class ContravariantViscoelastic(ContravariantElastic):
             result[:, first : first + 6, first : first + 6] = elastic[:, :6, :6]
         return result
 
-    def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
+    def physical(self, q: Numbers, cell: Numbers, jacobian: Numbers) -> list[Number]:
         rows, rho = [jacobian[3 * x : 3 * x + 3] for x in range(3)], self.cell_columns.row(cell).rho
         memories = [both_sides(q[first : first + 6], rows) for first in range(9, self.Q, 6)]
         return [*super().physical(q[:9], cell, jacobian), *[rho * x for memory in memories for x in memory]]
 
-    def inward(self, q: Any, cell: Any) -> list[Any]:
+    def inward(self, q: Numbers, cell: Numbers) -> list[Number]:
         back, inverse = self.turned_in(cell), self.cell_columns.row(cell).inverse_rho
         memories = [both_sides(q[first : first + 6], back) for first in range(9, self.Q, 6)]
         return [*super().inward(q[:9], cell), *[inverse * x for memory in memories for x in memory]]
 
-    def springs(self, cell: Any) -> list[tuple[Any, Any]]:
+    def springs(self, cell: Numbers) -> list[tuple[Number, ...]]:
         """Return lambda/rho and mu/rho of the unrelaxed medium, then of every element."""
         own = self.cell_columns.row(cell)
         return [(own.lam, own.mu), *[(own.springs[i], own.springs[i + 1]) for i in range(0, len(own.springs), 2)]]
 
-    def reaction(self, q: Any, cell: Any) -> list[Any]:
+    def reaction(self, q: Numbers, cell: Numbers) -> list[Number]:
         return self.law.reaction(q, [self.unit * w for w in self.body.rates_of_elements])
 
     def strain(self, k: Kernel, source: View, rows: int, out: View, cell: Array) -> None:
@@ -94,7 +94,7 @@ class ContravariantViscoelastic(ContravariantElastic):
             block = self.derivative[b][:rows, : stress.rows]
             k.contract(out, block, stress, [(PAIR[a][b], a) for a in range(3)], accumulate=b > 0)
 
-    def _strained(self, slope: Any, cell: Any) -> list[Any]:
+    def _strained(self, slope: Sequence[Numbers], cell: Numbers) -> list[Number]:
         """Return twice the strain rate (six components) and its trace, from d_b v'^a = slope[b][a]."""
         g = self.cell_columns.row(cell).metric
         sheared = [
@@ -103,13 +103,13 @@ class ContravariantViscoelastic(ContravariantElastic):
         ]
         return [*[sheared[c][d] + sheared[d][c] for c, d in TENSOR], slope[0][0] + slope[1][1] + slope[2][2]]
 
-    def stressed(self, modulus: tuple[Any, Any], strain: Any, cell: Any) -> list[Any]:
+    def stressed(self, modulus: tuple[Number, ...], strain: Numbers, cell: Numbers) -> list[Number]:
         """Return the stress rate over rho of a spring at a strain rate from ``strain``."""
         g, (lam, mu) = self.cell_columns.row(cell).metric, modulus
         pressed = lam * strain[6]
         return [mu * strain[i] + pressed * g[PAIR[c][d]] for i, (c, d) in enumerate(TENSOR)]
 
-    def rate(self, after: Any, cell: Any) -> list[Any]:
+    def rate(self, after: Numbers, cell: Numbers) -> list[Number]:
         found = DERIVATIVES.row(after)
         strain = self._strained([found.gradient[3 * b : 3 * b + 3] for b in range(3)], cell)
         stress, *memories = (self.stressed(spring, strain, cell) for spring in self.springs(cell))

@@ -13,12 +13,12 @@ t) (Hochbruck & Ostermann 2010, section 2). No rate is too large, and a rate of 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.polynomial import legendre
 
+from faultwave.dg.formula import Number, Numbers, Outputs, Table
 from faultwave.dg.method.basis import tet_size, triangle_size
 from faultwave.dg.method.predictors.predictor import CellTerms, Sum
 from faultwave.kernels import math as mth
@@ -33,7 +33,7 @@ def packets(form: CellTerms) -> list[dict[int, Present]]:
     rng = np.random.default_rng(0)
     cell = list(rng.uniform(0.5, 2.0, form.cell_size))
 
-    def parted(x: list[Any]) -> tuple[Present, Present]:
+    def parted(x: list[Number]) -> tuple[Present, Present]:
         fading = form.decaying(x, cell)
         lasting = [a - b for a, b in zip(x, fading, strict=True)]
         return tuple(bool(v != 0.0) for v in lasting), tuple(bool(v != 0.0) for v in fading)
@@ -50,7 +50,7 @@ def packets(form: CellTerms) -> list[dict[int, Present]]:
     return levels
 
 
-def differences(x: Any, top: int, most: int) -> dict[tuple[int, int], Any]:
+def differences(x: Number, top: int, most: int) -> dict[tuple[int, int], Number]:
     """Return g_kj(x) for k = 0..``top`` and j = 0..``most`` (at most k + 1), by (k, j); x >= 0, numbers or expressions.
 
     Up to x = top + 1 a series of positive terms is used, beyond it the recurrence x g_kj = g_(k-1)(j-1) - g_(k-1)j,
@@ -60,19 +60,19 @@ def differences(x: Any, top: int, most: int) -> dict[tuple[int, int], Any]:
     near, far = mth.minimum(x, turn), mth.maximum(x, turn)
     fading, inverse = mth.exp(-x), 1.0 / far
     # by (zeros a, others b)
-    large = {(a, 0): 1.0 / math.factorial(a - 1) for a in range(1, top + 2)}
+    large = {(a, 0): 1.0 / math.factorial(a - 1) for a in range(1, top + 2)}  # type: dict[tuple[int, int], Number]
     large |= {(0, b): fading / math.factorial(b - 1) for b in range(1, most + 1)}
     for k in range(1, top + 1):
         for b in range(1, min(most, k) + 1):
             large[k + 1 - b, b] = inverse * (large[k + 1 - b, b - 1] - large[k - b, b])
-    found: dict[tuple[int, int], Any] = {}
+    found: dict[tuple[int, int], Number] = {}
     for (a, b), beyond in large.items():
         exact = a == 0 or b == 0
         found[a + b - 1, b] = beyond if exact else mth.where(x < turn, fading * _series(near, a, b, turn), beyond)
     return found
 
 
-def _series(x: Any, a: int, b: int, largest: float) -> Any:
+def _series(x: Number, a: int, b: int, largest: float) -> Number:
     """Return sum_n x^n (a)_n / (n! (a + b - 1 + n)!): exp(x) times the divided difference at ``a`` zeros and ``b`` times -x."""
     ratios, size, total = [], 1.0, 1.0
     for n in range(1000):
@@ -87,7 +87,7 @@ def _series(x: Any, a: int, b: int, largest: float) -> Any:
     return result / math.factorial(a + b - 1)
 
 
-def legendre_mode(x: Any, g: Any, k: int, j: int, m: int) -> Any:
+def legendre_mode(x: Number, g: Mapping[tuple[int, int], Number], k: int, j: int, m: int) -> Number:
     """Return the coefficient of the Legendre polynomial m over [0, 1] in s^k g_kj(x s), with g = ``differences`` up to k + m + 1.
 
     Up to x = m + 2 the moments of its series in x lose fewer digits than integration by parts.
@@ -95,7 +95,7 @@ def legendre_mode(x: Any, g: Any, k: int, j: int, m: int) -> Any:
     scale, turn = 2.0 * m + 1.0, m + 2.0
     if j == 0:
         return scale * _moment(m, k) / math.factorial(k) + 0.0 * x
-    parts, unit = 0.0, np.eye(m + 1)[m]
+    parts, unit = 0.0, np.eye(m + 1)[m]  # type: Number, np.ndarray
     for i in range(m + 1):  # derivatives at 1
         slope = float(legendre.legval(1.0, legendre.legder(unit, i)) * 2.0**i)
         parts = parts + (-1.0) ** i * scale * slope * g[k + i + 1, j]
@@ -148,10 +148,10 @@ class Decaying:
         units = np.eye(self.form.order)
         return [0.0, *[half * float(np.diff(legendre.legval(x, legendre.legint(unit)))[0]) for unit in units]]
 
-    def scalars(self, step: float) -> dict[str, Any]:
+    def scalars(self, step: float) -> dict[str, Table]:
         return {}
 
-    def ended(self, step: float) -> dict[str, Any]:
+    def ended(self, step: float) -> dict[str, Table]:
         return {"ended_step": step / self.form.unit}
 
     def lasting(self, k: Kernel, cell: Array) -> Array:
@@ -195,11 +195,19 @@ class Decaying:
         """Return the time of a value, or the length of an integral from the start of the step."""
         return s.table.view(1 if s.integral else self.form.order + 1, 1)
 
-    def _numbers(self, k: Kernel, name: str, cell: Array, s: Sum, columns: list[Any], top: int) -> Array:
+    def _numbers(
+        self,
+        k: Kernel,
+        name: str,
+        cell: Array,
+        s: Sum,
+        columns: Sequence[Callable[[Number, Number, Mapping[tuple[int, int], Number]], Number]],
+        top: int,
+    ) -> Array:
         """Return a temporary with one number for each of ``columns``, functions of the time, r t and g_kj up to k = ``top``."""
         target = k.temp(name, 1, len(columns))
 
-        def numbers(cell: Any, time: Any) -> Any:
+        def numbers(cell: Numbers, time: Numbers) -> Outputs:
             x = self.form.decay(cell) * time[0]
             g = differences(x, top, self.most)
             return [[of(time[0], x, g) for of in columns]]
@@ -236,7 +244,7 @@ class Decaying:
         order, size = self.form.order, len(modes)
         given, made = next(iter(modes.values()))[0].array, k.temp(f"decay_{s.target.name}", 1, size)
 
-        def summed(modes: Any, *table: Any) -> Any:
+        def summed(modes: Numbers, *table: Numbers) -> Outputs:
             shares = [t[0] for t in table]
             return [
                 [
@@ -257,7 +265,7 @@ class Decaying:
         """Return y_00 = (1 - P) q and y_01 = P q."""
         made = {j: self._temp(k, 0, j) for j in (0, 1)}
 
-        def parted(q: Any, cell: Any) -> Any:
+        def parted(q: Numbers, cell: Numbers) -> Outputs:
             fading = self.form.decaying(q, cell)
             return [[a - b for a, b in zip(q, fading, strict=True)], [x + 0.0 * q[0] for x in fading]]
 
@@ -278,8 +286,8 @@ class Decaying:
             here = [i for i in (j, j - 1) if i in level]
             made[j] = self._temp(k, number + 1, j)
 
-            def combined(cell: Any, *given: Any, here: list[int] = here, j: int = j) -> Any:
-                total = [0.0] * form.Q
+            def combined(cell: Numbers, *given: Numbers, here: list[int] = here, j: int = j) -> Outputs:
+                total = [0.0] * form.Q  # type: list[Number]
                 for i, a in zip(here, given, strict=True):
                     d = form.rate([x if on else 0.0 for x, on in zip(a, reached[i], strict=True)], cell)
                     fading = form.decaying(d, cell)
@@ -298,7 +306,7 @@ class Decaying:
         present = [self.packets[number][j] for j in order]
         count = len(order)
 
-        def added(*given: Any) -> Any:
+        def added(*given: Numbers) -> Outputs:
             before = given[0] if number else [0.0] * self.form.Q
             values = given[1 if number else 0 :]
             result = list(before)
@@ -310,8 +318,8 @@ class Decaying:
         k.pointwise(added, ins, [view])
 
 
-def _power(t: Any, n: int) -> Any:
-    result = 1.0
+def _power(t: Number, n: int) -> Number:
+    result = 1.0  # type: Number
     for _ in range(n):
         result = result * t
     return result

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
+from faultwave.dg.formula import Number, Numbers, Table
 from faultwave.kernels.language import Array, Kernel, View
 
 
@@ -38,23 +39,23 @@ class CellTerms(Protocol):
         """Return which columns the derivatives of the ``present`` quantities fill."""
         ...
 
-    def rate(self, after: Any, cell: Any) -> list[Any]: ...
+    def rate(self, after: Numbers, cell: Numbers) -> list[Number]: ...
 
     def differentiate_first(self, k: Kernel, source: View, rows: int, after: Array, cell: Array) -> None:
         """Differentiate the state itself for its first derivative in time, like ``differentiate``."""
         ...
 
-    def rate_first(self, after: Any, cell: Any) -> list[Any]:
+    def rate_first(self, after: Numbers, cell: Numbers) -> list[Number]:
         """Return dq/dt from the derivatives that ``differentiate_first`` has computed."""
         ...
 
-    def reaction(self, q: Any, cell: Any) -> list[Any]: ...
+    def reaction(self, q: Numbers, cell: Numbers) -> list[Number]: ...
 
-    def decay(self, cell: Any) -> Any:
+    def decay(self, cell: Numbers) -> Number:
         """Return the rate r per unit of time of laws whose reaction is -r P q with a projection P."""
         ...
 
-    def decaying(self, q: Any, cell: Any) -> list[Any]:
+    def decaying(self, q: Numbers, cell: Numbers) -> list[Number]:
         """Return P q, the part of the quantities that decays."""
         ...
 
@@ -132,7 +133,7 @@ class Predictor(Protocol):
         """Return the weights of the integral over [begin, end] [s] after the start of a step, in the kernels' unit of time."""
         ...
 
-    def scalars(self, step: float) -> dict[str, Any]:
+    def scalars(self, step: float) -> dict[str, Table]:
         """Return the arguments of the statements of ``expand`` other than tables of sums, for a step of length ``step`` [s]."""
         ...
 
@@ -143,7 +144,7 @@ class Predictor(Protocol):
         """
         ...
 
-    def ended(self, step: float) -> dict[str, Any]:
+    def ended(self, step: float) -> dict[str, Table]:
         """Return the arguments of the statements of ``lasting`` after a step of length ``step`` [s]."""
         ...
 

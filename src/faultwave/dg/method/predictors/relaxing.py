@@ -15,14 +15,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from faultwave.dg.formula import Formula, Number, Numbers, Outputs, Table
 from faultwave.dg.method.basis import tet_size
 from faultwave.dg.method.predictors.predictor import CellTerms, Sum
 from faultwave.dg.method.predictors.taylor import Derivatives, face_rows
 from faultwave.kernels.language import Array, Kernel, View
+from faultwave.physics.waves.viscoelastic import Viscoelastic
 
 FIELD = 9
 """Number of columns of stress and velocity, the first of a state."""
@@ -35,7 +37,7 @@ class MaxwellBody(CellTerms, Protocol):
     """
 
     @property
-    def body(self) -> Any:
+    def body(self) -> Viscoelastic:
         """Wave law with ``rates_of_elements`` [1/s]."""
         ...
 
@@ -47,11 +49,11 @@ class MaxwellBody(CellTerms, Protocol):
         """Compute the acceleration by a stress (rows, 6 or more): out (rows, 3)."""
         ...
 
-    def springs(self, cell: Any) -> list[tuple[Any, Any]]:
+    def springs(self, cell: Numbers) -> list[tuple[Number, ...]]:
         """Return the moduli of the unrelaxed medium, then of every element."""
         ...
 
-    def stressed(self, modulus: tuple[Any, Any], strain: Any, cell: Any) -> list[Any]:
+    def stressed(self, modulus: tuple[Number, ...], strain: Numbers, cell: Numbers) -> list[Number]:
         """Return the stress rate (6) of a strain rate (7)."""
         ...
 
@@ -85,7 +87,7 @@ class Relaxing(Derivatives):
         self.rates = [form.unit * w for w in form.body.rates_of_elements]
         self.elements, self.levels = len(self.rates), form.order
 
-    def scalars(self, step: float) -> dict[str, Any]:
+    def scalars(self, step: float) -> dict[str, Table]:
         tau, n = step / self.form.unit, self.levels
         decay = [math.exp(-w * tau) for w in self.rates]
         gain = [[decayed_power(w, j, tau) for w in self.rates] for j in range(n)]
@@ -136,7 +138,7 @@ class _Expansion:
         """Compute f_0 .. f_(N-1) in the columns of s_1 .. s_N."""
         rates, levels = self.own.rates, self.own.levels - 1
 
-        def forces(memory: Any) -> Any:
+        def forces(memory: Numbers) -> Outputs:
             parts = [memory[6 * i : 6 * i + 6] for i in range(len(rates))]
             return [[x for j in range(levels) for x in _weighted([-w * (-w) ** j for w in rates], parts)]]
 
@@ -156,8 +158,8 @@ class _Expansion:
         """Add the strains to s_(level + 1); in rows that only the first strain reaches, add that alone."""
         form, rates = self.form, self.own.rates
 
-        def added(first: int) -> Any:
-            def function(force: Any, cell: Any, *strains: Any) -> Any:
+        def added(first: int) -> Formula:
+            def function(force: Numbers, cell: Numbers, *strains: Numbers) -> Outputs:
                 moduli = form.springs(cell)
                 found = list(force)
                 for j, strain in enumerate(strains, first):
@@ -185,7 +187,7 @@ class _Expansion:
             flows = [self._velocity(j, end - begin, begin) for j in range(1, order)] if end == self.made else []
             ins = [self.q.view(begin, end - begin, 0, FIELD), self.stress.view(begin, end - begin), *flows]
 
-            def summed(q: Any, stress: Any, *rest: Any) -> Any:
+            def summed(q: Numbers, stress: Numbers, *rest: Numbers) -> Outputs:
                 tables, flows = rest[-order:], rest[:-order]
                 found = [tables[0][0] * x for x in q]
                 for j in range(1, order):
@@ -200,7 +202,7 @@ class _Expansion:
     def _keep(self, series: Array) -> None:
         order, size, b3 = self.own.levels, self.form.Q, self.b3
 
-        def zeros(x: Any) -> list[Any]:
+        def zeros(x: Numbers) -> list[Number]:
             return [0.0 * x[0]] * (size - FIELD)
 
         self.k.pointwise(lambda q: [[*q, *zeros(q)]], [self.q.view(0, b3, 0, FIELD)], [series.view(0, b3)])
@@ -233,10 +235,10 @@ class _Expansion:
                 self._ended(last, len(flows)), [self.q.view(begin, n), self.cell, *strains, *flows, *tables], [target]
             )
 
-    def _ended(self, last: int, flowing: int) -> Any:
+    def _ended(self, last: int, flowing: int) -> Formula:
         elements = self.own.elements
 
-        def function(q: Any, cell: Any, *rest: Any) -> Any:
+        def function(q: Numbers, cell: Numbers, *rest: Numbers) -> Outputs:
             strains, flows, rest = rest[:last], rest[last : last + flowing], rest[last + flowing :]
             decay, lost, gains, weights = rest[0], rest[1], rest[2 : 2 + last], [t[0] for t in rest[2 + last :]]
             memories = [list(q[FIELD + 6 * i : FIELD + 6 * i + 6]) for i in range(elements)]
@@ -250,7 +252,14 @@ class _Expansion:
 
         return function
 
-    def _strained(self, cell: Any, strains: Any, tables: Any, stress: Any, memories: Any) -> Any:
+    def _strained(
+        self,
+        cell: Numbers,
+        strains: Sequence[Numbers],
+        tables: tuple[Sequence[Numbers], Numbers],
+        stress: list[Number],
+        memories: Sequence[list[Number]],
+    ) -> tuple[list[Number], list[list[Number]]]:
         """Return stress and memory variables with the strains of the step; a single strain is multiplied once with each modulus."""
         form, (gains, weights) = self.form, tables
         moduli = form.springs(cell)
@@ -258,7 +267,7 @@ class _Expansion:
         if len(strains) == 1:
             one, scaled = strains[0], [(g * lam, g * mu) for g, (lam, mu) in zip(gains[0], moduli[1:], strict=True)]
             whole = tuple(weights[0] * relaxed[i] + _total([m[i] for m in scaled]) for i in range(2))
-            gained = [form.stressed(m, one, cell) for m in scaled]
+            gained = [form.stressed(m, one, cell) for m in scaled]  # type: Sequence
             return _added(stress, form.stressed(whole, one, cell)), list(map(_added, memories, gained))
         all_together = _weighted(weights[: len(strains)], strains)
         stress = _added(stress, form.stressed((relaxed[0], relaxed[1]), all_together, cell))
@@ -270,18 +279,18 @@ class _Expansion:
         return stress, found
 
 
-def _added(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+def _added(a: Numbers, b: Numbers) -> list[Number]:
     return [x + y for x, y in zip(a, b, strict=True)]
 
 
-def _total(values: Sequence[Any]) -> Any:
+def _total(values: Numbers) -> Number:
     found = values[0]
     for x in values[1:]:
         found = found + x
     return found
 
 
-def _weighted(weights: Sequence[Any], rows: Sequence[Any]) -> list[Any]:
+def _weighted(weights: Numbers, rows: Sequence[Numbers]) -> list[Number]:
     return [_total([w * row[i] for w, row in zip(weights, rows, strict=True)]) for i in range(len(rows[0]))]
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from faultwave.dg.formula import Formula, Numbers, Outputs, Table
 from faultwave.dg.method.basis import tet_size, triangle_size
 from faultwave.dg.method.predictors.predictor import CellTerms, Sum
 from faultwave.kernels.language import Array, Kernel
@@ -50,13 +50,13 @@ class Derivatives:
         after, before = (powers(t / self.form.unit, len(self.rows))[1] for t in (end, begin))
         return [a - b for a, b in zip(after, before, strict=True)]
 
-    def scalars(self, step: float) -> dict[str, Any]:
+    def scalars(self, step: float) -> dict[str, Table]:
         return {}
 
     def lasting(self, k: Kernel, cell: Array) -> Array | None:
         return None
 
-    def ended(self, step: float) -> dict[str, Any]:
+    def ended(self, step: float) -> dict[str, Table]:
         return {}
 
 
@@ -100,14 +100,14 @@ class Taylor(Derivatives):
             )
             source = target
 
-    def _term(self, first: bool, same: list[bool], part: list[bool]) -> Callable[..., Any]:
+    def _term(self, first: bool, same: list[bool], part: list[bool]) -> Formula:
         """Return the formula of one D_k and its contribution to every sum.
 
         The first also starts the sums; sums in place hold q already, and a ``part`` has no term in q.
         """
         count = len(same)
 
-        def function(after: Any, cell: Any, *rest: Any) -> Any:
+        def function(after: Numbers, cell: Numbers, *rest: Numbers) -> Outputs:
             d = (self.form.rate_first if first else self.form.rate)(after, cell)
             starts, tables = rest[:count], iter(rest[count:])
             results = [d]
@@ -140,7 +140,7 @@ class Taylor(Derivatives):
         if series is not None:
             k.pointwise(lambda q: [list(q)], [q], [series.view(0, self.form.b3)])
 
-        def whole(after: Any, d: Any, cell: Any) -> Any:
+        def whole(after: Numbers, d: Numbers, cell: Numbers) -> Outputs:
             return [[x + y for x, y in zip(self.form.rate(after, cell), self.form.reaction(d, cell), strict=True)]]
 
         source = q
@@ -170,7 +170,7 @@ def _in_place(s: Sum, q: Array) -> bool:
     return s.change or s.target is q
 
 
-def _scaled(q: Any, c: Any) -> Any:
+def _scaled(q: Numbers, c: Numbers) -> Outputs:
     return [[c[0] * x for x in q]]
 
 

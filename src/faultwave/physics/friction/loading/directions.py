@@ -76,7 +76,7 @@ def of_slip(load: Load, rate1: Number, rate2: Number) -> Load:
 
 
 def in_any_direction(
-    solve: Callable[[Number, Values, Values, Values, Load], Solved],
+    solve: Callable[[Any, Values, Values, Values, Load], Solved],
     law: Any,
     p: Values,
     c: Values,
