@@ -30,7 +30,7 @@ NOTHING = "never rests"
 
 def restless(law: FrictionLaw) -> Any:
     """The same law, of which nothing is ever left out."""
-    made: Any = type(NOTHING, (type(law),), {"rests": lambda self, p, c, s: False})
+    made: Any = type(NOTHING, (type(law),), {"stays_locked": lambda self, p, c, s: False})
     found = object.__new__(made)
     found.__dict__.update(law.__dict__)
     return found
@@ -321,6 +321,6 @@ def test_what_a_law_says_of_rest() -> None:
     heated = {"peak_slip_rate": np.array([0.0, 1.0])}
     plain, delayed = faults.law("linear-slip-weakening"), composed("linear-slip-weakening", ["prakash-clifton"])
     hot = composed("linear-slip-weakening", ["thermal-pressurisation"])
-    assert plain.rests({}, {}, {}) is True and delayed.rests({}, {}, heated) is False
-    assert np.array_equal(hot.rests({}, {}, heated), [True, False])
-    assert faults.law("rate-and-state-ageing").rests({}, {}, heated) is False
+    assert plain.stays_locked({}, {}, {}) is True and delayed.stays_locked({}, {}, heated) is False
+    assert np.array_equal(hot.stays_locked({}, {}, heated), [True, False])
+    assert faults.law("rate-and-state-ageing").stays_locked({}, {}, heated) is False

@@ -47,7 +47,7 @@ def every_cluster(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndar
 
     def hook_all(self: Solver) -> None:
         hook(self)
-        self.calls_of = [self.calls for _ in self.calls_of]
+        self.calls_of = [self.callbacks for _ in self.calls_of]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Solver, "hook", hook_all)
@@ -70,11 +70,11 @@ def test_no_cluster_with_faces_or_receivers_is_left_out(tmp_path: Path, every_cl
 def test_to_leave_one_out_would_be_seen(
     tmp_path: Path, every_cluster: dict[str, np.ndarray], monkeypatch: pytest.MonkeyPatch, where: Any
 ) -> None:
-    make = where.Call
+    make = where.Callback
 
     def lacking(*given: Any, **named: Any) -> Any:
         made = make(*given, **named)
         return replace(made, clusters=made.clusters - {min(made.clusters)})
 
-    monkeypatch.setattr(where, "Call", lacking)
+    monkeypatch.setattr(where, "Callback", lacking)
     assert not same(found(tmp_path / "run"), every_cluster)

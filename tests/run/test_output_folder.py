@@ -204,7 +204,7 @@ def test_the_disk_must_hold_the_mesh_beside_a_snapshot(tmp_path: Path, output: s
     asked = into(tmp_path, **{output: {"interval": 1.0} | snapshots}) | {"end_time": 1e-3}
     numerics = {"order": 2, "backend": "numpy"}
     made = simulate(asked | {"mesh": {"generate": box}, "material": {"constant": ROCK}, "numerics": numerics})
-    (told,) = (part.demand.disk for part in made.plan.parts if part.name == output)
+    (told,) = (part.requirements.disk for part in made.plan.parts if part.name == output)
     made.run()
     (file,) = tmp_path.glob(f"*-{output}.vtkhdf")
     held: list[int] = []

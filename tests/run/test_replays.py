@@ -58,7 +58,7 @@ def fault_of(solver: Any) -> Any:
 def sampled(sim: Any, key: Any, part: str = "receivers") -> bool:
     """Whether a part acts in the recording of ``key``."""
     calls = [call for call, _ in sim.solver.replays.device_calls()]
-    return bool(key[1][calls.index(sim.solver.parts[part].calls[0])])
+    return bool(key[1][calls.index(sim.solver.parts[part].callbacks[0])])
 
 
 class Written:
@@ -304,7 +304,7 @@ def test_observers_are_heeded(tmp_path: Any) -> None:
     longest = engine.march.longest
     engine.replays.most = 1
     sim.run(until=0.19, write=False)
-    due = sim.solver.parts["receivers"].calls[0].due
+    due = sim.solver.parts["receivers"].callbacks[0].due
     assert not due(0.199) and due(0.201) and engine.replays.on_device(0.201)
     assert engine.replays.replayed > 0
     watch(sim, Call("after correct", lambda cluster, time, step: None))
@@ -329,7 +329,7 @@ def test_fault_receivers_are_read_by_replayed_steps(tmp_path: Any, every: int, l
         assert (engine.replays.replayed > 4) == (name == "replayed")
         data = sim.fault_receivers
         histories[name] = data["time"], data["values"]
-        assert len(engine.calls["after step"]) == 1 and not fault_of(engine).reading, "nothing is left to be read"
+        assert len(engine.callbacks["after step"]) == 1 and not fault_of(engine).reading, "nothing is left to be read"
     time, values = histories["replayed"]
     assert np.isfinite(time).sum() > 100 / every and np.nanmax(np.abs(values)) > 0
     np.testing.assert_array_equal(time, histories["direct"][0])

@@ -10,7 +10,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError
-from faultwave.engine.capability import Attached
+from faultwave.engine.capability import Capability
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from tests.backends.here import DEVICE, needs_device
 
@@ -70,7 +70,7 @@ def test_an_end_that_has_passed_is_refused(tmp_path):
 def test_a_part_that_tells_a_plastic_moment_is_heard(tmp_path):
     sim = fw.simulate(case(tmp_path / "run"))
     assert sim.energy_now()["plastic_moment"] == 0.0
-    part = Attached()
+    part = Capability()
     part.energies = lambda: {"plastic_moment": 7.0}  # type: ignore[method-assign]
     sim.solver.parts["yielding"] = part
     assert sim.energy_now()["plastic_moment"] == 7.0

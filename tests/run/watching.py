@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from faultwave.engine.capability import Attached, Call
+from faultwave.engine.capability import Call, Capability
 
 
 def watch(sim: Any, call: Call) -> None:
     """Have ``call`` made in the steps of a simulation."""
-    part = Attached()
-    part.calls = (call,)
+    part = Capability()
+    part.callbacks = (call,)
     sim.solver.parts["watch"] = part
     sim.solver.hook()

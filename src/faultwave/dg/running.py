@@ -11,7 +11,7 @@ from faultwave.comm import World
 from faultwave.comm.exchange import ChannelExchange
 from faultwave.dg.operators.operator import Operator
 from faultwave.dg.planning.plan import Plan
-from faultwave.engine.capability import Call, When
+from faultwave.engine.capability import Callback, When
 from faultwave.march import LocalTimeStepping
 from faultwave.march.clusters import never
 
@@ -39,8 +39,8 @@ class Solver(Protocol):
     operator: Operator
     march: LocalTimeStepping
     parts: dict[str, Any]
-    calls: dict[When, list[Call]]
-    events: list[tuple[Call, int, float, float]] | None
+    callbacks: dict[When, list[Callback]]
+    events: list[tuple[Callback, int, float, float]] | None
     exchange: ChannelExchange | None
     seconds: dict[str, float]
     wall: dict[str, float]

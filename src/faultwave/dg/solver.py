@@ -36,7 +36,7 @@ from faultwave.dg.operators.replays import Event, Replays
 from faultwave.dg.operators.rounding import shapely, worst_shape
 from faultwave.dg.planning.plan import Plan
 from faultwave.domain import tets
-from faultwave.engine.capability import Call, State, When
+from faultwave.engine.capability import Callback, State, When
 from faultwave.engine.halo import halo_path
 from faultwave.engine.solver import Control, Diagnosis
 from faultwave.march import LocalTimeStepping
@@ -67,7 +67,7 @@ class Solver:
     march : LocalTimeStepping
         Clocks of the clusters.
     parts : dict of str to capability
-        Attached capabilities by name.
+        Capability capabilities by name.
     seconds : dict of str to float
         Time spent in each section [s].
     updates : int
@@ -121,7 +121,7 @@ class Solver:
         self.progress = ProgressThread(plan.world, own, attach) if threaded else None
         self.replays = Replays(self)
         self.all_energies = AllEnergies(self)
-        if any(part.asks_energies for part in self.parts.values()):
+        if any(part.needs_energies for part in self.parts.values()):
             self.all_energies.prepare()
         self.wrong = ""  # problem of a run that blows up, stated while its numbers are finite
         waiting = clock.perf_counter()
@@ -154,12 +154,12 @@ class Solver:
         cells = Cells(
             geo.inverse, geo.volume, geo.areas, geo.normals, top.neighbours, top.kinds, plan.frictional, plan.material, plan.walls,
             driven, top.neighbour_faces, plan.share.beyond if plan.share else None, plan.penalised,
-            plan.echoes, plan.share.cells if plan.share else None,
+            plan.reflection_coefficients, plan.share.cells if plan.share else None,
         )  # fmt: skip
         (worst,) = plan.world.largest([worst_shape(geo.inverse, self.backend.dtype)])  # one form for all processes
         form = make_form(numerics, plan.law, plan.time_unit, shapely(worst))
         between = [part.cell_work for part in plan.parts if part.cell_work is not None]
-        flows = any(part.demand.flows for part in plan.parts)
+        flows = any(part.requirements.flows for part in plan.parts)
         self.operator = make_operator(
             numerics, form, self.backend, self.layout, cells, plan.share is None, between, flows
         )
@@ -185,16 +185,23 @@ class Solver:
 
     def hook(self) -> None:
         """Collect the callbacks of the capabilities in their present state."""
-        drive = [Call("friction", self._drive)] if self.driven else []
-        found = [call for part in self.parts.values() for call in part.calls] + drive
-        self.calls: dict[When, list[Call]] = {when: [c for c in found if c.when == when] for when in get_args(When)}
+        drive = [Callback("friction", self._drive)] if self.driven else []
+        found = [call for part in self.parts.values() for call in part.callbacks] + drive
+        self.callbacks: dict[When, list[Callback]] = {
+            when: [c for c in found if c.when == when] for when in get_args(When)
+        }
         self.calls_of = [
-            {when: [c for c in listed if c.clusters is None or i in c.clusters] for when, listed in self.calls.items()}
+            {
+                when: [c for c in listed if c.clusters is None or i in c.clusters]
+                for when, listed in self.callbacks.items()
+            }
             for i in range(self.layout.clusters)
         ]
         self.splitting = [c for c in found if c.splits is not None]
         # For each cluster: steps that end before this time need no callback, or no check whether they are split.
-        self.idle: list[dict[When, float]] = [dict.fromkeys(self.calls, -np.inf) for _ in range(self.layout.clusters)]
+        self.idle: list[dict[When, float]] = [
+            dict.fromkeys(self.callbacks, -np.inf) for _ in range(self.layout.clusters)
+        ]
         self.whole = [-np.inf] * self.layout.clusters
 
     def _way(self) -> HaloPath | None:
@@ -485,15 +492,15 @@ class Solver:
             if call.act(cluster, time, step) is not False and self.events is not None and call.on_device is not None:
                 self.events.append((call, cluster, time, step))
         if not self.backend.asynchronous:  # recorded steps must be identical to be replayed
-            self.idle[cluster][when] = min([call.rests(cluster) for call in listed])
+            self.idle[cluster][when] = min([call.next_due(cluster) for call in listed])
 
     def _splits(self, cluster: int, time: float, step: float) -> bool:
         """Return True if a callback needs the state between the correction that ends at ``time`` and the next prediction."""
         if time + step < self.whole[cluster]:
             return False
-        found = any(call.splits(cluster, time, step) for call in self.splitting)
+        found = any(call.needs_intermediate_state(cluster, time, step) for call in self.splitting)
         self.whole[cluster] = (
-            -np.inf if found else min([call.rests(cluster) for call in self.splitting], default=np.inf)
+            -np.inf if found else min([call.next_due(cluster) for call in self.splitting], default=np.inf)
         )
         return found
 

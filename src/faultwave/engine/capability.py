@@ -1,8 +1,8 @@
 """Protocol of capabilities: all that one feature needs, from the case to its results, in one file.
 
 The files are in ``dg/capabilities`` and ``fd/capabilities``. A capability is planned from the case (``CapabilityPlan``, frozen),
-restricted to the items of one process (``CapabilityPlan.on``) and attached to the solver (``Attached``). The solver, checkpoints, the
-report and the manifest handle lists of capabilities and know none of them by name.
+restricted to the items of one process (``CapabilityPlan.partition``) and attached to the solver (``Capability``). The solver,
+checkpoints, the report and the manifest handle lists of capabilities and know none of them by name.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def always(until: float) -> bool:
 
 
 @dataclass(frozen=True)
-class Call:
+class Callback:
     """Callback of a capability within a time step.
 
     Attributes
@@ -82,14 +82,14 @@ class Call:
         ``due(until)`` returns True if the callback acts in steps that end before that time [s].
     on_device : OnDevice or None
         Device side of a callback that can be recorded and replayed.
-    splits : callable or None
-        ``splits(cluster, time, step)`` returns True if all cells are needed after the correction that ends at ``time`` and before the next
-        prediction. Correction and prediction are then two kernels.
+    needs_intermediate_state : callable or None
+        ``needs_intermediate_state(cluster, time, step)`` returns True if all cells are needed after the correction that ends at
+        ``time`` and before the next prediction. Correction and prediction are then two kernels.
     next : callable
         ``next()`` returns the time [s] that the run must not pass without this callback ('end of largest step' only).
     clusters : frozenset of int or None
         Clusters in whose steps the callback may act; None for all.
-    rests : callable
+    next_due : callable
         Next due time: the function is evaluated for a cluster after a call and returns a time [s]; steps that end before it need neither
         the call nor a split.
     """
@@ -98,10 +98,10 @@ class Call:
     act: Callable[[int, float, float], bool | None]
     due: Callable[[float], bool] = always
     on_device: OnDevice | None = None
-    splits: Callable[[int, float, float], bool] | None = None
+    needs_intermediate_state: Callable[[int, float, float], bool] | None = None
     next: Callable[[], float] = lambda: -np.inf
     clusters: frozenset[int] | None = None
-    rests: Callable[[int], float] = lambda cluster: -np.inf
+    next_due: Callable[[int], float] = lambda cluster: -np.inf
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class BlockState:
 
 
 @dataclass(frozen=True)
-class Demand:
+class Requirements:
     """Requirements of a capability, known before any memory is allocated.
 
     Attributes
@@ -191,10 +191,10 @@ class Demand:
         Cells and local faces whose incoming wave the capability solves for from the outgoing wave as a function of time, as friction does.
     flows : bool
         True if that solution also needs the velocity.
-    walls : ndarray of int, shape (k, 2)
+    boundary_faces : ndarray of int, shape (k, 2)
         Boundary faces that reflect an outgoing wave w as ``a w + b n (n . w)``.
-    echoes : ndarray of float, shape (k, 2)
-        Reflection coefficients a and b of ``walls``.
+    reflection_coefficients : ndarray of float, shape (k, 2)
+        Reflection coefficients a and b of ``boundary_faces``.
     disk : int
         Output written until the end of the run [bytes].
     lossless : tuple of (str, ndarray)
@@ -210,83 +210,68 @@ class Demand:
     faces: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     solved: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     flows: bool = False
-    walls: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
-    echoes: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
+    boundary_faces: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    reflection_coefficients: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
     disk: int = 0
     lossless: tuple[tuple[str, np.ndarray], ...] = ()
     face_work: float = 0.0
     frequency: float | None = None
 
 
-class CapabilityPlan(Protocol):
-    """Planned capability, frozen."""
+class CapabilityPlan:
+    """Base class of planned, frozen capabilities; subclasses override the methods that apply.
+
+    Attributes
+    ----------
+    name : str
+        Key of the capability in checkpoints and in the manifest.
+    """
+
+    name: str
 
     @property
-    def name(self) -> str:
-        """Key of the capability in checkpoints and in the manifest."""
-
-    @property
-    def demand(self) -> Demand: ...
+    def requirements(self) -> Requirements:
+        """Requirements that are known before any memory is allocated."""
+        return Requirements()
 
     @property
     def cell_work(self) -> Any:
         """Work on every cell inside the engine's own kernels (``dg.operators.operator.CellWork``), None for most capabilities."""
-
-    @property
-    def volume_fields(self) -> Sequence[str]:
-        """Fields in the volume that the attached capability provides in addition to the quantities of the wave law."""
-
-    def on(self, cut: Any) -> CapabilityPlan:
-        """Return the capability restricted to one process.
-
-        ``cut`` is the engine's record of the domain decomposition.
-        """
-
-    def attach(self, solver: Any) -> Attached:
-        """Return the capability attached to the engine's solver."""
-
-    def identity(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
-        """Return values (n, ...) and item indices (n,) by which a checkpoint recognises the same run."""
-
-    def report(self, plan: Any) -> Mapping[str, Sequence[tuple[str, ...]]]:
-        """Return rows for ``faultwave plan`` by section: 'size', 'output', 'resolution', 'fault'."""
-
-    def shapes(self, plan: Any) -> Sequence[Marks | Sheet]:
-        """Return the shapes that pictures of the plan show for this capability."""
-
-
-class Planned:
-    """Default implementation of ``CapabilityPlan``, for what most capabilities do not need."""
-
-    @property
-    def demand(self) -> Demand:
-        return Demand()
-
-    @property
-    def cell_work(self) -> Any:
         return None
 
     @property
     def volume_fields(self) -> Sequence[str]:
+        """Fields in the volume that the attached capability provides in addition to the quantities of the wave law."""
         return ()
 
-    def on(self, cut: Any) -> Any:
+    def partition(self, cut: Any) -> Any:
+        """Return the capability restricted to one process.
+
+        ``cut`` is the engine's record of the domain decomposition.
+        """
         return self
 
+    def attach(self, solver: Any) -> Capability:
+        """Return the capability attached to the engine's solver."""
+        return Capability()
+
     def identity(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
+        """Return values (n, ...) and item indices (n,) by which a checkpoint recognises the same run."""
         return {}
 
     def report(self, plan: Any) -> Mapping[str, Sequence[tuple[str, ...]]]:
+        """Return rows for ``faultwave plan`` by section: 'size', 'output', 'resolution', 'fault'."""
         return {}
 
     def shapes(self, plan: Any) -> Sequence[Marks | Sheet]:
+        """Return the shapes that pictures of the plan show for this capability."""
         return ()
 
 
-class Attached:
+class Capability:
     """Capability attached to a solver; subclasses override only the methods that apply."""
 
-    calls: Sequence[Call] = ()
+    callbacks: Sequence[Callback] = ()
     channels: Sequence[Any] = ()
     """Message channels to other processes that the capability takes part in."""
     interval: float | None = None
@@ -332,7 +317,7 @@ class Attached:
     def finish(self, time: float) -> None:
         """Record the samples that fall on the end time of the run [s]."""
 
-    asks_energies = False
+    needs_energies = False
     """True if the capability requests energies from the solver."""
 
     def prepare_energies(self) -> None:
@@ -377,7 +362,7 @@ class Attached:
         return {}
 
     def drives(self, faces: Any, points: np.ndarray, project: np.ndarray) -> Sequence[Any]:
-        """Return the waves prescribed on the faces of ``Demand.faces``; see ``dg.boundaries.prescribed_faces``.
+        """Return the waves prescribed on the faces of ``Requirements.faces``; see ``dg.boundaries.prescribed_faces``.
 
         Parameters
         ----------
@@ -517,17 +502,17 @@ class Files(Protocol):
 
 
 __all__ = [
-    "Attached",
+    "Capability",
     "BlockState",
-    "Call",
-    "Demand",
+    "Callback",
+    "Requirements",
     "Files",
     "LatticeFiles",
     "LatticeSeries",
     "OnDevice",
     "RestoredFrom",
     "CapabilityPlan",
-    "Planned",
+    "CapabilityPlan",
     "Result",
     "Snapshots",
     "State",

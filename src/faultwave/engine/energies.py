@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.engine.capability import Attached, RestoredFrom, State, decode_words, encode_words
+from faultwave.engine.capability import Capability, RestoredFrom, State, decode_words, encode_words
 from faultwave.engine.solver import BlowUp
 from faultwave.observe.dataset import Dataset, energies_from_arrays
 from faultwave.observe.result import Result
@@ -15,7 +15,7 @@ from faultwave.observe.result import Result
 Rows = list[tuple[float, dict[str, float]]]
 
 
-class EnergyRecorder(Attached):
+class EnergyRecorder(Capability):
     """Time series of energies, work and seismic moment.
 
     Attributes
@@ -24,7 +24,7 @@ class EnergyRecorder(Attached):
         Time [s] and energies by name [J, N m]. On process 0 they are summed over all processes.
     """
 
-    asks_energies = True
+    needs_energies = True
 
     def __init__(self, solver: Any):
         self.solver = solver

@@ -10,7 +10,7 @@ import numpy as np
 
 from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.comm import World
-from faultwave.engine.capability import Attached, BlockState, State
+from faultwave.engine.capability import BlockState, Capability, State
 from faultwave.engine.progress import Progress
 from faultwave.observe.model import Model
 
@@ -113,8 +113,8 @@ class Solver(Protocol):
     def world(self) -> World: ...
 
     @property
-    def parts(self) -> Mapping[str, Attached]:
-        """Attached capabilities by name, in the order in which they act."""
+    def parts(self) -> Mapping[str, Capability]:
+        """Capability capabilities by name, in the order in which they act."""
 
     @property
     def wall(self) -> dict[str, float]:
@@ -245,8 +245,8 @@ class Engine:
         ``solver(plan)`` returns the solver.
     report : callable
         ``report(plan, case)`` returns the sections of ``faultwave plan``.
-    going_on : callable
-        ``going_on(case, notes)`` returns the case of a run that resumes from a checkpoint with another end time, with the settings that
+    resumed_case : callable
+        ``resumed_case(case, notes)`` returns the case of a run that resumes from a checkpoint with another end time, with the settings that
         must not change.
     model : callable
         ``model(plan)`` returns the plan as pictures show it.
@@ -262,7 +262,7 @@ class Engine:
     share: Callable[[Any, World], Any]
     solver: Callable[[Any], Solver]
     report: Callable[[Any, Any], Sections]
-    going_on: Callable[[Any, Mapping[str, Any]], Any] = lambda case, notes: case
+    resumed_case: Callable[[Any, Mapping[str, Any]], Any] = lambda case, notes: case
     model: Callable[[Any], Model] = _no_model
     processes: Callable[[Any, int], Sequence[Problem]] = lambda plan, count: ()
     survey: Callable[[Any], Any] | None = None

@@ -19,7 +19,7 @@ from faultwave.base.math.projection import Projection
 from faultwave.case.plausibility import advice_outside
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
-from faultwave.engine.capability import Attached, Planned
+from faultwave.engine.capability import Capability, CapabilityPlan
 from faultwave.fd.method.effective_medium import Medium
 from faultwave.fd.method.grid import Grid, SideKind
 from faultwave.fd.method.program import Observer, Scheme
@@ -264,7 +264,7 @@ class FdPlan:
     steps : int
         Number of time steps.
     parts : mapping of str to GridCapabilityPlan
-        Planned capabilities by name.
+        CapabilityPlan capabilities by name.
     """
 
     case: Case
@@ -323,7 +323,7 @@ class FdPlan:
         floors = np.array([block.scheme.grid.lower[2] for block in self.blocks[:-1]])
         number = (places[:, 2, None] < floors).sum(1)
         listed = [(n, np.flatnonzero(number == n), block) for n, block in enumerate(self.blocks)]
-        return [Share(n, numbers, part.some(numbers), block) for n, numbers, block in listed if len(numbers)]
+        return [Share(n, numbers, part.select(numbers), block) for n, numbers, block in listed if len(numbers)]
 
     @property
     def box(self) -> Box:
@@ -368,7 +368,7 @@ class Share:
     plan: FdPlan
 
 
-class GridCapabilityPlan(Planned):
+class GridCapabilityPlan(CapabilityPlan):
     """Base class of planned, frozen capabilities on a grid; its methods are the defaults."""
 
     name: str
@@ -395,15 +395,15 @@ class GridCapabilityPlan(Planned):
         """Mask (n,) of the places at which it drives velocities, not stresses alone."""
         return np.ones(len(self.places), bool)
 
-    def some(self, numbers: np.ndarray) -> Self:
+    def select(self, numbers: np.ndarray) -> Self:
         """Return the capability restricted to the places ``numbers`` (n,)."""
         return self
 
-    def placed(self, placing: PlacementContext) -> Self:
+    def locate(self, placing: PlacementContext) -> Self:
         """Return the capability positioned in the grid."""
         return self
 
-    def checked(self, checking: MaterialContext) -> Self:
+    def check(self, checking: MaterialContext) -> Self:
         """Return the capability in the material, with all checks done."""
         return self
 
@@ -454,7 +454,7 @@ class StepCallback:
     act: Callable[[], None]
 
 
-class GridCapability(Attached):
+class GridCapability(Capability):
     """Base class of capabilities on a running grid solver; its methods are the defaults.
 
     All processes call every method after the same steps.

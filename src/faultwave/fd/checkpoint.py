@@ -53,7 +53,7 @@ def checkpoint_bytes(plan: FdPlan) -> float:
         program = build_program(scheme, observers=observers(plan.parts, scheme, scheme.grid.box))
         for name, halo in moving(program).items():
             found += float(number * np.prod([n + 2.0 * halo for n in program.arrays[name].box.shape]))
-    recorded = (plan.parts[name].demand.disk for name in RECORDING if name in plan.parts)
+    recorded = (plan.parts[name].requirements.disk for name in RECORDING if name in plan.parts)
     return found + float(sum(recorded))
 
 

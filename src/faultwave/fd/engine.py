@@ -45,7 +45,7 @@ def _report(plan: FdPlan, case: Case) -> Sections:
     return plan_report(plan, case)
 
 
-def _going_on(case: Case, notes: Mapping[str, Any]) -> Case:
+def _resumed_case(case: Case, notes: Mapping[str, Any]) -> Case:
     """Return the case with the step of the interrupted run, which was derived from the original end time."""
     step = notes.get("grid", {}).get("step")
     if case.grid is None or not isinstance(step, float):
@@ -65,5 +65,5 @@ def _processes(plan: FdPlan, count: int) -> Sequence[Problem]:
     return check_processes(plan, count)
 
 
-ENGINE = Engine("fd", _plan, _share, _solver, _report, _going_on, _model, _processes, _survey)
+ENGINE = Engine("fd", _plan, _share, _solver, _report, _resumed_case, _model, _processes, _survey)
 """Finite differences of fourth order on staggered grids."""

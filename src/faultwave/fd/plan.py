@@ -210,7 +210,7 @@ def _plan_in_precision(case: Case, world: World, surveying: bool = False) -> FdP
 
 def forecast_disk(made: FdPlan) -> float:
     """Return the disk space [bytes] of a planned run."""
-    written = float(sum(part.demand.disk for part in made.parts.values()))
+    written = float(sum(part.requirements.disk for part in made.parts.values()))
     return disk_needed(made.case, written, 0.0 if made.case.output.checkpoint is None else checkpoint_bytes(made))
 
 
@@ -278,11 +278,11 @@ def _build_grid(
     grids = [block.grid for block in laid]
     if not check_memory(case, grids, world, problems):
         problems.raise_errors()  # capabilities allocate memory in proportion to the grid when placed
-    parts = {name: part.placed(placing) for name, part in read.parts.items()}
+    parts = {name: part.locate(placing) for name, part in read.parts.items()}
     check_faces(placing, laid, parts)
     check_beside(placing, parts)
     with collect_problems(problems):
-        check_disk(case, grids, float(sum(part.demand.disk for part in parts.values())), problems)
+        check_disk(case, grids, float(sum(part.requirements.disk for part in parts.values())), problems)
     if field is None:
         problems.raise_errors()
     return placing, laid, parts
@@ -398,7 +398,7 @@ def _check(
     checking = MaterialContext(
         placing, field, coarse, read.sides, highest, step, steps, media, blocks, world, filled.surveyed
     )
-    parts = {name: part.checked(checking) for name, part in parts.items()}
+    parts = {name: part.check(checking) for name, part in parts.items()}
     kept = [part.memory(steps, world) for part in parts.values()]
     check_stored_output(
         case, [block.grid for block in laid], world, [memory for memory in kept if memory is not None], problems

@@ -78,7 +78,7 @@ class ReceiverRecorder:
         while self.coming:
             self._keep()
 
-    def rests(self, cluster: int) -> float:
+    def next_due(self, cluster: int) -> float:
         """Return the time [s] up to which steps of a cluster contain no sample."""
         return self.next[cluster] * self.interval * (1.0 - ROUNDING) if len(self.clusters[cluster]) else math.inf
 

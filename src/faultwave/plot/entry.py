@@ -11,7 +11,7 @@ from faultwave.plot.plans import plot_model
 from faultwave.plot.run import Look, Pictures, plot_run
 
 
-class Planned(Protocol):
+class CapabilityPlan(Protocol):
     """Interface of the result of ``faultwave.plan``."""
 
     @property
@@ -22,7 +22,7 @@ class Planned(Protocol):
 
 
 def plot(
-    folder: str | Path | Planned,
+    folder: str | Path | CapabilityPlan,
     out: str | Path | None = None,
     look: Look | None = None,
     *,
@@ -33,7 +33,7 @@ def plot(
 
     Parameters
     ----------
-    folder : str, Path or Planned
+    folder : str, Path or CapabilityPlan
         Run folder, or a plan.
     out : str or Path, optional
         Folder of the figures, by default the run folder, or PREFIX-plan for a plan.

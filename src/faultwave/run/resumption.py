@@ -203,7 +203,7 @@ def _resolve_case(
     if ends_later:
         _refuse_end_in_the_past(case, found)
     if ends_later or ((then.get("grid") or {}).get("step") is not None and case.grid is not None):
-        case = engine_of(case).going_on(case, notes)
+        case = engine_of(case).resumed_case(case, notes)
     ignored = tuple(
         Problem(c.path, f"{c.values}: the run keeps the checkpoint's", advice=KEPT, severity="warning")
         for c in changes

@@ -223,8 +223,8 @@ def test_calls_that_rest_miss_nothing(tmp_path, monkeypatch) -> None:
     for rests in (True, False):
         with monkeypatch.context() as patch:
             if not rests:
-                patch.setattr(Snapshots, "rests", lambda self, cluster: -np.inf)
-                patch.setattr(ReceiverRecorder, "rests", lambda self, cluster: -np.inf)
+                patch.setattr(Snapshots, "next_due", lambda self, cluster: -np.inf)
+                patch.setattr(ReceiverRecorder, "next_due", lambda self, cluster: -np.inf)
             asked = []
             due = Snapshots.due
             patch.setattr(

@@ -12,7 +12,7 @@ from faultwave.dg.capabilities.initial import Initial
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.capability import Attached, Demand, Planned
+from faultwave.engine.capability import Capability, CapabilityPlan, Requirements
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.medium import Solution
 
@@ -21,7 +21,7 @@ AFTER = ("initial",)
 
 
 @dataclass(frozen=True)
-class Analytic(Planned):
+class Analytic(CapabilityPlan):
     """Analytic boundary faces: cells and local faces (n,) with the solution."""
 
     solution: Solution
@@ -30,10 +30,10 @@ class Analytic(Planned):
     name: str = name
 
     @property
-    def demand(self) -> Demand:
-        return Demand(faces=np.stack([self.cells, self.faces], 1))
+    def requirements(self) -> Requirements:
+        return Requirements(faces=np.stack([self.cells, self.faces], 1))
 
-    def on(self, cut: Cut) -> Analytic:
+    def partition(self, cut: Cut) -> Analytic:
         mine = cut.mine(self.cells)
         return replace(self, cells=cut.here[self.cells[mine]], faces=self.faces[mine])
 
@@ -60,7 +60,7 @@ def plan(planning: Planning) -> Analytic | None:
     return Analytic(initial.solution, cells, faces)
 
 
-class AttachedAnalytic(Attached):
+class AttachedAnalytic(Capability):
     def __init__(self, part: Analytic, solver: Solver):
         self.part, self.operator = part, solver.operator
 

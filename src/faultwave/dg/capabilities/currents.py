@@ -15,7 +15,7 @@ from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.method.forms import onto_face
 from faultwave.dg.sampling.recorders import by_cluster
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Attached, Call, Demand, Planned, RestoredFrom, State
+from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Requirements, RestoredFrom, State
 from faultwave.physics.sources.time_functions import time_function
 from faultwave.physics.waves import Law
 
@@ -50,29 +50,29 @@ class Body:
     rate: np.ndarray
     function: Shifted
 
-    def on(self, cut: Cut) -> Body:
+    def partition(self, cut: Cut) -> Body:
         mine = cut.mine(self.cells)
         return replace(self, cells=cut.here[self.cells[mine]], rate=self.rate[mine])
 
 
 @dataclass(frozen=True)
-class Currents(Planned):
+class Currents(CapabilityPlan):
     sheets: tuple[Sheet, ...]
     bodies: tuple[Body, ...]
     name: str = name
 
     @property
-    def demand(self) -> Demand:
+    def requirements(self) -> Requirements:
         none = np.zeros(0, np.int64)
         cells = np.concatenate([none, *(b.cells for b in self.bodies)])
         faces = np.concatenate([np.zeros((0, 2), np.int64), *(np.argwhere(s.faces) for s in self.sheets)])
         lossless = [(f"current in {len(b.cells)} cells", b.cells) for b in self.bodies]
         lossless += [("current sheet", np.nonzero(s.faces)[0]) for s in self.sheets]
-        return Demand(between=cells, faces=faces, lossless=tuple(lossless))
+        return Requirements(between=cells, faces=faces, lossless=tuple(lossless))
 
-    def on(self, cut: Cut) -> Currents:
+    def partition(self, cut: Cut) -> Currents:
         sheets = tuple(replace(s, faces=s.faces[cut.cells]) for s in self.sheets)
-        return replace(self, sheets=sheets, bodies=tuple(b.on(cut) for b in self.bodies))
+        return replace(self, sheets=sheets, bodies=tuple(b.partition(cut) for b in self.bodies))
 
     def attach(self, solver: Solver) -> AttachedCurrents:
         return AttachedCurrents(self, solver)
@@ -121,11 +121,11 @@ def _sheet(planning: Planning, setting: Any, where: str, function: Shifted) -> S
     return Sheet(faces, np.array(setting.density, float), function)
 
 
-class AttachedCurrents(Attached):
+class AttachedCurrents(Capability):
     def __init__(self, part: Currents, solver: Solver):
         self.part, self.law = part, solver.plan.law
         self.impulses = [Impulses(solver, body) for body in part.bodies]
-        self.calls = tuple(Call("inject", impulse.act) for impulse in self.impulses)
+        self.callbacks = tuple(Callback("inject", impulse.act) for impulse in self.impulses)
 
     def drives(self, faces: Faces, points: np.ndarray, project: np.ndarray) -> Sequence[PrescribedField]:
         return [sheet.drive(self.law, faces, project) for sheet in self.part.sheets]

@@ -23,7 +23,7 @@ from faultwave.dg.mesh.placement import Cut, Planning, check_moves
 from faultwave.dg.method.basis import inner
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.capability import Attached, Demand, Planned
+from faultwave.engine.capability import Capability, CapabilityPlan, Requirements
 from faultwave.media import Field, load_field
 from faultwave.media.field import Constant, check_used
 from faultwave.physics.sources.point import PointSource
@@ -82,13 +82,13 @@ class GivenState:
         return not isinstance(self.field, Constant) or any(self.field.values.values())
 
     @property
-    def echoes(self) -> np.ndarray:
+    def reflection_coefficients(self) -> np.ndarray:
         """Reflection coefficients a and b (k, 2) of the faces, in the order of ``np.argwhere(faces)``."""
         if self.beyond is not None:
             return self.beyond.echo[self.faces]
         return np.tile([1.0 if self.kind == "velocity" else -1.0, 0.0], (int(self.faces.sum()), 1))
 
-    def on(self, cut: Cut) -> GivenState:
+    def partition(self, cut: Cut) -> GivenState:
         beyond = None if self.beyond is None else self.beyond.of(cut.cells)
         return replace(self, faces=self.faces[cut.cells], tags=self.tags[cut.cells], beyond=beyond)
 
@@ -124,22 +124,22 @@ class GivenState:
 
 
 @dataclass(frozen=True)
-class DirichletFaces(Planned):
+class DirichletFaces(CapabilityPlan):
     given: tuple[GivenState, ...]
     name: str = name
 
     @property
-    def demand(self) -> Demand:
+    def requirements(self) -> Requirements:
         listed = [np.argwhere(g.faces) for g in self.given]
         moving = [faces for faces, g in zip(listed, self.given, strict=True) if g.moves]
-        return Demand(
+        return Requirements(
             faces=np.concatenate([np.zeros((0, 2), np.int64), *moving]),
-            walls=np.concatenate(listed),
-            echoes=np.concatenate([g.echoes for g in self.given]),
+            boundary_faces=np.concatenate(listed),
+            reflection_coefficients=np.concatenate([g.reflection_coefficients for g in self.given]),
         )
 
-    def on(self, cut: Cut) -> DirichletFaces:
-        return replace(self, given=tuple(g.on(cut) for g in self.given))
+    def partition(self, cut: Cut) -> DirichletFaces:
+        return replace(self, given=tuple(g.partition(cut) for g in self.given))
 
     def attach(self, solver: Solver) -> AttachedDirichlet:
         return AttachedDirichlet(self, solver)
@@ -226,7 +226,7 @@ def _check_slides(planning: Planning, field: Field, where: str, marked: np.ndarr
         planning.problems.warn(f"{where}.velocity", what, "a part along the normal of the faces")
 
 
-class AttachedDirichlet(Attached):
+class AttachedDirichlet(Capability):
     def __init__(self, part: DirichletFaces, solver: Solver):
         self.part, self.law = part, solver.plan.law
 

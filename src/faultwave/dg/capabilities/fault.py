@@ -17,7 +17,7 @@ from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.sampling.recorders import by_cluster
 from faultwave.dg.sampling.snapshots import Snapshots, written_as
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Attached, Call, Demand, Files, Planned
+from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Files, Requirements
 from faultwave.observe.snapshots.fields import check_snapshots, known_fields, snapshot_bytes, snapshot_row
 from faultwave.observe.snapshots.lagrange import triangle_pieces
 from faultwave.physics.friction.outputs import readable
@@ -30,7 +30,7 @@ PIECE = 4096
 
 
 @dataclass(frozen=True)
-class FaultSnapshots(Planned):
+class FaultSnapshots(CapabilityPlan):
     setting: Any
     fields: tuple[str, ...]
     faces: int
@@ -38,8 +38,8 @@ class FaultSnapshots(Planned):
     name: str = name
 
     @property
-    def demand(self) -> Demand:
-        return Demand(disk=self.disk)
+    def requirements(self) -> Requirements:
+        return Requirements(disk=self.disk)
 
     def attach(self, solver: Solver) -> AttachedSnapshots:
         return AttachedSnapshots(self, solver)
@@ -69,7 +69,7 @@ def plan(planning: Planning) -> FaultSnapshots | None:
     return FaultSnapshots(setting, tuple(fields), faces, disk)
 
 
-class AttachedSnapshots(Attached):
+class AttachedSnapshots(Capability):
     def __init__(self, part: FaultSnapshots, solver: Solver):
         self.part, self.solver, self.interval = part, solver, part.setting.interval
         self.shots: Snapshots | None = None
@@ -141,15 +141,21 @@ class AttachedSnapshots(Attached):
                 if moment > 0:
                     deliver(number, cluster)
 
-        def splits(cluster: int, end: float, step: float) -> bool:
+        def needs_intermediate_state(cluster: int, end: float, step: float) -> bool:
             return shots.waiting(cluster, end * (1 + 1e-9) + late)
 
         for cluster in sorted(shots.due_clusters):
             for number, _ in shots.due(cluster, 0.0, 1e-6 * setting.interval):
                 deliver(number, cluster)
-        self.calls = (
-            Call("after correct", corrected, lambda until: not shots.idle(until), splits=splits, rests=shots.rests),
+        self.callbacks = (
+            Callback(
+                "after correct",
+                corrected,
+                lambda until: not shots.idle(until),
+                needs_intermediate_state=needs_intermediate_state,
+                next_due=shots.next_due,
+            ),
         )
 
     def close(self) -> None:
-        self.calls, self.shots = (), None
+        self.callbacks, self.shots = (), None

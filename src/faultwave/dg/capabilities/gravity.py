@@ -13,7 +13,7 @@ from faultwave.dg.boundaries.sea_surface import SeaSurface
 from faultwave.dg.mesh.placement import Cut, Planning, check_moves
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.capability import Attached, Call, Demand, Planned, RestoredFrom, State
+from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Requirements, RestoredFrom, State
 
 name = "gravity"
 
@@ -22,7 +22,7 @@ LEVEL = 1e-3
 
 
 @dataclass(frozen=True)
-class Gravity(Planned):
+class Gravity(CapabilityPlan):
     """Plan of the sea surface.
 
     Attributes
@@ -48,10 +48,10 @@ class Gravity(Planned):
     name: str = name
 
     @property
-    def demand(self) -> Demand:
-        return Demand(solved=np.stack([self.cells, self.faces], 1))
+    def requirements(self) -> Requirements:
+        return Requirements(solved=np.stack([self.cells, self.faces], 1))
 
-    def on(self, cut: Cut) -> Gravity:
+    def partition(self, cut: Cut) -> Gravity:
         mine = cut.mine(self.cells)
         kept = {n: getattr(self, n)[mine] for n in ("faces", "rows", "area", "rho")}
         return replace(self, cells=cut.here[self.cells[mine]], **kept)
@@ -103,7 +103,7 @@ def _check_water(planning: Planning, cells: np.ndarray, faces: np.ndarray, probl
         problems.error("mesh.boundaries", what, "faces of water (mu = 0)", advice)
 
 
-class AttachedGravity(Attached):
+class AttachedGravity(Capability):
     """Sea surface of a run; ``surface`` is None if this process has none of its faces."""
 
     def __init__(self, part: Gravity, solver: Solver):
@@ -113,7 +113,7 @@ class AttachedGravity(Attached):
             where, cluster = (part.cells, part.faces), solver.plan.clustering.cluster
             self.surface = SeaSurface(solver.operator, where, part.rho, part.acceleration, cluster)
             # The launches of a step are the same for steps of the same length.
-            self.calls = (Call("friction", self.surface.advance, lambda until: False),)
+            self.callbacks = (Callback("friction", self.surface.advance, lambda until: False),)
 
     def energies(self) -> Mapping[str, float]:
         """Return the potential energy of the displaced water, the integral of rho g eta^2 / 2 [J]."""

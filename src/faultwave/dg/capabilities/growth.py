@@ -17,7 +17,7 @@ import numpy as np
 
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Attached, Call, Planned, RestoredFrom, State
+from faultwave.engine.capability import Callback, Capability, CapabilityPlan, RestoredFrom, State
 from faultwave.engine.solver import BlowUp
 from faultwave.physics.friction import laws
 from faultwave.physics.sources.sampled import pieces
@@ -39,7 +39,7 @@ SILENT, PARTS = 1e-6, 256
 
 
 @dataclass(frozen=True)
-class InstabilityPlan(Planned):
+class InstabilityPlan(CapabilityPlan):
     """Plan of the monitor; ``silent`` is the time [s] from which sources give no energy."""
 
     silent: float
@@ -52,7 +52,7 @@ class InstabilityPlan(Planned):
 def plan(planning: Planning) -> InstabilityPlan | None:
     """Return the plan, or None if the energy has no bound: with incident waves, currents or prescribed slip."""
     case = planning.case
-    driven = any(len(part.demand.faces) for part in planning.parts.values())
+    driven = any(len(part.requirements.faces) for part in planning.parts.values())
     if case.currents or planning.whole.any(driven) or case.incident or case.ports is not None:
         return None
     friction = laws().get(case.fault.friction) if case.fault is not None else None
@@ -84,7 +84,7 @@ def pushed(sources: Any, edges: np.ndarray) -> np.ndarray:
     return found
 
 
-class EnergyMonitor(Attached):
+class EnergyMonitor(Capability):
     """Monitor of the wave energy in a run.
 
     Attributes
@@ -95,14 +95,14 @@ class EnergyMonitor(Attached):
         Energy of the initial state [J], infinite after a restart from a checkpoint without it.
     """
 
-    asks_energies = True
+    needs_energies = True
 
     def __init__(self, part: InstabilityPlan, solver: Solver):
         self.part, self.solver, self.before, self.start = part, solver, np.nan, np.inf
         self.end = solver.plan.case.end_time
         self.apart = max(self.end / LOOKS, APART * solver.march.longest)
         self.due = self.apart
-        self.calls = (Call("end of largest step", self._look, next=lambda: self.due),)
+        self.callbacks = (Callback("end of largest step", self._look, next=lambda: self.due),)
         self.edges = np.linspace(0.0, self.end, PARTS + 1)
         self.pushed = pushed(solver.parts.get("point_sources"), self.edges) if part.silent else np.zeros(PARTS + 1)
         rupture = solver.parts.get("rupture")

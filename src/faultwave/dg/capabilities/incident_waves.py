@@ -16,7 +16,7 @@ from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.method.medium import single_medium
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.capability import Attached, Demand, Planned
+from faultwave.engine.capability import Capability, CapabilityPlan, Requirements
 from faultwave.physics.sources.time_functions import time_function
 from faultwave.physics.waves import Law
 
@@ -38,7 +38,7 @@ class Wave:
     reference: np.ndarray | None
     function: Shifted
 
-    def on(self, cut: Cut) -> Wave:
+    def partition(self, cut: Cut) -> Wave:
         return replace(self, signs=self.signs[cut.cells])
 
     def drive(
@@ -60,25 +60,25 @@ class Wave:
 
 
 @dataclass(frozen=True)
-class IncidentWaves(Planned):
+class IncidentWaves(CapabilityPlan):
     waves: tuple[Wave, ...]
     across: np.ndarray  # (nc, 4) True for faces with a cell beyond
     name: str = name
 
     @property
-    def demand(self) -> Demand:
+    def requirements(self) -> Requirements:
         faces = np.argwhere(np.any([w.signs != 0 for w in self.waves], 0))
         lossless = tuple(("incident wave", np.nonzero((w.signs != 0) & self.across)[0]) for w in self.waves)
-        return Demand(faces=faces, lossless=lossless)
+        return Requirements(faces=faces, lossless=lossless)
 
-    def on(self, cut: Cut) -> IncidentWaves:
-        return replace(self, waves=tuple(w.on(cut) for w in self.waves), across=self.across[cut.cells])
+    def partition(self, cut: Cut) -> IncidentWaves:
+        return replace(self, waves=tuple(w.partition(cut) for w in self.waves), across=self.across[cut.cells])
 
     def attach(self, solver: Solver) -> AttachedWaves:
         return AttachedWaves(self, solver)
 
 
-class AttachedWaves(Attached):
+class AttachedWaves(Capability):
     def __init__(self, part: IncidentWaves, solver: Solver):
         self.part, self.law, self.world = part, solver.plan.law, solver.plan.world
 

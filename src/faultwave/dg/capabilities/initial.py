@@ -14,7 +14,7 @@ from faultwave.dg.solver import Solver
 from faultwave.dg.sources.initial_state import given_by, solution_of
 from faultwave.domain import tets
 from faultwave.domain.tets.mesh import SORTED_FACES
-from faultwave.engine.capability import Attached, Planned
+from faultwave.engine.capability import Capability, CapabilityPlan
 from faultwave.physics.initial import Region, Sides, condition
 from faultwave.physics.waves.law import role
 from faultwave.physics.waves.medium import Solution
@@ -26,18 +26,18 @@ SMALL = 1e-6
 
 
 @dataclass(frozen=True)
-class Initial(Planned):
+class Initial(CapabilityPlan):
     """Plan of the initial state; with ``at_rest`` the solution only enters through boundaries."""
 
     solution: Solution
     at_rest: bool
     name: str = name
 
-    def attach(self, solver: Solver) -> Attached:
+    def attach(self, solver: Solver) -> Capability:
         """Project the initial state on the mesh; nothing remains to be done during the run."""
         if not self.at_rest:
             solver.set_initial(self.solution)
-        return Attached()
+        return Capability()
 
 
 def needs_whole_mesh(case: Case) -> bool:

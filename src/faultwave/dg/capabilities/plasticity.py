@@ -17,7 +17,7 @@ from faultwave.dg.method.forms import Form
 from faultwave.dg.method.yield_points import yield_points
 from faultwave.dg.operators.operator import Operator
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Attached, Planned, RestoredFrom, State
+from faultwave.engine.capability import Capability, CapabilityPlan, RestoredFrom, State
 from faultwave.kernels.language import Kernel
 from faultwave.media import Field, load_field
 from faultwave.media.field import check_used
@@ -28,7 +28,7 @@ name = "plasticity"
 
 
 @dataclass(frozen=True)
-class Plasticity(Planned):
+class Plasticity(CapabilityPlan):
     """Plan of yielding in the cells of this process.
 
     Attributes
@@ -64,7 +64,7 @@ class Plasticity(Planned):
     def volume_fields(self) -> Sequence[str]:
         return [output.name for output in self.medium.rheology.outputs]
 
-    def on(self, cut: Cut) -> Plasticity:
+    def partition(self, cut: Cut) -> Plasticity:
         here = cut.cells
         arrays = {n: getattr(self, n)[here] for n in ("parameters", "stress", "distance", "mu", "numbers")}
         return replace(self, **arrays)
@@ -114,7 +114,7 @@ class YieldingCells:
         return {yielding.STEP: step}
 
 
-class AttachedPlasticity(Attached):
+class AttachedPlasticity(Capability):
     def __init__(self, part: Plasticity, solver: Solver):
         self.part, self.solver, self.medium = part, solver, part.medium
         self.columns = part.medium.rheology.state_columns

@@ -18,7 +18,7 @@ from faultwave.dg.operators.source_terms import Entries, SourceTerms, at_points,
 from faultwave.dg.solver import Solver
 from faultwave.dg.sources.spread_errors import errors_of_spread
 from faultwave.dg.sources.spread_sources import Spread, spread
-from faultwave.engine.capability import Attached, Call, Demand, Planned, RestoredFrom, State
+from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Requirements, RestoredFrom, State
 from faultwave.observe.model import Marks
 from faultwave.observe.stations.points import exchange_advice
 from faultwave.physics.sources.load import load_sources
@@ -48,7 +48,7 @@ ON_A_FACE = 0.02
 
 
 @dataclass(frozen=True)
-class PointSources(Planned):
+class PointSources(CapabilityPlan):
     """Plan of point sources.
 
     Attributes
@@ -85,12 +85,12 @@ class PointSources(Planned):
         return self.cells if self.spread is None else np.unique(self.spread.cells)
 
     @property
-    def demand(self) -> Demand:
+    def requirements(self) -> Requirements:
         pairs = zip(self.sources.location.tolist(), self.cells, strict=True)
         lossless = tuple((f"source at {tuple(place)}", np.array([cell])) for place, cell in pairs)
-        return Demand(between=self.touched, lossless=lossless)
+        return Requirements(between=self.touched, lossless=lossless)
 
-    def on(self, cut: Cut) -> PointSources:
+    def partition(self, cut: Cut) -> PointSources:
         if self.spread is None:
             mine = cut.mine(self.cells)
             return self._of(mine, cut.here[self.cells[mine]])
@@ -288,7 +288,7 @@ def _check_kinds(planning: Planning) -> None:
             problems.error(where, what, ", ".join(known), "Give electric ones as 'currents'.")
 
 
-class AttachedSources(Attached):
+class AttachedSources(Capability):
     def __init__(self, part: PointSources, solver: Solver):
         centred = solver.plan.case.numerics.source_window == "centred"
         self.part, self.solver = part, solver
@@ -299,7 +299,7 @@ class AttachedSources(Attached):
         def due(until: float) -> bool:  # windows reach half a step further
             return not self.terms.idle(until + solver.march.longest)
 
-        self.calls = (Call("inject", self.terms.add, due, SourceReplay(self.terms)),)
+        self.callbacks = (Callback("inject", self.terms.add, due, SourceReplay(self.terms)),)
 
     def shared_errors(self) -> tuple[np.ndarray, np.ndarray] | None:
         return None if self.part.spread is None else errors_of_spread(self.part, self.solver)

@@ -25,7 +25,7 @@ from faultwave.dg.method.medium import single_medium
 from faultwave.dg.sampling.surfaces import Surface, SurfaceSum
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.capability import Attached, Demand, Planned, State
+from faultwave.engine.capability import Capability, CapabilityPlan, Requirements, State
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.result import Result
 from faultwave.observe.surfaces import Reduce
@@ -128,21 +128,21 @@ class Port:
 
 
 @dataclass(frozen=True)
-class Ports(Planned):
+class Ports(CapabilityPlan):
     setting: Any
     ports: tuple[Port, ...]
     name: str = name
 
     @property
-    def demand(self) -> Demand:
+    def requirements(self) -> Requirements:
         none = np.zeros((0, 2), np.int64)
         driven = [np.stack([p.surface.cells, p.surface.faces], 1) for p in self.ports if p.function is not None]
         cells = [p.surface.cells for p in self.ports]
         cells_read, faces = np.concatenate([none[:, 0], *cells]), np.concatenate([none, *driven])
-        return Demand(derivatives=cells_read, faces=faces, frequency=self.setting.band[1])
+        return Requirements(derivatives=cells_read, faces=faces, frequency=self.setting.band[1])
 
-    def on(self, cut: Cut) -> Ports:
-        return replace(self, ports=tuple(replace(p, surface=p.surface.on(cut)) for p in self.ports))
+    def partition(self, cut: Cut) -> Ports:
+        return replace(self, ports=tuple(replace(p, surface=p.surface.partition(cut)) for p in self.ports))
 
     def attach(self, solver: Solver) -> AttachedPorts:
         return AttachedPorts(self, solver)
@@ -278,7 +278,7 @@ def _port(planning: Planning, setting: Any, where: tuple[np.ndarray, ...], funct
     )  # fmt: skip
 
 
-class AttachedPorts(Attached):
+class AttachedPorts(Capability):
     """Recorder of voltage and current at every port, with twenty samples per period of the highest frequency."""
 
     def __init__(self, part: Ports, solver: Solver):
@@ -288,7 +288,7 @@ class AttachedPorts(Attached):
             SurfaceSum(solver, port.surface, interval, _voltage_and_current(solver.plan.law, port))
             for port in part.ports
         ]
-        self.calls = tuple(s.call for s in self.sums)
+        self.callbacks = tuple(s.call for s in self.sums)
 
     @property
     def samples_complete(self) -> bool:

@@ -22,7 +22,16 @@ from faultwave.dg.fault.stress import FaultPoints
 from faultwave.dg.mesh.placement import Cut, Planning, chosen
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.capability import Attached, Call, Demand, Planned, RestoredFrom, State, decode_words, encode_words
+from faultwave.engine.capability import (
+    Callback,
+    Capability,
+    CapabilityPlan,
+    Requirements,
+    RestoredFrom,
+    State,
+    decode_words,
+    encode_words,
+)
 from faultwave.media import Field, load_field
 from faultwave.media.field import Constant, Expression, check_used, leaves
 from faultwave.observe.model import Sheet
@@ -42,7 +51,7 @@ DISCONTINUOUS_VALUES = ("ruptured", "weakened", "least", "breakdown")
 
 
 @dataclass(frozen=True)
-class Rupture(Planned):
+class Rupture(CapabilityPlan):
     """Plan of the fault faces of one process, with arrays (n faces, p points, ...).
 
     Attributes
@@ -75,15 +84,15 @@ class Rupture(Planned):
     name: str = name
 
     @property
-    def demand(self) -> Demand:
-        return Demand(face_work=self.law.work, flows=self.moved)
+    def requirements(self) -> Requirements:
+        return Requirements(face_work=self.law.work, flows=self.moved)
 
     @property
     def owned(self) -> np.ndarray:
         """Numbers in the whole fault of the faces that this process owns."""
         return self.faces.number[: self.faces.owned]
 
-    def on(self, cut: Cut) -> Rupture:
+    def partition(self, cut: Cut) -> Rupture:
         rows, _ = cut.fault_rows(self.faces.cells)
         return self._of(rows, cut.here, cut.part[self.faces.cells[rows]])
 
@@ -360,7 +369,7 @@ def _shaped(values: dict[str, np.ndarray], positions: np.ndarray) -> dict[str, n
     return {name: v.reshape(*positions.shape[:2], *v.shape[1:]) for name, v in arrays.items()}
 
 
-class AttachedRupture(Attached):
+class AttachedRupture(Capability):
     """Rupture of a run; ``fault`` is None if this process has no fault faces."""
 
     def __init__(self, part: Rupture, solver: Solver):
@@ -371,7 +380,9 @@ class AttachedRupture(Attached):
         if self.fault is not None:
             self.channels = self.fault.channels
             where = frozenset(filter(self.fault.acts, range(solver.layout.clusters)))
-            self.calls = (Call("friction", self.fault.correct, on_device=FrictionReplay(self.fault), clusters=where),)
+            self.callbacks = (
+                Callback("friction", self.fault.correct, on_device=FrictionReplay(self.fault), clusters=where),
+            )
 
     def _fault(self) -> Fault:
         part, plan, setting = self.part, self.solver.plan, self.part.setting

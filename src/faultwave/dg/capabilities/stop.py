@@ -10,7 +10,7 @@ import numpy as np
 
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Attached, Call, Planned, RestoredFrom, State
+from faultwave.engine.capability import Callback, Capability, CapabilityPlan, RestoredFrom, State
 
 name = "stop"
 AFTER = ("rupture",)
@@ -20,7 +20,7 @@ EACH = 20
 
 
 @dataclass(frozen=True)
-class Stop(Planned):
+class Stop(CapabilityPlan):
     setting: Any
     name: str = name
 
@@ -33,12 +33,14 @@ def plan(planning: Planning) -> Stop | None:
     return Stop(setting) if setting.model_dump(exclude_none=True) else None
 
 
-class AttachedStop(Attached):
+class AttachedStop(Capability):
     def __init__(self, part: Stop, solver: Solver):
         self.setting, self.solver = part.setting, solver
         self.largest_energy, self.looks = 0.0, 0
         self.quiet_since = np.nan
-        self.calls = (Call("end of largest step", lambda cluster, time, step: None),)  # ``over`` is evaluated there
+        self.callbacks = (
+            Callback("end of largest step", lambda cluster, time, step: None),
+        )  # ``over`` is evaluated there
 
     def over(self) -> bool:
         return self._rupture_over() or self._energy_gone()

@@ -70,7 +70,7 @@ def slowest_speed(law: Law, material: dict[str, np.ndarray]) -> np.ndarray:
 def highest_frequency(case: Case, parts: Iterable[CapabilityPlan]) -> float | None:
     """Return the highest frequency [Hz] that mesh, capabilities, currents and incident waves of a case state; None if none does."""
     built = getattr(case.mesh, "build", None)
-    found = [p.demand.frequency for p in parts if p.demand.frequency is not None]
+    found = [p.requirements.frequency for p in parts if p.requirements.frequency is not None]
     if built is not None and built.frequency is not None:
         found.append(built.frequency)
     for function in [c.time_function for c in case.currents] + [w.time_function for w in case.incident]:

@@ -161,10 +161,11 @@ def _cells(planning: Planning, patches: Patches, steps: np.ndarray) -> Cells:
     names = {int(k): k.name.lower().replace("_", "-") for k in BoundaryKind}
     own = np.isin(kinds, [k for k, name in names.items() if name in planning.law.boundaries])
     cut = (patches.neighbours < 0) & ((top.neighbours[of] >= 0) | ~own)
-    echoes = np.where(cut[..., None], 0.0, np.full(2, np.nan))
+    reflection_coefficients = np.where(cut[..., None], 0.0, np.full(2, np.nan))
     return Cells(
         shape.inverse[of] * length[..., None], shape.volume[of] / steps**3, shape.areas[of] / length**2, shape.normals[of],
-        patches.neighbours, kinds, np.zeros(kinds.shape, bool), {k: v[of] for k, v in planning.material.items()}, echoes=echoes,
+        patches.neighbours, kinds, np.zeros(kinds.shape, bool), {k: v[of] for k, v in planning.material.items()},
+        reflection_coefficients=reflection_coefficients,
     )  # fmt: skip
 
 

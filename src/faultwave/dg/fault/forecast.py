@@ -26,7 +26,7 @@ def loaded_fault(rupture: Model, order: int, end: float) -> LoadedFault:
     Parameters
     ----------
     rupture
-        Planned rupture with faces, point rule, material, friction law, parameters and stress.
+        CapabilityPlan rupture with faces, point rule, material, friction law, parameters and stress.
     order : int
         Order of the scheme, which sets the resolved length: edge / order.
     end : float

@@ -115,7 +115,7 @@ class _Rupture:
     def _rests(self) -> Condition:
         """Return the condition under which any point stays locked, with symbolic parameters and state."""
         p, s = ({name: wrap(1.0) for name in names} for names in (self.law.kernel_parameters, self.law.state_columns))
-        return self.law.rests(p, self.constants, s)
+        return self.law.stays_locked(p, self.constants, s)
 
     def _arguments(self) -> None:
         k, s = self.k, self.sizes
@@ -546,7 +546,7 @@ class _Rupture:
         stays = [m.abs(value - s[name]) <= 0.0 for name, value in new.items()]
         stays += [s["slip_rate"] <= 0.0]
         stays += [m.abs(x) <= 0.0 for name, ramp in given.items() if name.startswith("ramp") for x in ramp]
-        if (rests := self.law.rests(p, self.constants, s)) is not True:
+        if (rests := self.law.stays_locked(p, self.constants, s)) is not True:
             stays.append(rests)
         smooth = self.options.smooth_sliding
         normal, one, two = given.locked if smooth else given.here

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         def corners(self) -> np.ndarray: ...
 
     class FaultInMesh(Protocol):
-        """Planned fault with the mesh around it."""
+        """CapabilityPlan fault with the mesh around it."""
 
         @property
         def faces(self) -> FaultTable: ...

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from faultwave.backends.base import Recording
 from faultwave.dg.formula import Scalars
 from faultwave.dg.operators.method_of_lines import MethodOfLines
-from faultwave.engine.capability import Call, OnDevice
+from faultwave.engine.capability import Callback, OnDevice
 from faultwave.march.clusters import never
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ AHEAD = 4096
 SOON, MOST = 8, 64
 """Number of recordings that are made on first request, and largest number that is made on later requests."""
 
-Event = tuple[Call, int, float, float]
+Event = tuple[Callback, int, float, float]
 """Callback that launched a kernel, with its cluster, time and step."""
 
 
@@ -55,7 +55,7 @@ class Recorded:
     """
 
     recording: Recording
-    events: tuple[tuple[Call, int, int, float], ...]
+    events: tuple[tuple[Callback, int, int, float], ...]
     updates: int
     turns: tuple[int, ...]
     sums: tuple[int, ...]
@@ -103,16 +103,16 @@ class Replays:
             self._replay(known, until, {id(call) for (call, _), d in zip(calls, due, strict=True) if d})
         self.replayed += steps
 
-    def device_calls(self) -> list[tuple[Call, OnDevice]]:
+    def device_calls(self) -> list[tuple[Callback, OnDevice]]:
         """Return the callbacks whose launches change from replay to replay, in a fixed order."""
-        found = [call for listed in self.solver.calls.values() for call in listed]
+        found = [call for listed in self.solver.callbacks.values() for call in listed]
         return [(call, call.on_device) for call in found if call.on_device is not None]
 
     def on_device(self, until: float) -> bool:
         """Return True if no step that ends before a time needs the host except to start it and to fill tables."""
         if self.solver.exchange:
             return False
-        found = [c for when, listed in self.solver.calls.items() if when != "end of largest step" for c in listed]
+        found = [c for when, listed in self.solver.callbacks.items() if when != "end of largest step" for c in listed]
         return all(call.on_device is not None or not call.due(until) for call in found)
 
     def _at_once(self, most: int) -> int:

@@ -62,7 +62,7 @@ class Loop:
             solver.finish_reads(wait=False)
             checked = self._checked(march.time >= stop * (1 - 1e-12))
             with solver.observing():
-                for call in solver.calls["end of largest step"]:
+                for call in solver.callbacks["end of largest step"]:
                     call.act(0, march.time, march.longest)
             self._tell()
             over = [part.over() for part in self.parts]  # called on all processes, as it is collective
@@ -98,7 +98,7 @@ class Loop:
         """Return the number of largest steps until the next action between them."""
         solver = self.solver
         kept = [self.checkpoint_due] if self.control.keeps else []
-        until = min([stop, *kept, *(call.next() for call in solver.calls["end of largest step"])])
+        until = min([stop, *kept, *(call.next() for call in solver.callbacks["end of largest step"])])
         if until <= solver.time:
             return 1
         return max(1, int((until - solver.time) / solver.march.longest + 1e-9))

@@ -155,12 +155,12 @@ class Plan:
     @property
     def stored_derivatives(self) -> np.ndarray:
         """Cells (nc,) whose derivatives capabilities read."""
-        return self._marked([p.demand.derivatives for p in self.parts])
+        return self._marked([p.requirements.derivatives for p in self.parts])
 
     @property
     def observed(self) -> np.ndarray:
         """Cells (nc,) that capabilities read or change between correction and prediction."""
-        return self._marked([p.demand.between for p in self.parts])
+        return self._marked([p.requirements.between for p in self.parts])
 
     def _marked(self, cells: list[np.ndarray]) -> np.ndarray:
         found = np.zeros(self.cells, bool)
@@ -176,27 +176,27 @@ class Plan:
     @property
     def solved(self) -> np.ndarray:
         """Faces (nc, 4) on which capabilities compute the incoming wave from the outgoing one, a subset of ``driven``."""
-        return marked_faces([p.demand.solved for p in self.parts], self.topology.kinds.shape)
+        return marked_faces([p.requirements.solved for p in self.parts], self.topology.kinds.shape)
 
     @property
-    def echoes(self) -> np.ndarray | None:
+    def reflection_coefficients(self) -> np.ndarray | None:
         """Reflection coefficients a and b (nc, 4, 2) of boundary faces from capabilities, NaN elsewhere; None if there are none."""
-        if not any(len(p.demand.walls) for p in self.parts):
+        if not any(len(p.requirements.boundary_faces) for p in self.parts):
             return None
         found = np.full((*self.topology.kinds.shape, 2), np.nan)
         for part in self.parts:
-            found[tuple(part.demand.walls.T)] = part.demand.echoes
+            found[tuple(part.requirements.boundary_faces.T)] = part.requirements.reflection_coefficients
         return found
 
     @property
     def face_work(self) -> float:
         """Work of a face with friction, in updates of a cell."""
-        return sum(p.demand.face_work for p in self.parts)
+        return sum(p.requirements.face_work for p in self.parts)
 
 
 def driven_faces(parts: Iterable[CapabilityPlan], shape: tuple[int, ...]) -> np.ndarray:
     """Return the faces (nc, 4) that capabilities prescribe or solve."""
-    return marked_faces([listed for p in parts for listed in (p.demand.faces, p.demand.solved)], shape)
+    return marked_faces([listed for p in parts for listed in (p.requirements.faces, p.requirements.solved)], shape)
 
 
 def marked_faces(lists: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
@@ -299,7 +299,7 @@ def _check(planning: Planning, parts: tuple[CapabilityPlan, ...]) -> None:
     _not_built(case, planning.law, problems)
     check_kinds(planning, driven_faces(parts, planning.topology.kinds.shape))
     warn_symmetry_planes(planning)
-    check_outside(planning.material, [found for p in parts for found in p.demand.lossless], problems)
+    check_outside(planning.material, [found for p in parts for found in p.requirements.lossless], problems)
     planning.whole.agree(problems)
 
 
@@ -312,7 +312,7 @@ def _written(planning: Planning, parts: tuple[CapabilityPlan, ...]) -> float:
     case, kept = planning.case, planning.case.output.checkpoint
     values = tet_size(case.numerics.order - 1) * len(planning.law.quantities)
     state = 2 * len(planning.mesh.cells) * (values * (4 if case.numerics.precision == "single" else 8) + 8)
-    return float(sum(part.demand.disk for part in parts)) + (0.0 if kept is None else (kept.keep + 1.0) * state)
+    return float(sum(part.requirements.disk for part in parts)) + (0.0 if kept is None else (kept.keep + 1.0) * state)
 
 
 def _clusters(planning: Planning, parts: tuple[CapabilityPlan, ...], step: np.ndarray) -> tets.Clustering:

@@ -133,7 +133,7 @@ def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
         frictional=plan.frictional[cells],
         walls=plan.walls[cells] if plan.case.impedances else np.broadcast_to(np.nan, (len(cells), 4)),
         penalised=plan.penalised.of(cells) if plan.penalised else None,
-        parts=tuple(p.on(cut_here) for p in plan.parts),
+        parts=tuple(p.partition(cut_here) for p in plan.parts),
         share=Share(world, cells, border, beyond, float(plan.step.min()), plan.identity, fastest),
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from faultwave.dg.formula import Scalars
 from faultwave.dg.sampling.samples import Samples
-from faultwave.engine.capability import Call
+from faultwave.engine.capability import Callback
 from faultwave.observe.receivers import ReceiverRecorder
 
 
@@ -45,7 +45,7 @@ class SamplesOnDevice:
         self.recorder.fixed_count = False
 
 
-def sampling(recorder: ReceiverRecorder, samples: Samples) -> Call:
+def sampling(recorder: ReceiverRecorder, samples: Samples) -> Callback:
     """Return the callback of a recorder that takes ``samples``."""
 
     def due(until: float) -> bool:
@@ -53,7 +53,7 @@ def sampling(recorder: ReceiverRecorder, samples: Samples) -> Call:
 
     where = frozenset(c for c, items in enumerate(recorder.clusters) if len(items))
     device = SamplesOnDevice(recorder, samples)
-    return Call("after predict", recorder.record, due, device, clusters=where, rests=recorder.rests)
+    return Callback("after predict", recorder.record, due, device, clusters=where, next_due=recorder.next_due)
 
 
 def by_cluster(cluster: np.ndarray, clusters: int) -> list[np.ndarray]:

@@ -76,7 +76,7 @@ class Snapshots:
         """Return True if a snapshot before ``end`` is due, without taking it."""
         return cluster in self.due_clusters and math.ceil(end / self.interval - 1e-9) > self.next[cluster]
 
-    def rests(self, cluster: int) -> float:
+    def next_due(self, cluster: int) -> float:
         """Return the time such that steps of a cluster that end before it contain no snapshot."""
         return self.next[cluster] * self.interval * (1.0 - ROUNDING) if cluster in self.due_clusters else math.inf
 

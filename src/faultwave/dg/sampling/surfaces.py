@@ -13,7 +13,7 @@ from faultwave.dg.method.basis import face_points, tet_basis, triangle_quadratur
 from faultwave.dg.sampling.recorders import by_cluster, sampling
 from faultwave.dg.sampling.samples import Samples
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Call, RestoredFrom, State
+from faultwave.engine.capability import Callback, RestoredFrom, State
 from faultwave.observe.surfaces import Reduce, SurfaceRecorder
 
 
@@ -25,7 +25,7 @@ class Surface:
     cells: np.ndarray
     faces: np.ndarray
 
-    def on(self, cut: Cut) -> Surface:
+    def partition(self, cut: Cut) -> Surface:
         """Return the faces whose cells are on this process."""
         mine = cut.mine(self.cells)
         return Surface(self.name, cut.here[self.cells[mine]], self.faces[mine])
@@ -55,7 +55,7 @@ class SurfaceSum:
         taken = Samples(op, surface.cells, members, functionals)
         faces = faces_of(op, surface.cells, surface.faces, plan.geometry.origin(surface.cells))
         self.recorder = SurfaceRecorder(interval, members, functionals, taken.take, reduce(faces, points, weights))
-        self.call: Call = sampling(self.recorder, taken)
+        self.call: Callback = sampling(self.recorder, taken)
         self.before: np.ndarray | None = None
 
     def sums(self) -> tuple[np.ndarray, np.ndarray]:

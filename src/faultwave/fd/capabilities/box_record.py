@@ -16,7 +16,7 @@ import numpy as np
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.comm.gather import collect
-from faultwave.engine.capability import Demand, RestoredFrom, State
+from faultwave.engine.capability import Requirements, RestoredFrom, State
 from faultwave.fd.capabilities.receivers import PointSampler, Recording
 from faultwave.fd.capability import (
     FdPlan,
@@ -85,7 +85,7 @@ class GridRecord(GridCapabilityPlan):
         Grid of the block that contains the box.
     material : mapping of str to (Nodes, ndarray)
         Material at points outside the box.
-    demand : Demand
+    requirements : Requirements
     block : int
         Number of the block.
     update : Update
@@ -98,7 +98,7 @@ class GridRecord(GridCapabilityPlan):
     points: Mapping[str, Points] = field(default_factory=dict)
     grid: Grid | None = None
     material: Mapping[str, tuple[Nodes, np.ndarray]] = field(default_factory=dict)
-    demand: Demand = Demand()
+    requirements: Requirements = Requirements()
     block: int = 0
     update: Update = Update(False, 4)
     name = "box"
@@ -119,7 +119,7 @@ class GridRecord(GridCapabilityPlan):
             return np.zeros((0, 3))
         return np.concatenate([self.grid.place(of, HALF[name]) for name, of in self.points.items()])
 
-    def placed(self, placing: PlacementContext) -> Self:
+    def locate(self, placing: PlacementContext) -> Self:
         setting: Any = self.case.output.box
         lower, upper = np.array(setting.lower), np.array(setting.upper)
         block = block_with(placing, lower, upper)
@@ -135,15 +135,15 @@ class GridRecord(GridCapabilityPlan):
         what = f"{self.count:,} points around the box of output.box in {steps:,} steps"
         return Memory(needed, "output.box", what, "Give a smaller box, or a spacing and an interval.")
 
-    def checked(self, checking: MaterialContext) -> Self:
+    def check(self, checking: MaterialContext) -> Self:
         if self.where is None or self.grid is None:
             return self
         check_border(checking.of_block(self.block), self.where, "output.box")
         points = outside(self.where, self.update)
         nodes = nodes_of(self.grid, "sxx", points, self.where)
         values = at_points(checking.field, list(MATERIAL), nodes.places(), np.ones(len(points), np.int64))
-        demand = Demand(disk=self.count * checking.steps * number_bytes(self.case))
-        return replace(self, demand=demand, material={name: (nodes, of) for name, of in values.items()})
+        requirements = Requirements(disk=self.count * checking.steps * number_bytes(self.case))
+        return replace(self, requirements=requirements, material={name: (nodes, of) for name, of in values.items()})
 
     def sampler(self, plan: FdPlan) -> Sampler | None:
         return GridSampler(self.points, plan)
@@ -284,7 +284,7 @@ class LatticeRecord(GridCapabilityPlan):
         Lattice points around the box.
     material : mapping of str to ndarray (n,)
         Material at the points.
-    demand : Demand
+    requirements : Requirements
     chosen : ndarray or None
         Indices of the points of the shell that are recorded; None for all.
     """
@@ -292,7 +292,7 @@ class LatticeRecord(GridCapabilityPlan):
     case: Case
     shell: Shell
     material: Mapping[str, np.ndarray] = field(default_factory=dict)
-    demand: Demand = Demand()
+    requirements: Requirements = Requirements()
     chosen: np.ndarray | None = None
     gradients = False
     name = "box"
@@ -310,7 +310,7 @@ class LatticeRecord(GridCapabilityPlan):
     def places(self) -> np.ndarray:
         return self.points
 
-    def some(self, numbers: np.ndarray) -> Self:
+    def select(self, numbers: np.ndarray) -> Self:
         return replace(self, chosen=numbers)
 
     @property
@@ -322,7 +322,7 @@ class LatticeRecord(GridCapabilityPlan):
         """Number of recorded values."""
         return len(self.points) * len(RECORDED) * (int(self.case.end_time / self.setting.interval + 1e-9) + 1)
 
-    def placed(self, placing: PlacementContext) -> Self:
+    def locate(self, placing: PlacementContext) -> Self:
         lower, upper = self.points.min(0), self.points.max(0)
         if placing.grid.relief is not None and self.shell.open_top:
             placing.problems.error(
@@ -331,9 +331,9 @@ class LatticeRecord(GridCapabilityPlan):
         elif placing.outside(np.stack([lower, upper])).any():
             what = f"the points around the box, {self.shell.text}, leave the grid"
             placing.problems.error("output.box", what, f"points in {placing.box} m")
-        return replace(self, demand=Demand(disk=8 * self.numbers))
+        return replace(self, requirements=Requirements(disk=8 * self.numbers))
 
-    def checked(self, checking: MaterialContext) -> Self:
+    def check(self, checking: MaterialContext) -> Self:
         found = at_points(checking.field, list(MATERIAL), self.points, np.ones(len(self.points), np.int64))
         return replace(self, material=found)
 

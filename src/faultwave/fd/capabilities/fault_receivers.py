@@ -12,7 +12,7 @@ from faultwave.base.collecting import collect_problems
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.comm.gather import collect
-from faultwave.engine.capability import Demand, RestoredFrom, State
+from faultwave.engine.capability import Requirements, RestoredFrom, State
 from faultwave.fd.capabilities.rupture import Rupture
 from faultwave.fd.capability import (
     FdPlan,
@@ -69,7 +69,7 @@ class FaultReceivers(GridCapabilityPlan):
         Units of fields that the friction law defines.
     located : ndarray (n, 3)
         Points moved onto the fault [m], once there is a grid.
-    demand : Demand
+    requirements : Requirements
     """
 
     case: Case
@@ -77,7 +77,7 @@ class FaultReceivers(GridCapabilityPlan):
     fields: tuple[str, ...]
     units: Mapping[str, str]
     located: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
-    demand: Demand = Demand()
+    requirements: Requirements = Requirements()
     name = name
 
     @property
@@ -85,7 +85,7 @@ class FaultReceivers(GridCapabilityPlan):
         """Settings ``output.fault_receivers`` of the case."""
         return self.case.output.fault_receivers
 
-    def placed(self, placing: PlacementContext) -> Self:
+    def locate(self, placing: PlacementContext) -> Self:
         fault: Any = placing.case.grid.fault  # type: ignore[union-attr]
         located = np.clip(self.points, np.array(fault.lower, float), np.array(fault.upper, float))
         distance = np.linalg.norm(self.points - located, axis=1)
@@ -93,9 +93,9 @@ class FaultReceivers(GridCapabilityPlan):
         report_distant_receivers(self.setting, self.points, located, distance, near, placing.problems)
         return replace(self, located=located)
 
-    def checked(self, checking: MaterialContext) -> Self:
+    def check(self, checking: MaterialContext) -> Self:
         samples = checking.steps // self.setting.every + 1
-        return replace(self, demand=Demand(disk=8 * len(self.points) * (len(self.fields) + 1) * samples))
+        return replace(self, requirements=Requirements(disk=8 * len(self.points) * (len(self.fields) + 1) * samples))
 
     def memory(self, steps: int, world: World) -> Memory:
         needed = 16.0 * len(self.points) * len(self.fields) * (steps / self.setting.every + 1)

@@ -33,7 +33,7 @@ class Initial(GridCapabilityPlan):
     case: Case
     name = "initial"
 
-    def checked(self, checking: MaterialContext) -> Self:
+    def check(self, checking: MaterialContext) -> Self:
         """Report an error if the medium is not uniform, a warning if sides are absorbing."""
         for name, column in checking.coarse.items() if axes_of(checking.field) else ():
             change = float(np.ptp(column) / max(np.abs(column).max(), 1e-300))

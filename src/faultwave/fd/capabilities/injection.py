@@ -95,7 +95,7 @@ class InjectedWaves(GridCapabilityPlan):
             return np.zeros((0, 3))
         return np.stack(corners(self.grid, self.where))
 
-    def placed(self, placing: PlacementContext) -> Self:
+    def locate(self, placing: PlacementContext) -> Self:
         setting: Any = self.case.injection
         given = setting.lower is not None
         lower, upper = (np.array(setting.lower), np.array(setting.upper)) if given else self.source.box
@@ -108,7 +108,7 @@ class InjectedWaves(GridCapabilityPlan):
         self.source.check_reach(placing, where, points)
         return replace(self, where=where, points=points, block=block, grid=placing.grid)
 
-    def checked(self, checking: MaterialContext) -> Self:
+    def check(self, checking: MaterialContext) -> Self:
         if self.where is None or checking.problems.errors:
             return self
         checking = checking.of_block(self.block)

@@ -19,7 +19,7 @@ from faultwave.base.math.magnitude import magnitude
 from faultwave.base.math.projection import Projection
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
-from faultwave.engine.capability import Demand, RestoredFrom, State
+from faultwave.engine.capability import Requirements, RestoredFrom, State
 from faultwave.fd.capability import (
     FdPlan,
     GridCapability,
@@ -96,23 +96,23 @@ class Intensity(GridCapabilityPlan):
         Damping ratio of the oscillators.
     points : int
         Number of points of a map, once there is a grid.
-    demand : Demand
+    requirements : Requirements
     """
 
     case: Case
     periods: tuple[float, ...]
     damping: float
     points: int = 0
-    demand: Demand = Demand()
+    requirements: Requirements = Requirements()
     name = "intensity"
     on_surface = True
 
-    def placed(self, placing: PlacementContext) -> Self:
+    def locate(self, placing: PlacementContext) -> Self:
         points = int(np.prod(placing.surface))
         maps = len(self.periods) + 6 + 3 * len({"netcdf", *self.case.output.intensity.formats})  # type: ignore[union-attr]
-        return replace(self, points=points, demand=Demand(disk=8 * points * maps))
+        return replace(self, points=points, requirements=Requirements(disk=8 * points * maps))
 
-    def checked(self, checking: MaterialContext) -> Self:
+    def check(self, checking: MaterialContext) -> Self:
         """Warn of periods that are shorter than the shortest period resolved everywhere."""
         short = [p for p in self.periods if p * checking.resolved < 1.0 - 1e-9]
         if short:

@@ -129,7 +129,7 @@ class Plasticity(GridCapabilityPlan):
     told: str = ""
     name = name
 
-    def placed(self, placing: PlacementContext) -> Self:
+    def locate(self, placing: PlacementContext) -> Self:
         relief, rock = placing.grid.relief, self.rock
         setting = self.case.grid.topography if self.case.grid else None
         if relief is not None and setting is not None and setting.material == "depth":
@@ -139,7 +139,7 @@ class Plasticity(GridCapabilityPlan):
         rock = replace(rock, lower=placing.lower, upper=placing.upper, relief=relief)
         return replace(self, rock=rock, points=placing.grid.box.points)
 
-    def checked(self, checking: MaterialContext) -> Self:
+    def check(self, checking: MaterialContext) -> Self:
         """Evaluate strength and initial stress; report invalid values and rock that yields at rest."""
         problems, grids = checking.problems, [grid for grid, _ in checking.blocks]
         if (checking.coarse["mu"] <= 0).any():

@@ -80,10 +80,10 @@ class PointSources(GridCapabilityPlan):
     def forced(self) -> np.ndarray:
         return np.asarray(self.sources.force.any(1))
 
-    def some(self, numbers: np.ndarray) -> Self:
+    def select(self, numbers: np.ndarray) -> Self:
         return replace(self, sources=self.sources.chosen(numbers), source_material=self.source_material[numbers])
 
-    def placed(self, placing: PlacementContext) -> Self:
+    def locate(self, placing: PlacementContext) -> Self:
         places = placing.located(self.sources.location, "sources")
         sources = replace(self.sources, location=places)
         allowed = f"a point in {placing.box} m"
@@ -93,7 +93,7 @@ class PointSources(GridCapabilityPlan):
         )  # fmt: skip
         return replace(self, sources=sources)
 
-    def checked(self, checking: MaterialContext) -> Self:
+    def check(self, checking: MaterialContext) -> Self:
         points, material = self.sources.location, np.zeros((0, 3))
         with collect_problems(checking.problems):
             _check_moments(self.sources, checking)

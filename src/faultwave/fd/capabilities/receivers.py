@@ -12,7 +12,7 @@ from faultwave.base.collecting import collect_problems
 from faultwave.base.errors import Problem
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
-from faultwave.engine.capability import Demand, State
+from faultwave.engine.capability import Requirements, State
 from faultwave.fd.capability import (
     FdPlan,
     GridCapability,
@@ -68,7 +68,7 @@ class Receivers(GridCapabilityPlan):
         Places [m].
     references : ndarray (n,)
         Reference of each z (``z_references``).
-    demand : Demand
+    requirements : Requirements
     stations : tuple of Station
         Names of the receivers, if given.
     """
@@ -76,7 +76,7 @@ class Receivers(GridCapabilityPlan):
     case: Case
     points: np.ndarray
     references: np.ndarray
-    demand: Demand = Demand()
+    requirements: Requirements = Requirements()
     stations: tuple[Station, ...] = ()
     name = "receivers"
 
@@ -103,16 +103,16 @@ class Receivers(GridCapabilityPlan):
     def places(self) -> np.ndarray:
         return self.points
 
-    def some(self, numbers: np.ndarray) -> Self:
+    def select(self, numbers: np.ndarray) -> Self:
         return replace(self, points=self.points[numbers], references=self.references[numbers])
 
-    def placed(self, placing: PlacementContext) -> Self:
+    def locate(self, placing: PlacementContext) -> Self:
         points = placing.located(self.points, "receivers", self.references)
         placing.check_inside([(f"receiver {i + 1}", p) for i, p in enumerate(points)], "receivers")
         columns = len(RECORDED) + 3 * self.setting.rotation + 6 * self.setting.strain_rate
-        return replace(self, points=points, demand=Demand(disk=8 * columns * len(points) * self.samples))
+        return replace(self, points=points, requirements=Requirements(disk=8 * columns * len(points) * self.samples))
 
-    def checked(self, checking: MaterialContext) -> Self:
+    def check(self, checking: MaterialContext) -> Self:
         own, step = self.setting.interval, checking.step
         if "interval" in self.setting.model_fields_set and own < USELESS_INTERVAL_FRACTION * step:
             what = f"{own:g} s is {step / own:.3g} times shorter than the time step, {step:.4g} s: samples between steps are interpolated"

@@ -78,10 +78,10 @@ class RisingWaves(GridCapabilityPlan):
     def places(self) -> np.ndarray:
         return np.array([(0.0, 0.0, wave.setting.z) for wave in self.waves]).reshape(-1, 3)
 
-    def some(self, numbers: np.ndarray) -> Self:
+    def select(self, numbers: np.ndarray) -> Self:
         return replace(self, waves=tuple(self.waves[n] for n in numbers))
 
-    def checked(self, checking: MaterialContext) -> Self:
+    def check(self, checking: MaterialContext) -> Self:
         """Report plane waves that cannot start or would not leave the box, and warn if they do not remain plane."""
         sides, where = checking.sides, f"sources[{self.waves[0].number}]"
         if sides["z-"] != "absorbing":

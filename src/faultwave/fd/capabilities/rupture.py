@@ -146,7 +146,7 @@ class Rupture(GridCapabilityPlan):
         assert self.plane is not None and self.directions is not None
         return Sliding(self.plane, self.law, self.constants, self.directions.sign, self.episodes)
 
-    def placed(self, placing: PlacementContext) -> Self:
+    def locate(self, placing: PlacementContext) -> Self:
         setting: Any = placing.case.grid.fault  # type: ignore[union-attr]
         plane = plane_of(setting, placing.grid)
         before = len(placing.problems.errors)
@@ -182,7 +182,7 @@ class Rupture(GridCapabilityPlan):
                 allowed = f"{least:g} m or more" + ", or 0 m: at the free surface" * top
                 problems.error("grid.fault", text, allowed, "" if top else "Make the box larger.")
 
-    def checked(self, checking: MaterialContext) -> Self:
+    def check(self, checking: MaterialContext) -> Self:
         problems, plane = checking.problems, self.plane
         if plane is None or self.directions is None:
             return self

@@ -132,10 +132,10 @@ class Soil(GridCapabilityPlan):
     told: str = ""
     name = name
 
-    def placed(self, placing: PlacementContext) -> Self:
+    def locate(self, placing: PlacementContext) -> Self:
         return replace(self, lower=placing.lower, upper=placing.upper)
 
-    def checked(self, checking: MaterialContext) -> Self:
+    def check(self, checking: MaterialContext) -> Self:
         """Report soil below water and invalid parameters; warn if there is no soil."""
         problems = checking.problems
         if (checking.coarse["mu"] <= 0).any():

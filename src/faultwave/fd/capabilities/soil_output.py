@@ -20,7 +20,7 @@ import numpy as np
 from faultwave.base.collecting import collect_problems
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
-from faultwave.engine.capability import Demand, RestoredFrom, State
+from faultwave.engine.capability import Requirements, RestoredFrom, State
 from faultwave.fd.capability import (
     FdPlan,
     GridCapability,
@@ -80,7 +80,7 @@ class SoilOutput(GridCapabilityPlan):
     case : Case
     points : ndarray (n, 3)
         Requested points [m].
-    demand : Demand
+    requirements : Requirements
     cells : ndarray (n, 3)
         Cells (z, y, x) that contain them, once there is a grid.
     centres : ndarray (n, 3)
@@ -91,7 +91,7 @@ class SoilOutput(GridCapabilityPlan):
 
     case: Case
     points: np.ndarray
-    demand: Demand = Demand()
+    requirements: Requirements = Requirements()
     cells: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), np.int64))
     centres: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     columns: int = 0
@@ -113,7 +113,7 @@ class SoilOutput(GridCapabilityPlan):
     def must_match(self) -> Any:
         return self.points.tolist()
 
-    def placed(self, placing: PlacementContext) -> Self:
+    def locate(self, placing: PlacementContext) -> Self:
         placing.check_inside([(f"{WHERE}.points[{i}]", p) for i, p in enumerate(self.points)])
         grid = placing.grid
         low, high = (np.round((side - np.array(grid.lower)) / grid.spacing) for side in (placing.lower, placing.upper))
@@ -121,9 +121,11 @@ class SoilOutput(GridCapabilityPlan):
         disk = 8 * 2 * len(PARTS) * len(self.points) * self.samples
         columns = int(np.prod(placing.surface))
         disk += 8 * len(MAPS) * columns
-        return replace(self, demand=Demand(disk=disk), cells=cells, centres=grid.middle(cells), columns=columns)
+        return replace(
+            self, requirements=Requirements(disk=disk), cells=cells, centres=grid.middle(cells), columns=columns
+        )
 
-    def checked(self, checking: MaterialContext) -> Self:
+    def check(self, checking: MaterialContext) -> Self:
         """Report an error for points in rock."""
         setting = self.case.soil
         assert setting is not None

@@ -53,7 +53,7 @@ class Strain(GridCapabilityPlan):
     def places(self) -> np.ndarray:
         return self.points
 
-    def some(self, numbers: np.ndarray) -> Strain:
+    def select(self, numbers: np.ndarray) -> Strain:
         return replace(self, points=self.points[numbers])
 
     def sampler(self, plan: FdPlan) -> Sampler:

@@ -14,7 +14,7 @@ import numpy as np
 
 from faultwave.base.collecting import collect_problems
 from faultwave.case.settings.model import Case
-from faultwave.engine.capability import Demand
+from faultwave.engine.capability import Requirements
 from faultwave.fd.capability import GridCapabilityPlan, PlacementContext, Planning, Running
 from faultwave.fd.rheology.yielding import YIELDED
 from faultwave.fd.sampling.snapshots import Snapshots, check_setting, disk_bytes, number_bytes
@@ -53,7 +53,7 @@ class Surface(GridCapabilityPlan):
 
     case: Case
     fields: tuple[str, ...]
-    demand: Demand = Demand()
+    requirements: Requirements = Requirements()
     name = "surface"
     on_surface = True
 
@@ -62,13 +62,13 @@ class Surface(GridCapabilityPlan):
         """Settings ``output.surface`` of the case."""
         return self.case.output.surface
 
-    def placed(self, placing: PlacementContext) -> Self:
+    def locate(self, placing: PlacementContext) -> Self:
         points = int(np.prod([-(-n // self.setting.every) for n in placing.surface]))
         disk = disk_bytes(self.case, self.setting, points, len(self.fields))
         if self.case.output.xdmf:
             snapshots = snapshot_count(self.setting, self.case)
             disk += snapshots * 2 * int(np.prod(placing.surface)) * number_bytes(self.case) * len(ARRAYS)
-        return replace(self, demand=Demand(disk=disk))
+        return replace(self, requirements=Requirements(disk=disk))
 
     def attach(self, solver: Running) -> SurfaceSnapshots:
         return SurfaceSnapshots(self, solver)

@@ -12,7 +12,7 @@ from faultwave.base.collecting import collect_problems
 from faultwave.base.math.projection import Projection
 from faultwave.case.settings.model import Case
 from faultwave.domain.grids.mapping import CENTRE, RegularGrid
-from faultwave.engine.capability import Demand
+from faultwave.engine.capability import Requirements
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan, PlacementContext, Planning, Running
 from faultwave.fd.method.decomposition import AXES as DOWN
 from faultwave.fd.method.grid import HALF
@@ -70,7 +70,7 @@ class Volume(GridCapabilityPlan):
     case: Case
     fields: tuple[str, ...]
     window: Window = Window((0, 0, 0), (0, 0, 0), 1)
-    demand: Demand = Demand()
+    requirements: Requirements = Requirements()
     name = "volume"
 
     @property
@@ -78,7 +78,7 @@ class Volume(GridCapabilityPlan):
         """Settings ``output.volume`` of the case."""
         return self.case.output.volume
 
-    def placed(self, placing: PlacementContext) -> Self:
+    def locate(self, placing: PlacementContext) -> Self:
         low, high = placing.lower, placing.upper
         if self.setting.region is not None:
             low, high = np.maximum(low, self.setting.region[0::2]), np.minimum(high, self.setting.region[1::2])
@@ -95,7 +95,7 @@ class Volume(GridCapabilityPlan):
         a, b = first.tolist(), count.tolist()
         window = Window((a[0], a[1], a[2]), (b[0], b[1], b[2]), stride)
         disk = disk_bytes(self.case, self.setting, int(np.prod(window.count)), len(self.fields))
-        return replace(self, window=window, demand=Demand(disk=disk))
+        return replace(self, window=window, requirements=Requirements(disk=disk))
 
     def attach(self, solver: Running) -> VolumeSnapshots:
         return VolumeSnapshots(self, solver)

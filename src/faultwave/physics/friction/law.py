@@ -306,7 +306,7 @@ class FrictionLaw:
         """
         return {}
 
-    def rests(self, p: Values, c: Values, s: Values) -> Condition:
+    def stays_locked(self, p: Values, c: Values, s: Values) -> Condition:
         """Return where the state of a locked point certainly stays unchanged (kernel): False (nowhere), True (everywhere) or a mask.
 
         There, state variables that ``evolve`` leaves unchanged at the end of a step without slip stay so through all of

@@ -107,7 +107,7 @@ class Modifier:
         """Return state variables that follow from the strength at the end of a sub-step or at the start of the run (kernel)."""
         return {}
 
-    def rests(self, p: Values, c: Values, s: Values) -> Condition:
+    def stays_locked(self, p: Values, c: Values, s: Values) -> Condition:
         """Return where its state variables stay unchanged while a point is locked (kernel), as the same method of ``FrictionLaw``."""
         return False
 
@@ -252,9 +252,9 @@ class Modified(FrictionLaw):
         own = {x.name: solved.state[x.name] for mod in self.modifiers for x in mod.state if x.name in solved.state}
         return self.law.evolve(p, c, s, solved, projected_rate, load) | own | self._kept(p, c, solved.strength)
 
-    def rests(self, p: Values, c: Values, s: Values) -> Condition:
+    def stays_locked(self, p: Values, c: Values, s: Values) -> Condition:
         """Return where the law and all modifiers stay unchanged while a point is locked (kernel)."""
-        found = [part.rests(p, c, s) for part in self.parts]
+        found = [part.stays_locked(p, c, s) for part in self.parts]
         if any(x is False for x in found):
             return False
         masks = [x for x in found if x is not True]

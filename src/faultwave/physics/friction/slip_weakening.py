@@ -79,7 +79,7 @@ class SlipWeakening(FrictionLaw):
             return m.maximum(m.minimum(after * (1.0 / ramp), 1.0), 0.0)
         return m.where(after >= 0.0, 0.0 * p["mu_s"] + 1.0, 0.0 * p["mu_s"])
 
-    def rests(self, p: Values, c: Values, s: Values) -> Condition:
+    def stays_locked(self, p: Values, c: Values, s: Values) -> Condition:
         """Return True: friction follows from slip and time alone, and time only weakens."""
         return True
 

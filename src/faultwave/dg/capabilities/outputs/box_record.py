@@ -14,7 +14,7 @@ from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.mesh.points import Points
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.capability import Demand, Planned
+from faultwave.engine.capability import CapabilityPlan, Requirements
 from faultwave.observe.boxes.lattice_shell import Shell, shell_of
 from faultwave.observe.boxes.records import KIND, MATERIAL, RECORDED, Recorder
 from faultwave.observe.result import Result
@@ -23,7 +23,7 @@ name = "box"
 
 
 @dataclass(frozen=True)
-class BoxRecord(Planned):
+class BoxRecord(CapabilityPlan):
     """Plan of the record around a box.
 
     Attributes
@@ -49,10 +49,12 @@ class BoxRecord(Planned):
     gradients = False
 
     @property
-    def demand(self) -> Demand:
-        return Demand(derivatives=self.points.cells, disk=8 * len(RECORDED) * len(self.listed.cells) * self.samples)
+    def requirements(self) -> Requirements:
+        return Requirements(
+            derivatives=self.points.cells, disk=8 * len(RECORDED) * len(self.listed.cells) * self.samples
+        )
 
-    def on(self, cut: Cut) -> BoxRecord:
+    def partition(self, cut: Cut) -> BoxRecord:
         items = cut.mine(self.listed.cells)
         kept = {key: values[np.searchsorted(self.items, items)] for key, values in self.material.items()}
         return replace(self, points=self.listed.of(items, cut.here), items=items, material=kept)

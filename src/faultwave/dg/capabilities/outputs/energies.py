@@ -12,14 +12,14 @@ from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.operators.energies import Energies as FieldEnergies
 from faultwave.dg.operators.energies import as_isotropic
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Call, Planned, RestoredFrom, State
+from faultwave.engine.capability import Callback, CapabilityPlan, RestoredFrom, State
 from faultwave.engine.energies import EnergyRecorder, Rows
 
 name = "energies"
 
 
 @dataclass(frozen=True)
-class Energies(Planned):
+class Energies(CapabilityPlan):
     setting: Any
     name: str = name
 
@@ -38,7 +38,7 @@ class AttachedEnergies(EnergyRecorder):
         self.setting, self.interval, self.due = part.setting, part.setting.interval, 0.0
         formulas = as_isotropic(solver.operator.law) if part.setting.isotropic else None
         self.isotropic = FieldEnergies(solver.operator, formulas) if formulas is not None else None
-        self.calls = (Call("end of largest step", self._met, next=lambda: self.due),)
+        self.callbacks = (Callback("end of largest step", self._met, next=lambda: self.due),)
 
     def record(self) -> None:
         super().record()

@@ -11,7 +11,7 @@ from faultwave.dg.capabilities.initial import Initial
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.method.field_access import error_norms
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Attached, Planned
+from faultwave.engine.capability import Capability, CapabilityPlan
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.result import Result
 from faultwave.physics.waves.medium import Solution
@@ -27,7 +27,7 @@ NORMS = {
 
 
 @dataclass(frozen=True)
-class ErrorNorms(Planned):
+class ErrorNorms(CapabilityPlan):
     solution: Solution
     name: str = name
 
@@ -47,7 +47,7 @@ def plan(planning: Planning) -> ErrorNorms | None:
     return ErrorNorms(initial.solution) if isinstance(initial, Initial) else None
 
 
-class AttachedErrorNorms(Attached):
+class AttachedErrorNorms(Capability):
     def __init__(self, part: ErrorNorms, solver: Solver):
         self.part, self.solver = part, solver
 

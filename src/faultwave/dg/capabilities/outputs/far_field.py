@@ -21,7 +21,7 @@ from faultwave.dg.sampling.recorders import by_cluster, sampling
 from faultwave.dg.sampling.samples import Samples
 from faultwave.dg.sampling.surfaces import face_functionals
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Attached, Demand, Planned, RestoredFrom, State
+from faultwave.engine.capability import Capability, CapabilityPlan, Requirements, RestoredFrom, State
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.far_field import ClosedSurface, FourierRecorder, cross_section
 from faultwave.observe.result import Result
@@ -35,7 +35,7 @@ PASSING = 1e-4
 
 
 @dataclass(frozen=True)
-class FarField(Planned):
+class FarField(CapabilityPlan):
     """Plan of a far field: faces that enclose the scatterers, medium and incident wave.
 
     Attributes
@@ -57,13 +57,13 @@ class FarField(Planned):
     name: str = name
 
     @property
-    def demand(self) -> Demand:
+    def requirements(self) -> Requirements:
         highest = max(self.setting.frequencies)
-        return Demand(derivatives=self.cells, lossless=(("far field", self.cells),), frequency=highest)
+        return Requirements(derivatives=self.cells, lossless=(("far field", self.cells),), frequency=highest)
 
-    def on(self, cut: Cut) -> FarField:
+    def partition(self, cut: Cut) -> FarField:
         mine = cut.mine(self.cells)
-        return replace(self, cells=cut.here[self.cells[mine]], faces=self.faces[mine], wave=self.wave.on(cut))
+        return replace(self, cells=cut.here[self.cells[mine]], faces=self.faces[mine], wave=self.wave.partition(cut))
 
     def attach(self, solver: Solver) -> AttachedFarField:
         return AttachedFarField(self, solver)
@@ -124,7 +124,7 @@ def _surface_around(planning: Planning, volumes: Any, where: str) -> tuple[np.nd
     return cells, faces
 
 
-class AttachedFarField(Attached):
+class AttachedFarField(Capability):
     """Recorder of spectra on the surface; ``table`` transforms the spectra recorded so far."""
 
     def __init__(self, part: FarField, solver: Solver):
@@ -139,7 +139,7 @@ class AttachedFarField(Attached):
         self.faces = faces_of(op, part.cells, part.faces, plan.geometry.origin(part.cells))
         self.positions = self.faces.positions(points)
         self.weights = 2.0 * self.faces.areas[:, None] * weights
-        self.calls = (sampling(self.recorder, taken),)
+        self.callbacks = (sampling(self.recorder, taken),)
 
     @property
     def samples_complete(self) -> bool:

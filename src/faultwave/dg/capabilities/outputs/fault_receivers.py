@@ -17,7 +17,7 @@ from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.mesh.points import Points, place_fault_receivers
 from faultwave.dg.sampling.recorders import by_cluster
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Attached, Call, Demand, Planned, RestoredFrom, State
+from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Requirements, RestoredFrom, State
 from faultwave.observe.dataset import FaultFrame, fault_receivers_from_arrays
 from faultwave.observe.fault_receivers import FaultRecorder
 from faultwave.observe.model import Marks
@@ -31,7 +31,7 @@ AFTER = ("rupture", "initial")
 
 
 @dataclass(frozen=True)
-class FaultReceivers(Planned):
+class FaultReceivers(CapabilityPlan):
     """Plan of receivers on the fault.
 
     Attributes
@@ -59,11 +59,11 @@ class FaultReceivers(Planned):
     name: str = name
 
     @property
-    def demand(self) -> Demand:
+    def requirements(self) -> Requirements:
         read = np.concatenate([self.points.cells, *([self.seen.cells] if self.seen else [])])
-        return Demand(derivatives=self.sides[read].reshape(-1))
+        return Requirements(derivatives=self.sides[read].reshape(-1))
 
-    def on(self, cut: Cut) -> FaultReceivers:
+    def partition(self, cut: Cut) -> FaultReceivers:
         rows, own = cut.fault_rows(self.sides)
         local = np.full(len(self.sides), -1)
         local[rows] = np.arange(len(rows))
@@ -103,7 +103,7 @@ def plan(planning: Planning) -> FaultReceivers | None:
     return FaultReceivers(setting, tuple(fields), units, placed.of(items), items, placed, sides)
 
 
-class AttachedFaultReceivers(Attached):
+class AttachedFaultReceivers(Capability):
     """Recorders of local points (``recorder``) and of points read for other owners (``for_others``), None for none."""
 
     def __init__(self, part: FaultReceivers, solver: Solver):
@@ -113,8 +113,8 @@ class AttachedFaultReceivers(Attached):
         self.recorder = self._record(fault, part.points if len(part.items) else None)
         self.for_others = self._record(fault, part.seen, keeps=False)
         found = [r for r in (self.recorder, self.for_others) if r is not None]
-        self.calls = tuple(
-            Call("after step", self._reading(r, fault), on_device=FaultReadingReplay(r, fault)) for r in found
+        self.callbacks = tuple(
+            Callback("after step", self._reading(r, fault), on_device=FaultReadingReplay(r, fault)) for r in found
         )
 
     def _reading(self, recorder: FaultRecorder, fault: Any) -> Callable[[int, float, float], None]:

@@ -14,7 +14,7 @@ from faultwave.dg.mesh.named_parts import surface_tag, volume_numbers
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.sampling.surfaces import Surface, SurfaceSum
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Attached, Demand, Planned, State
+from faultwave.engine.capability import Capability, CapabilityPlan, Requirements, State
 from faultwave.observe.dataset import energies_from_arrays
 from faultwave.observe.result import Result
 from faultwave.observe.surfaces import Reduce
@@ -24,7 +24,7 @@ name = "flux"
 
 
 @dataclass(frozen=True)
-class Flux(Planned):
+class Flux(CapabilityPlan):
     """Plan of energy fluxes: the surfaces of ``output.flux`` found in the mesh, with their settings."""
 
     surfaces: tuple[Surface, ...]
@@ -32,13 +32,13 @@ class Flux(Planned):
     name: str = name
 
     @property
-    def demand(self) -> Demand:
+    def requirements(self) -> Requirements:
         listed = [s.cells for s in self.surfaces]
         lossless = tuple((f"flux surface '{s.name}'", s.cells) for s in self.surfaces)
-        return Demand(derivatives=np.concatenate([np.zeros(0, np.int64), *listed]), lossless=lossless)
+        return Requirements(derivatives=np.concatenate([np.zeros(0, np.int64), *listed]), lossless=lossless)
 
-    def on(self, cut: Cut) -> Flux:
-        return replace(self, surfaces=tuple(s.on(cut) for s in self.surfaces))
+    def partition(self, cut: Cut) -> Flux:
+        return replace(self, surfaces=tuple(s.partition(cut) for s in self.surfaces))
 
     def attach(self, solver: Solver) -> AttachedFlux:
         return AttachedFlux(self, solver)
@@ -73,14 +73,14 @@ def plan(planning: Planning) -> Flux | None:
     return Flux(tuple(found), tuple(settings)) if found else None
 
 
-class AttachedFlux(Attached):
+class AttachedFlux(Capability):
     def __init__(self, part: Flux, solver: Solver):
         law = solver.plan.law
         self.sums = [
             SurfaceSum(solver, surface, setting.interval, lambda *faces: energy_flow(law, *faces))
             for surface, setting in zip(part.surfaces, part.settings, strict=True)
         ]
-        self.calls = tuple(s.call for s in self.sums)
+        self.callbacks = tuple(s.call for s in self.sums)
 
     @property
     def samples_complete(self) -> bool:

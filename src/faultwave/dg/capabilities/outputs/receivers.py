@@ -19,7 +19,7 @@ from faultwave.dg.method.basis import tet_basis_gradient
 from faultwave.dg.sampling.recorders import by_cluster, sampling
 from faultwave.dg.sampling.samples import Samples
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Attached, Demand, Planned, RestoredFrom, State
+from faultwave.engine.capability import Capability, CapabilityPlan, Requirements, RestoredFrom, State
 from faultwave.observe import receivers as seismograms
 from faultwave.observe.model import Marks
 from faultwave.observe.receivers import PendingSample
@@ -35,7 +35,7 @@ NAMED = 10
 
 
 @dataclass(frozen=True)
-class Receivers(Planned):
+class Receivers(CapabilityPlan):
     """Plan of receivers: the local ``points`` with their indices ``items`` (n,) among ``listed``, the points of all processes."""
 
     setting: Any
@@ -47,15 +47,15 @@ class Receivers(Planned):
     name: str = name
 
     @property
-    def demand(self) -> Demand:
-        return Demand(derivatives=self.points.cells, disk=self.disk)
+    def requirements(self) -> Requirements:
+        return Requirements(derivatives=self.points.cells, disk=self.disk)
 
     @property
     def gradients(self) -> bool:
         """True if spatial derivatives are recorded."""
         return bool(self.setting.rotation or self.setting.strain_rate)
 
-    def on(self, cut: Cut) -> Receivers:
+    def partition(self, cut: Cut) -> Receivers:
         items = cut.mine(self.listed.cells)
         return replace(self, points=self.listed.of(items, cut.here), items=items)
 
@@ -151,7 +151,7 @@ class YieldedSample:
         return found
 
 
-class AttachedReceivers(Attached):
+class AttachedReceivers(Capability):
     """Receivers of a run; ``recorder`` is None if this process has no receiver."""
 
     def __init__(self, part: Receivers, solver: Solver):
@@ -172,7 +172,7 @@ class AttachedReceivers(Attached):
         taken = Samples(op, points.cells, members, functional)
         take = self._yielding(taken, members) or taken.take
         self.recorder = seismograms.ReceiverRecorder(setting.interval, members, functional, take)
-        self.calls = (sampling(self.recorder, taken),)
+        self.callbacks = (sampling(self.recorder, taken),)
 
     def _yielding(self, taken: Samples, members: Sequence[np.ndarray]) -> Callable[[int, float], PendingSample] | None:
         """Return a sampler whose stress has yielded at the time of the sample; cells yield only at the end of a step.

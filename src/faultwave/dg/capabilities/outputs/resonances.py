@@ -12,7 +12,7 @@ from faultwave.base.errors import Problem, Problems
 from faultwave.comm.gather import collect
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Attached, Demand, Planned
+from faultwave.engine.capability import Capability, CapabilityPlan, Requirements
 from faultwave.observe.dataset import Dataset
 from faultwave.observe.resonances import Resonance, dataset, long_enough, resonances
 from faultwave.observe.result import Result
@@ -23,13 +23,13 @@ AFTER = ("receivers",)
 
 
 @dataclass(frozen=True)
-class Resonances(Planned):
+class Resonances(CapabilityPlan):
     setting: Any
     name: str = name
 
     @property
-    def demand(self) -> Demand:
-        return Demand(frequency=self.setting.band[1])
+    def requirements(self) -> Requirements:
+        return Requirements(frequency=self.setting.band[1])
 
     def attach(self, solver: Solver) -> AttachedResonances:
         return AttachedResonances(self, solver)
@@ -63,7 +63,7 @@ def _check_length(end_time: float, setting: Any, interval: float, problems: Prob
         problems.warn("output.spectrum", what, advice=advice)
 
 
-class AttachedResonances(Attached):
+class AttachedResonances(Capability):
     """Resonance analysis of a run.
 
     Flows (H, particle velocity) are multiplied by the medium's impedance, so that all signals have the unit of E or of stress and

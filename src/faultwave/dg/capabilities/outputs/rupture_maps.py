@@ -20,7 +20,7 @@ from faultwave.dg.fault.record import RUPTURE_RATE
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.method.basis import inner
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Attached, Call, Planned, RestoredFrom, State
+from faultwave.engine.capability import Callback, Capability, CapabilityPlan, RestoredFrom, State
 from faultwave.observe.result import Result
 from faultwave.observe.rupture import INNER
 from faultwave.observe.source_parameters import FaultHistory, FinishedRupture, rupture_results, rupture_warnings
@@ -30,7 +30,7 @@ AFTER = ("rupture",)
 
 
 @dataclass(frozen=True)
-class RuptureMaps(Planned):
+class RuptureMaps(CapabilityPlan):
     """Plan of rupture maps; ``faces`` is the number of faces of the whole fault."""
 
     setting: Any
@@ -56,7 +56,7 @@ def plan(planning: Planning) -> RuptureMaps | None:
     return RuptureMaps(setting, int(planning.whole.total(np.array([faces]))[0]))
 
 
-class AttachedMaps(Attached):
+class AttachedMaps(Capability):
     """Rupture maps of a run; ``rows`` has time [s] and FAULT_ENERGIES of all processes, on the first one."""
 
     def __init__(self, part: RuptureMaps, solver: Solver):
@@ -66,7 +66,7 @@ class AttachedMaps(Attached):
         self.rupture = rupture.part if rupture is not None else None
         self.fault: Fault | None = rupture.fault if rupture is not None else None
         self.found: FinishedRupture | None = None
-        self.calls = (Call("end of largest step", self._met, next=lambda: self.due),)
+        self.callbacks = (Callback("end of largest step", self._met, next=lambda: self.due),)
 
     def begin(self) -> None:
         if not self.rows:

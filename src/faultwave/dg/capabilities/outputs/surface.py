@@ -19,7 +19,7 @@ from faultwave.dg.sampling.recorders import by_cluster
 from faultwave.dg.sampling.snapshots import Snapshots, written_as
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.capability import Attached, Call, Demand, Files, Planned, RestoredFrom, State
+from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Files, Requirements, RestoredFrom, State
 from faultwave.observe.snapshots.fields import (
     LOCATIONS,
     SURFACE_FIELDS,
@@ -36,7 +36,7 @@ AFTER = ("gravity",)
 
 
 @dataclass(frozen=True)
-class Surface(Planned):
+class Surface(CapabilityPlan):
     """Plan of surface output: cells, local faces and ``LOCATIONS`` of n faces."""
 
     setting: Any
@@ -48,10 +48,10 @@ class Surface(Planned):
     name: str = name
 
     @property
-    def demand(self) -> Demand:
-        return Demand(derivatives=self.cells, disk=self.disk)
+    def requirements(self) -> Requirements:
+        return Requirements(derivatives=self.cells, disk=self.disk)
 
-    def on(self, cut: Cut) -> Surface:
+    def partition(self, cut: Cut) -> Surface:
         mine = cut.mine(self.cells)
         return replace(self, cells=cut.here[self.cells[mine]], faces=self.faces[mine], flags=self.flags[mine])
 
@@ -101,7 +101,7 @@ def _locations(planning: Planning, sea_floor: bool) -> np.ndarray:
     return found
 
 
-class AttachedSurface(Attached):
+class AttachedSurface(Capability):
     """Surface output of a run: ``points`` (n, 2) of the sub-triangles (``pieces``) of each face, ``members`` by cluster."""
 
     def __init__(self, part: Surface, solver: Solver):
@@ -117,7 +117,7 @@ class AttachedSurface(Attached):
         self.shots: Snapshots | None = None
         self.sea = Heights(solver, self.cell, self.face, self.points)
         self._launch(cluster)
-        self.calls = (Call("after predict", self._predicted, self._due),)
+        self.callbacks = (Callback("after predict", self._predicted, self._due),)
 
     def _launch(self, cluster: np.ndarray) -> None:
         """Create the kernels and their buffers for each of the four local faces."""

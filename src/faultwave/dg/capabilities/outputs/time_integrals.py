@@ -13,7 +13,7 @@ from faultwave.dg.method.basis import tet_basis
 from faultwave.dg.method.forms import Form
 from faultwave.dg.operators.operator import Operator
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Attached, Planned, RestoredFrom, State
+from faultwave.engine.capability import Capability, CapabilityPlan, RestoredFrom, State
 from faultwave.kernels.language import Kernel
 
 name = "time_integrals"
@@ -25,7 +25,7 @@ SUM, LAST, HALF = "time_integral", "state_before", "half_step"
 
 
 @dataclass(frozen=True)
-class TimeIntegrals(Planned):
+class TimeIntegrals(CapabilityPlan):
     """Plan of time integrals: the available ``fields`` and the ``numbers`` (nc,) of the cells."""
 
     fields: tuple[str, ...]
@@ -40,7 +40,7 @@ class TimeIntegrals(Planned):
     def volume_fields(self) -> Sequence[str]:
         return self.fields
 
-    def on(self, cut: Cut) -> TimeIntegrals:
+    def partition(self, cut: Cut) -> TimeIntegrals:
         return replace(self, numbers=self.numbers[cut.cells])
 
     def attach(self, solver: Solver) -> AttachedIntegrals:
@@ -79,7 +79,7 @@ class Summing:
         return {HALF: 0.5 * step}
 
 
-class AttachedIntegrals(Attached):
+class AttachedIntegrals(Capability):
     def __init__(self, part: TimeIntegrals, solver: Solver):
         self.part, self.solver = part, solver
         self.total, self.last = (solver.operator.own[n] for n in (SUM, LAST))

@@ -18,7 +18,7 @@ from faultwave.dg.operators.operator import Sampler
 from faultwave.dg.sampling.recorders import by_cluster
 from faultwave.dg.sampling.snapshots import Snapshots, written_as
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Attached, Call, Demand, Files, Planned
+from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Files, Requirements
 from faultwave.observe.snapshots.fields import (
     WRITE_BUFFER,
     check_snapshots,
@@ -34,7 +34,7 @@ AFTER = ("plasticity", "time_integrals")
 
 
 @dataclass(frozen=True)
-class Volume(Planned):
+class Volume(CapabilityPlan):
     """Plan of volume snapshots.
 
     Attributes
@@ -53,10 +53,10 @@ class Volume(Planned):
     name: str = name
 
     @property
-    def demand(self) -> Demand:
-        return Demand(disk=self.disk)
+    def requirements(self) -> Requirements:
+        return Requirements(disk=self.disk)
 
-    def on(self, cut: Cut) -> Volume:
+    def partition(self, cut: Cut) -> Volume:
         return replace(self, cells=cut.here[self.cells[cut.mine(self.cells)]])
 
     def attach(self, solver: Solver) -> AttachedVolume:
@@ -106,7 +106,7 @@ def _points(geometry: Any, cells: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     return np.asarray(geometry.origin(cells)[:, None, None] + inside)
 
 
-class AttachedVolume(Attached):
+class AttachedVolume(Capability):
     def __init__(self, part: Volume, solver: Solver):
         self.part, self.solver, self.interval = part, solver, part.setting.interval
         self.pieces = tet_pieces(part.setting)
@@ -159,11 +159,17 @@ class AttachedVolume(Attached):
             for number, moment in shots.due(cluster, time, time + step):
                 self._deliver(number, cluster, moment - time)
 
-        def splits(cluster: int, time: float, step: float) -> bool:
+        def needs_intermediate_state(cluster: int, time: float, step: float) -> bool:
             return shots.waiting(cluster, time + step)
 
-        self.calls = (
-            Call("before predict", before, lambda until: not shots.idle(until), splits=splits, rests=shots.rests),
+        self.callbacks = (
+            Callback(
+                "before predict",
+                before,
+                lambda until: not shots.idle(until),
+                needs_intermediate_state=needs_intermediate_state,
+                next_due=shots.next_due,
+            ),
         )
         files.follow(name, shots)
 
@@ -192,4 +198,4 @@ class AttachedVolume(Attached):
                 self._deliver(number, cluster, 0.0)
 
     def close(self) -> None:
-        self.calls, self.shots = (), None
+        self.callbacks, self.shots = (), None

@@ -45,7 +45,7 @@ BY_CELL = (
     "driven",
     "opposite",
     "beyond",
-    "echoes",
+    "reflection_coefficients",
 )
 """Names of the arrays of ``Cells`` with one row per cell."""
 
@@ -67,7 +67,9 @@ class Cells:
     opposite: np.ndarray | None = None  # (nc, 4) the neighbour's number of the face; required for prescribed faces
     beyond: np.ndarray | None = None  # (nc, 4, k) impedance of neighbours on other processes, NaN elsewhere
     penalised: PenalisedFaces | None = None
-    echoes: np.ndarray | None = None  # (nc, 4, 2) reflection coefficients a and b from capabilities, NaN elsewhere
+    reflection_coefficients: np.ndarray | None = (
+        None  # (nc, 4, 2) reflection coefficients a and b from capabilities, NaN elsewhere
+    )
     numbers: np.ndarray | None = None  # (nc,) cell numbers in the whole mesh, if they are not 0, 1, ...
     whole: dict[str, np.ndarray] | None = None
     """Material indexed by the numbers in ``neighbours``, if these objects are only some of the cells."""

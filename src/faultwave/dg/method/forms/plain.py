@@ -194,10 +194,10 @@ class Form:
         mix[between] = self._mixed(cells, between, None)
         mix[cells.fault] = self._mixed(cells, cells.fault, FILLED)
         outer = (cells.neighbours < 0) & ~remote & ~cells.fault  # a fault's other cell may be remote
-        if cells.echoes is not None:
-            told = outer & ~np.isnan(cells.echoes[..., 0])
-            for a, b in np.unique(cells.echoes[told], axis=0):
-                faces = told & (cells.echoes == (a, b)).all(2)
+        if cells.reflection_coefficients is not None:
+            told = outer & ~np.isnan(cells.reflection_coefficients[..., 0])
+            for a, b in np.unique(cells.reflection_coefficients[told], axis=0):
+                faces = told & (cells.reflection_coefficients == (a, b)).all(2)
                 mix[faces] = self._mixed(cells, faces, Boundary(a, b))
             outer &= ~told
         for kind in np.unique(cells.kinds[outer]):

@@ -135,7 +135,7 @@ class ThermalPressurisation(Modifier):
         rise = time / sqrt(2.0 * pi) * p["tp_response"] / widths
         return {"tp_pressure": s["tp_pressure_unheated"] - rise * heat, "heating": heat}
 
-    def rests(self, p: Values, c: Values, s: Values) -> Condition:
+    def stays_locked(self, p: Values, c: Values, s: Values) -> Condition:
         """Return where there never was heat; elsewhere the pressure continues to change."""
         return s["peak_slip_rate"] <= 0.0
 
