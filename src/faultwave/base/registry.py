@@ -19,11 +19,12 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.base.types import Settings
 
 T = TypeVar("T")
 
 
-def _modules(package: str) -> Iterator[Any]:
+def _modules(package: str) -> Iterator[ModuleType]:
     """Yield the package's own modules in alphabetical order; names with a leading underscore are private."""
     root = importlib.import_module(package)
     for info in sorted(pkgutil.iter_modules(root.__path__), key=lambda i: i.name):
@@ -92,8 +93,8 @@ def offers(package: str) -> Iterator[Any]:
 
 
 @functools.cache
-def _scan(package: str, kind: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _scan(package: str, kind: Any) -> Settings:
+    found: Settings = {}
     for item in (offer for offer in offers(package) if isinstance(offer, kind)):
         # One object may be imported by several modules; two objects of one name are an error.
         if found.setdefault(item.name, item) is not item:

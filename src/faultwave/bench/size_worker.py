@@ -11,12 +11,14 @@ import time as clock
 from typing import Any
 
 from faultwave.base.processes.memory import peak_memory
+from faultwave.base.types import Settings
+from faultwave.bench.measured import Measured
 from faultwave.bench.worker import MARK
 
 REPEATS = 3
 
 
-def measure(case: dict[str, Any], steps: int, started: float) -> dict[str, Any]:
+def measure(case: Settings, steps: int, started: float) -> Measured:
     """Step the case once, then ``REPEATS`` times ``steps`` steps without a break, as a run does between two outputs.
 
     ``started`` is the wall-clock time [s since the epoch] at which the process was requested.

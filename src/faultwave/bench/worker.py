@@ -8,14 +8,20 @@ from __future__ import annotations
 import json
 import sys
 import time as clock
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from faultwave.base.errors import FaultwaveError
+from faultwave.base.types import Settings
+from faultwave.bench.measured import Measured
+
+if TYPE_CHECKING:
+    from faultwave.comm import World
 
 MARK = "faultwave-measured:"
 
 
-def measure(case: Any, overrides: dict[str, Any], seconds: float, repeats: int, delay: float = 0.0) -> dict[str, Any]:
+def measure(case: Settings | str, overrides: Settings, seconds: float, repeats: int, delay: float = 0.0) -> Measured:
     """Step the case without output on all processes together, ``repeats`` times for about ``seconds``.
 
     ``delay`` [s] is the time by which every message is delivered late in every second repeat.
@@ -68,7 +74,9 @@ def _flops(sim: Any) -> dict[str, float]:
     return {"flops_per_update": executed, "useful_flops_per_update": executed if leanest is None else leanest}
 
 
-def _one(solver: Any, march: Any, world: Any, share: float, advance: Any, steps: int) -> dict[str, float]:
+def _one(
+    solver: Any, march: Any, world: World, share: float, advance: Callable[[int], float], steps: int
+) -> dict[str, float]:
     updates, used = solver.updates, clock.process_time()
     waited, packing = _spent(solver, march)
     wall = advance(steps)

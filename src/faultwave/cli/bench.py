@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.types import Settings
 from faultwave.cli import screen
 from faultwave.cli.launch import launcher_for
 from faultwave.cli.options import Threads, with_record_options
@@ -41,7 +42,7 @@ class DrawnOptions(TableOptions):
 
 
 def _print_and_store(
-    files: Files, name: str, text: str, found: Any, draw: Callable[[Path], Path] | None = None
+    files: Files, name: str, text: str, found: object, draw: Callable[[Path], Path] | None = None
 ) -> None:
     """Print the table ``name`` and store it in the requested files."""
     screen.out().print(text, markup=False, soft_wrap=True)
@@ -63,7 +64,7 @@ def _files(json: Path | None, picture: Path | None = None) -> Files:
     return files
 
 
-def _show(sections: Iterable[tuple[str, Any, Any]], found: Any, files: Files) -> None:
+def _show(sections: Iterable[tuple[str, Any, Any]], found: object, files: Files) -> None:
     """Print the measured tables (title, header, rows) and store the results in the requested files."""
     for title, header, rows in sections:
         screen.out().print(screen.table(title, rows, header), "")
@@ -224,7 +225,7 @@ def comm(
     _show([], measured if len(measured) > 1 else measured[0], files)
 
 
-def _exchanged(found: dict[str, Any], delay: float) -> None:
+def _exchanged(found: Settings, delay: float) -> None:
     """Show the measured communication of one configuration."""
     from faultwave.bench import scaling as bench
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from faultwave.base.types import Settings
 from faultwave.cli import screen
 from faultwave.cli.launch import read_tuned, relaunch, stop_signals_as_errors
 from faultwave.cli.options import (
@@ -31,9 +32,10 @@ from faultwave.cli.options import (
 if TYPE_CHECKING:
     from faultwave.base.errors import Problem, Problems
     from faultwave.case.settings.model import Case
+    from faultwave.run.session import Session
 
 
-def load(name: str, overrides: dict[str, Any]) -> tuple[Case, Problems]:
+def load(name: str, overrides: Settings) -> tuple[Case, Problems]:
     """Return the case with the overrides applied, and its warnings.
 
     Raises
@@ -173,7 +175,7 @@ def resume(
     run_and_show(simulation)
 
 
-def run_and_show(simulation: Any) -> None:
+def run_and_show(simulation: Session) -> None:
     """Run a simulation, with its warnings and progress on the screen."""
     before = tuple(simulation.warnings)
     warn(before)

@@ -16,6 +16,7 @@ import typer
 
 from faultwave.base.errors import FaultwaveError, InputError, Interrupted, Problem
 from faultwave.base.processes import signals
+from faultwave.base.types import Settings
 from faultwave.base.wording import command_line
 from faultwave.cli import launch, screen
 
@@ -35,7 +36,7 @@ FILES = {
 
 
 @cache
-def commands_of(file: str) -> dict[str, Any]:
+def commands_of(file: str) -> Settings:
     """Return the commands of a file of this package by name."""
     module, made = importlib.import_module(f"faultwave.cli.{file}"), typer.Typer(rich_markup_mode=None)
     if hasattr(module, "add_commands"):
@@ -97,7 +98,7 @@ def _with_value(error: typer.BadParameter) -> str:
 class Program(typer.Typer):
     """Program that ends with the exit code of its command."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         try:
             return super().__call__(*args, **kwargs)
         except SystemExit as done:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from faultwave.base import html
+from faultwave.base.types import Record, Settings
 
 QUANTITIES: dict[str, tuple[str, str]] = {
     **{f"s_{c}": ("Pa", f"stress change {c}") for c in ("xx", "yy", "zz", "xy", "yz", "xz")},
@@ -122,7 +123,7 @@ class Dataset:
 
     name: str
     variables: dict[str, Variable]
-    attrs: dict[str, Any] = field(default_factory=dict)
+    attrs: Settings = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         sizes: dict[str, int] = {}
@@ -184,7 +185,7 @@ class Dataset:
             name: (v.dims, v.data, {"units": v.unit, "long_name": v.description}) for name, v in self.variables.items()
         }
         dims = {d for v in self.variables.values() for d in v.dims}
-        coords: dict[str, Any] = {"quantity": self.quantities} if self.quantities and "quantity" in dims else {}
+        coords: Settings = {"quantity": self.quantities} if self.quantities and "quantity" in dims else {}
         coords |= {n: arrays.pop(n) for n in ("time", "location", "x", "y", "z") if n in arrays}
         coords |= {singular: ("receiver", self.attrs[n]) for n, singular in CODES.items() if n in self.attrs}
         attrs = {k: v for k, v in self.attrs.items() if k not in ("quantities", *CODES)}
@@ -205,7 +206,7 @@ def _points(location: ArrayLike, requested: ArrayLike | None) -> dict[str, Varia
     }
 
 
-def _attrs(quantities: Sequence[str], values: np.ndarray, attrs: Mapping[str, Any] | None) -> dict[str, Any]:
+def _attrs(quantities: Sequence[str], values: np.ndarray, attrs: Record | None) -> Settings:
     if values.ndim != 3 or values.shape[2] != len(quantities):
         raise ValueError(f"values of shape {values.shape} do not hold (time, receiver, {len(quantities)} quantities)")
     own = (attrs or {}).get("units", {})
@@ -219,7 +220,7 @@ def receivers_from_arrays(
     quantities: Sequence[str],
     location: ArrayLike,
     requested: ArrayLike | None = None,
-    attrs: Mapping[str, Any] | None = None,
+    attrs: Record | None = None,
 ) -> Dataset:
     """Return receivers as a Dataset.
 
@@ -285,7 +286,7 @@ def fault_receivers_from_arrays(
     requested: ArrayLike | None = None,
     *,
     frame: FaultFrame,
-    attrs: Mapping[str, Any] | None = None,
+    attrs: Record | None = None,
 ) -> Dataset:
     """Return fault receivers as a Dataset.
 
@@ -325,9 +326,7 @@ def fault_receivers_from_arrays(
     return Dataset("fault_receivers", variables, _attrs(quantities, data, attrs))
 
 
-def energies_from_arrays(
-    time: ArrayLike, columns: Mapping[str, ArrayLike], attrs: Mapping[str, Any] | None = None
-) -> Dataset:
+def energies_from_arrays(time: ArrayLike, columns: Mapping[str, ArrayLike], attrs: Record | None = None) -> Dataset:
     """Return energies as a Dataset, from time (nt,) [s] and one SI array (nt,) per name; NaN if not computed."""
     variables = {"time": _variable(time, ("time",), "s", "time")}
     for name, data in columns.items():

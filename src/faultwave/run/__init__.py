@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from faultwave.base.callable_module import make_callable
+from faultwave.base.types import Settings
 
 if TYPE_CHECKING:
     from faultwave.case.settings.model import Case
@@ -22,7 +23,7 @@ __all__ = ["resume", "run", "simulate"]
 
 
 def run(
-    case: Case | dict[str, Any] | str | Path, force: bool = False, progress: Callable[[Progress], None] | bool | str | None = None,
+    case: Case | Settings | str | Path, force: bool = False, progress: Callable[[Progress], None] | bool | str | None = None,
     **overrides: Any,
 ) -> Session:  # fmt: skip
     """Run a case to its end, write its outputs and return the session with the results.

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.types import Settings
 from faultwave.base.wording import command
 from faultwave.case.load import load_case
 from faultwave.case.settings.model import Case
@@ -35,6 +36,9 @@ from faultwave.output.writers import write_results
 from faultwave.run.coarser import CoarserCases, check_coarser
 from faultwave.run.start import start
 
+if TYPE_CHECKING:
+    pass
+
 
 @dataclass(frozen=True)
 class Finished:
@@ -56,7 +60,7 @@ class Finished:
 
     folder: Path
     prefix: str
-    manifest: dict[str, Any]
+    manifest: Settings
     case: Case
     end: float
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from faultwave.base.errors import Problems, suggest
 from faultwave.base.log import get_logger
+from faultwave.base.types import Settings
 from faultwave.case.seissol import keys
 from faultwave.case.seissol.syntax import Deck, Entry, boolean, integer, integers, mask, real, unquoted, vector
 from faultwave.case.validate import Location, dotted
@@ -51,7 +52,7 @@ class Reader:
 
     def __init__(self, deck: Deck, problems: Problems):
         self.deck, self.problems = deck, problems
-        self.data: dict[str, Any] = {}
+        self.data: Settings = {}
         self.origins: dict[Location, Entry] = {}
         self.entries: dict[tuple[str, str], Entry] = {}
         self._values: dict[tuple[str, str], Any] = {}
@@ -140,7 +141,7 @@ class Reader:
         what = f"{given.name} = {given.text}: {feature} is not built yet"
         self.problems.error(self.where(block, key), what, allowed, advice)
 
-    def put(self, location: Location, value: Any, block: str = "", key: str = "") -> None:
+    def put(self, location: Location, value: object, block: str = "", key: str = "") -> None:
         """Set a setting; block and key state its origin."""
         group = self.data
         for part in location[:-1]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.media.attenuation import Spectrum
 from faultwave.media.maxwell_elements import Mechanisms, maxwell_elements
 from faultwave.physics.waves.viscoelastic import element_names
@@ -44,7 +45,7 @@ def exact(rock: Mapping[str, float] = ROCK, band: Mapping[str, float] = BAND) ->
     return AttenuatedWaves(values, tuple(WAVES.values()))
 
 
-def case_settings(order: int, n: int, **more: Any) -> dict[str, Any]:
+def case_settings(order: int, n: int, **more: Any) -> Settings:
     """Return the case of the periodic cube [-1, 1]^3 with n bricks a side."""
     mesh = setups.box((n,) * 3, (-1.0,) * 3, (1.0,) * 3, setups.periodic(), shuffle=True)
     return setups.settings("viscoelastic", mesh, {"constant": ROCK}, END, order, attenuation=BAND, **more)

@@ -8,13 +8,17 @@ relative to the largest velocity.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.green_tensors import green_tensors, seismograms
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
+
+if TYPE_CHECKING:
+    pass
 
 SITE = (420.0, 930.0, -510.0)
 FAULT = ((1010.0, 610.0, -820.0), (870.0, 700.0, -905.0))
@@ -29,7 +33,7 @@ LIMITS = {"double": 1e-10, "single": 1e-5}
 
 def settings(
     boundaries: dict[str, str], precision: str, site: tuple[float, ...], attenuation: bool = False
-) -> dict[str, Any]:
+) -> Settings:
     """Return the forward case."""
     sources = [
         {"kind": "moment-tensor", "location": list(place), "tensor": dict(zip(NAMES, tensor, strict=True)),
@@ -44,7 +48,7 @@ def settings(
     }  # fmt: skip
 
 
-def difference(made: dict[str, Any]) -> float:
+def difference(made: Settings) -> float:
     """Return the largest difference of both velocities at any step, over the largest forward one."""
     sim: Any = simulate(made)
     dt = sim.plan.scheme.step

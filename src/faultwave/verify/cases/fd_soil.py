@@ -9,11 +9,12 @@ loops must have the stiffness and damping of the hyperbola.
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from faultwave.backends import make_stencils
+from faultwave.base.types import Settings
 from faultwave.fd.method.absorbing import Absorber
 from faultwave.fd.method.grid import SIDES, Grid
 from faultwave.fd.method.program import Scheme, build_program
@@ -25,6 +26,9 @@ from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.exact.medium import Array
 from faultwave.verify.exact.soil_column import Column, shaken
+
+if TYPE_CHECKING:
+    pass
 
 ERRORS = {10: 0.0433, 20: 0.00994, 40: 0.00236}
 """Largest error of the backbone curve, by number of surfaces."""
@@ -99,7 +103,7 @@ def cell_error() -> float:
     return float(np.abs(np.array(found) - wanted).max() / np.abs(wanted).max())
 
 
-def column(direction: int) -> dict[str, Any]:
+def column(direction: int) -> Settings:
     """Return the case of a one-dimensional column with an S wave from below, polarised along x or y."""
     rock = {n: f"if (z > -{DEPTH:g}) {{ return {SOIL[n]:g}; }} return {ROCK[n]:g};" for n in ROCK}
     wave = {

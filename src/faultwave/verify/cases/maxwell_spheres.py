@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.observe.resonances import resonances
 from faultwave.run import simulate
 from faultwave.verify import meshes, setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.exact.mie import bistatic
+
+if TYPE_CHECKING:
+    pass
 
 UNIT = {"permittivity": 1.0, "permeability": 1.0}
 HALF_WIDTH, LAYER = 4.0, 1.6
@@ -55,7 +59,7 @@ def scattered(
     mesh = meshes.shells([1.0, 1.5, HALF_WIDTH], sizes, ["ball", "around", "far"], box=True)
     frequency = 2.0 / (2 * np.pi)
     with meshes.as_gmsh(mesh) as setting:
-        case: dict[str, Any] = {
+        case: Settings = {
             "law": "maxwell", "mesh": setting | {"boundaries": {"absorbing": ["outside"]}},
             "material": {"regions": {"ball": UNIT | {"permittivity": 4.0}, "around": UNIT, "far": UNIT}},
             "matched_layer": {"sides": ["x-", "x+", "y-", "y+", "z-", "z+"], "thickness": LAYER},

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.physics.waves import law
 from faultwave.physics.waves.anisotropic import CONSTANTS
 from faultwave.verify import convergence, setups
@@ -52,7 +53,7 @@ POROUS_WAVES = LawWaves(law("poroelastic"), POROUS, (Mode(K, 0), Mode(BACK, 1, 0
 NAMES = {"anisotropic": ("s_xx", "v1"), "poroelastic": ("s_xx", "v1", "p", "v1_f")}
 
 
-def case_settings(waves: LawWaves, order: int, n: int) -> dict[str, Any]:
+def case_settings(waves: LawWaves, order: int, n: int) -> Settings:
     """Return the case of the periodic cube [-1, 1]^3 with n bricks a side."""
     mesh = setups.box((n,) * 3, (-1.0,) * 3, (1.0,) * 3, setups.periodic(), shuffle=True)
     return setups.settings(waves.law.name, mesh, {"constant": dict(waves.material)}, END, order)

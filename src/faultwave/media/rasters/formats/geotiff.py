@@ -66,7 +66,7 @@ def _length(path: Path, what: str, code: int) -> float:
     return LENGTHS[code]
 
 
-def _of_band(path: Path, text: Any) -> tuple[float, float, float | None]:
+def _of_band(path: Path, text: object) -> tuple[float, float, float | None]:
     """Return scale, offset and unit in metres of the first band from GDAL's metadata; the unit is None if not named."""
     from xml.etree import ElementTree
 
@@ -142,7 +142,7 @@ def _crs(keys: dict[int, int]) -> str | None:
     return None if code in (0, USER_DEFINED) else f"EPSG:{code}"
 
 
-def _without(values: np.ndarray, missing: Any) -> np.ndarray:
+def _without(values: np.ndarray, missing: float | None) -> np.ndarray:
     """Return the values with NaN where they are missing."""
     found = values.astype(np.float64 if values.dtype.itemsize > 4 else np.float32)
     try:

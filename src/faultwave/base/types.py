@@ -1,0 +1,35 @@
+"""Types of values that many packages exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+
+class DeviceArray(Protocol):
+    """Array in the memory of a backend: of NumPy on processors, of CuPy on devices."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> Any: ...
+
+    @property
+    def nbytes(self) -> int: ...
+
+    def __getitem__(self, place: Any, /) -> Any: ...
+
+    def __setitem__(self, place: Any, values: Any, /) -> None: ...
+
+
+Settings: TypeAlias = dict[str, Any]
+"""Mapping of settings as read from YAML or JSON."""
+
+Record: TypeAlias = Mapping[str, Any]
+"""Read-only mapping of values by name: settings, options, or notes in a manifest or checkpoint."""
+
+Json: TypeAlias = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+"""Value that JSON can represent."""
+
+__all__ = ["DeviceArray", "Json", "Record", "Settings"]
