@@ -12,6 +12,7 @@ import numpy as np
 from faultwave.base.columns import Columns
 from faultwave.base.errors import Problems, suggest
 from faultwave.base.registry import offers
+from faultwave.base.types import Record
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -116,7 +117,7 @@ class Output:
     name: str
     unit: str
     description: str
-    formula: Callable[[Any, Any, Any], Any]
+    formula: Callable[[Record, Record, Record], Any]
     decades: bool = False
 
 

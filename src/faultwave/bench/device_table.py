@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from faultwave import backends
 from faultwave.base.errors import Problems, suggest
@@ -16,9 +16,6 @@ from faultwave.bench.problem import SMALLEST, Setting
 from faultwave.bench.proxy import facts
 from faultwave.bench.results import Files
 from faultwave.bench.table import apart
-
-if TYPE_CHECKING:
-    pass
 
 FORMAT = "faultwave-bench-device-1"
 CELLS, FEW = 524_288, 4_096

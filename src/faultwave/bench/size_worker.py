@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 import sys
 import time as clock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from faultwave.base.processes.memory import peak_memory
 from faultwave.base.types import Settings
 from faultwave.bench.measured import Measured
 from faultwave.bench.worker import MARK
+
+if TYPE_CHECKING:
+    from faultwave.dg.solver import Solver
 
 REPEATS = 3
 
@@ -37,7 +40,7 @@ def measure(case: Settings, steps: int, started: float) -> Measured:
     }  # fmt: skip
 
 
-def _advance(solver: Any, steps: int) -> float:
+def _advance(solver: Solver, steps: int) -> float:
     """Return the time [s] per largest step over ``steps`` consecutive steps.
 
     Correction and prediction are one pass between two steps, but not before the first and after the last.

@@ -17,6 +17,8 @@ from faultwave.bench.measured import Measured
 
 if TYPE_CHECKING:
     from faultwave.comm import World
+    from faultwave.dg.solver import Solver
+    from faultwave.march.clusters import LocalTimeStepping
 
 MARK = "faultwave-measured:"
 
@@ -75,7 +77,7 @@ def _flops(sim: Any) -> dict[str, float]:
 
 
 def _one(
-    solver: Any, march: Any, world: World, share: float, advance: Callable[[int], float], steps: int
+    solver: Solver, march: LocalTimeStepping, world: World, share: float, advance: Callable[[int], float], steps: int
 ) -> dict[str, float]:
     updates, used = solver.updates, clock.process_time()
     waited, packing = _spent(solver, march)
@@ -89,7 +91,7 @@ def _one(
     }  # fmt: skip
 
 
-def _spent(solver: Any, march: Any) -> tuple[float, float]:
+def _spent(solver: Solver, march: LocalTimeStepping) -> tuple[float, float]:
     """Return the time [s] so far spent waiting for other processes, and copying and sending."""
     exchange = solver.exchange
     return march.waited + (exchange.waited if exchange else 0.0), exchange.seconds if exchange else 0.0

@@ -199,7 +199,7 @@ def _fields(data: Mapping[str, object]) -> Iterator[tuple[Location, Mapping[str,
     initial = data.get("initial")
     rock = data.get("plasticity")
     rock = rock if isinstance(rock, Mapping) else {}
-    candidates: list[tuple[Location, Any]] = [
+    candidates: list[tuple[Location, object]] = [
         (("material",), data.get("material")),
         (("fault", "parameters"), fault.get("parameters")),
         *((("plasticity", name), rock.get(name)) for name in ("parameters", "initial_stress")),

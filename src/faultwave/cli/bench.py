@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -64,7 +64,9 @@ def _files(json: Path | None, picture: Path | None = None) -> Files:
     return files
 
 
-def _show(sections: Iterable[tuple[str, Any, Any]], found: object, files: Files) -> None:
+def _show(
+    sections: Iterable[tuple[str, Sequence[str], Iterable[Sequence[object]]]], found: object, files: Files
+) -> None:
     """Print the measured tables (title, header, rows) and store the results in the requested files."""
     for title, header, rows in sections:
         screen.out().print(screen.table(title, rows, header), "")

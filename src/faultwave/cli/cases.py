@@ -32,6 +32,7 @@ from faultwave.cli.options import (
 if TYPE_CHECKING:
     from faultwave.base.errors import Problem, Problems
     from faultwave.case.settings.model import Case
+    from faultwave.dg.planning.plan import Plan
     from faultwave.run.session import Session
 
 
@@ -315,7 +316,7 @@ def _share(goal: AccuracyGoal) -> float | None:
     return accuracy(goal.accuracy)
 
 
-def _device_memory_section(made: Any, case: Case, target: Any) -> Any:
+def _device_memory_section(made: Plan, case: Case, target: Any) -> tuple[str, list[tuple[str, ...]]]:
     """Return section and rows on the memory of a graphics processor that need not be installed."""
     from faultwave.base.errors import NotBuiltError, Problem
 
@@ -328,7 +329,9 @@ def _device_memory_section(made: Any, case: Case, target: Any) -> Any:
     return absent_room(made, target)
 
 
-def _forecast(made: Any, case: Case, elsewhere: TargetMachine, say: Callable[[str], None]) -> Any:
+def _forecast(
+    made: Plan, case: Case, elsewhere: TargetMachine, say: Callable[[str], None]
+) -> tuple[list[tuple[str, ...]], Sequence[str]]:
     """Return rows and header of the scaling table."""
     from faultwave.base.errors import NotBuiltError, Problem
 

@@ -90,7 +90,7 @@ class FaultwaveCommands(screen.Commands):
 
 def _with_value(error: typer.BadParameter) -> str:
     """Return the error text of an option with the given value, which some versions of typer omit."""
-    listed: list[Any] = getattr(error.__cause__, "errors", list)()
+    listed: list[Settings] = getattr(error.__cause__, "errors", list)()
     value = listed[0].get("input") if listed else None
     return error.message if value is None or str(value) in error.message else f"'{value}'. {error.message}"
 

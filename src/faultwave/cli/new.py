@@ -16,7 +16,7 @@ from faultwave.cli import screen
 from faultwave.cli.options import with_record_options
 
 if TYPE_CHECKING:
-    from faultwave.run.new_case.options import NewCaseOptions
+    from faultwave.run.new_case.options import Mechanism, NewCaseOptions
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def _si(name: str, value: str | None, unit: str) -> Any:
         raise InputError(Problem(name, str(error), f"a number in {unit}, or with its unit")) from None
 
 
-def _mechanism(words: str) -> Any:
+def _mechanism(words: str) -> Mechanism:
     from faultwave.run.new_case.write import Mechanism
 
     try:

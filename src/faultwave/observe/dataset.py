@@ -12,13 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from faultwave.base import html
 from faultwave.base.types import Record, Settings
+
+if TYPE_CHECKING:
+    import xarray
 
 QUANTITIES: dict[str, tuple[str, str]] = {
     **{f"s_{c}": ("Pa", f"stress change {c}") for c in ("xx", "yy", "zz", "xy", "yz", "xz")},
@@ -172,7 +175,7 @@ class Dataset:
             raise KeyError(f"{self.name} has no quantity '{name}', only {', '.join(self.quantities)}")
         return self["values"][:, :, self.quantities.index(name)]
 
-    def to_xarray(self) -> Any:
+    def to_xarray(self) -> xarray.Dataset:
         """Return the data as an ``xarray.Dataset``; the names of quantities become a coordinate.
 
         Raises ImportError naming the package to install if xarray is absent.

@@ -60,7 +60,7 @@ def run(
     return prepare_run(case, force, **overrides).run(progress=shown)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in ("resume", "simulate"):
         raise AttributeError(f"module 'faultwave.run' has no attribute '{name}'")
     return getattr(importlib.import_module("faultwave.run.simulation"), name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from faultwave.engine.solver import Solver
 from faultwave.output.checkpoint import Checkpoint, CheckpointWriter, checkpoints_folder
 from faultwave.run.case_changes import settings_of
 from faultwave.run.files import SeriesExtent, extents_from_notes, merge_extents
-
-if TYPE_CHECKING:
-    from faultwave.run.session import Session
 
 log = get_logger(__name__)
 
@@ -75,7 +72,7 @@ def capture_arrays(groups: Mapping[str, Group]) -> dict[str, np.ndarray]:
 class CheckpointScheduler:
     """Checkpoint scheduler of a run, the ``engine.solver.Control`` that its solver sees."""
 
-    def __init__(self, session: Session, folder: Path | None, progress: Callable[[Progress], None] | None):
+    def __init__(self, session: Any, folder: Path | None, progress: Callable[[Progress], None] | None):
         setting = session.case.output.checkpoint
         self.session, self.show, self.stopped, self.keeps = session, progress, False, folder is not None
         self.checkpoint_interval = setting.interval if setting and setting.interval else np.inf

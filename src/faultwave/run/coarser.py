@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from faultwave.base.errors import InputError, NotBuiltError, Problem
 from faultwave.base.types import Settings
@@ -21,9 +21,6 @@ from faultwave.observe.error_estimates.convergence import (
 from faultwave.observe.error_estimates.grid_convergence import fit_error_kinds
 from faultwave.output.manifest import given
 from faultwave.run.engines import engine_of
-
-if TYPE_CHECKING:
-    pass
 
 LOWEST = 2
 """Order of the second of two lower orders; the first is one below the order of the run."""

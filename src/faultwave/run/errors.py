@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -35,9 +35,6 @@ from faultwave.output.manifest import given, read_manifest, write_manifest
 from faultwave.output.writers import write_results
 from faultwave.run.coarser import CoarserCases, check_coarser
 from faultwave.run.start import start
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ from faultwave.output.formats.xdmf import XdmfWriter
 from faultwave.run.lattice_files import LatticeFiles, Opening
 
 if TYPE_CHECKING:
-    from faultwave.run.session import Session
+    from numpy.typing import DTypeLike
+
 
 Format = tuple[Callable[..., CellFieldWriter], str]
 
@@ -80,7 +81,7 @@ def merge_extents(everywhere: Sequence[Mapping[str, Record]]) -> dict[str, Setti
 class SnapshotFiles:
     """Implementation of ``engine.capability.Files``; ``stack`` closes the files, or discards them on an error."""
 
-    def __init__(self, session: Session, folder: Path, stack: ExitStack):
+    def __init__(self, session: Any, folder: Path, stack: ExitStack):
         self.session, self.folder, self.stack = session, folder, stack
         self.end: float = session.end
         self.writers: dict[str, list[Any]] = {}
@@ -170,7 +171,7 @@ class SnapshotFiles:
 
 
 def _opened(
-    make: Callable[..., CellFieldWriter], how: tuple[Path, list[str], Any, int, ForeignContents], points: np.ndarray,
+    make: Callable[..., CellFieldWriter], how: tuple[Path, list[str], DTypeLike, int, ForeignContents], points: np.ndarray,
     cells: np.ndarray, static: Mapping[str, np.ndarray],
 ) -> CellFieldWriter:  # fmt: skip
     path, names, dtype, steps, elsewhere = how

@@ -7,12 +7,9 @@ import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 from faultwave.output.manifest import build_manifest, read_manifest, write_manifest
-
-if TYPE_CHECKING:
-    from faultwave.run.session import Session
 
 PATIENCE = 5.0
 """Time limit [s] of the note on a failure; a file system that hangs must not delay the end of a run."""
@@ -27,14 +24,14 @@ def _paths(value: object) -> Iterator[Path]:
             yield from _paths(item)
 
 
-def inputs(sim: Session) -> list[Path]:
+def inputs(sim: Any) -> list[Path]:
     """Return the files that the case reads, without duplicates."""
     settings = sim.case.model_dump(exclude={"output": {"folder"}})
     return list(dict.fromkeys(p for p in (*_paths(settings), *sim.files_read) if p.is_file()))
 
 
 def write_run_manifest(
-    sim: Session, folder: Path, status: Literal["running", "finished", "interrupted", "failed"] | None = None
+    sim: Any, folder: Path, status: Literal["running", "finished", "interrupted", "failed"] | None = None
 ) -> Path:
     """Write the manifest of a run and return its path.
 
@@ -61,11 +58,11 @@ def write_run_manifest(
     return write_manifest(_path(sim, folder), manifest)
 
 
-def _path(sim: Session, folder: Path) -> Path:
+def _path(sim: Any, folder: Path) -> Path:
     return folder / f"{sim.case.output.prefix}-manifest.json"
 
 
-def record_failure(sim: Session, folder: Path, error: BaseException) -> None:
+def record_failure(sim: Any, folder: Path, error: BaseException) -> None:
     """Record the failure of a run in its manifest, from any process.
 
     It runs while the error propagates: any obstacle is ignored, and the wait is limited to ``PATIENCE``.

@@ -17,9 +17,11 @@ import struct
 import sys
 from collections.abc import Callable
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from faultwave.base.types import Settings
+if TYPE_CHECKING:
+    from faultwave.base.types import Settings
+
 
 Send = Callable[[bytes], object]
 Allow = Callable[[int, int], object]

@@ -30,7 +30,7 @@ from faultwave.verify.scec.benchmark import Domain, Resolution, find
 from faultwave.verify.scec.folder import write_case
 
 if TYPE_CHECKING:
-    pass
+    from contextlib import AbstractContextManager
 
 FACTOR = 2.0
 """Factor between estimate and true error within which an estimate counts as correct."""
@@ -76,7 +76,7 @@ class Truth:
         Settings to run.
     """
 
-    case_of: Callable[[Setting], Any]
+    case_of: Callable[[Setting], AbstractContextManager[Settings]]
     expected: Callable[[], tuple[Array, Array]]
     settings: tuple[Setting, ...]
 

@@ -145,7 +145,7 @@ def tail_of(setting: Setting, periods: float) -> float:
     return periods if setting.engine == "fd" and setting.order == 8 else 0.0
 
 
-def stepped(case: Record, initial: Any = None) -> tuple[Any, float, float]:
+def stepped(case: Record, initial: Callable[[np.ndarray, float], np.ndarray] | None = None) -> tuple[Any, float, float]:
     """Run a case in memory on one thread; return its receivers, the processor time of stepping [s] and the number of updates."""
     numerics = {**case["numerics"], "threads": 1}
     sim: Any = simulate({**case, "numerics": numerics})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from faultwave.base.types import Settings
 
@@ -25,7 +24,7 @@ class Box:
 
     def case(
         self, sides: Mapping[str, str], upper: float | None = None, low: float | None = None, **more: object
-    ) -> Any:
+    ) -> Settings:
         """Return a case on a grid from ``low`` cells up to z = 0 and ``upper`` cells along x and y.
 
         ``more`` goes into the settings of the grid.

@@ -144,7 +144,7 @@ def _geojson(path: Path, text: str) -> list[Line]:
     return found
 
 
-def _features(path: Path, data: Settings) -> list[Any]:
+def _features(path: Path, data: Settings) -> list[object]:
     found = data.get("features") or [] if data.get("type") == "FeatureCollection" else [data]
     if not isinstance(found, list):
         raise InputError(Problem(str(path), "its 'features' are no list"))

@@ -22,7 +22,7 @@ class OnDemand(NDArrayOperatorsMixin):
 
     dtype = np.dtype(np.float64)
 
-    def __init__(self, of: Callable[[Any], np.ndarray], shape: tuple[int, ...]):
+    def __init__(self, of: Callable[[slice | np.ndarray | int], np.ndarray], shape: tuple[int, ...]):
         self.of, self.shape, self.ndim = of, shape, len(shape)
 
     def __len__(self) -> int:

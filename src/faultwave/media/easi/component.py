@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,6 @@ from numpy.typing import NDArray
 from faultwave.base.errors import InputError, Problem
 from faultwave.media.easi.source import Block, Source
 from faultwave.media.points import Floats, Integers, PointError
-
-if TYPE_CHECKING:
-    pass
 
 Mask = NDArray[np.bool_]
 Values = dict[str, Floats]

@@ -15,11 +15,13 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from faultwave.base.types import Settings
+if TYPE_CHECKING:
+    from faultwave.base.types import Settings
+
 
 IDLE = 10.0
 """Time [s] without a request after which the process ends."""

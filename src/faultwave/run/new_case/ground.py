@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +11,6 @@ from faultwave.base.errors import InputError
 from faultwave.media.rasters import load_ground
 from faultwave.run.new_case.options import NewCaseOptions
 from faultwave.run.new_case.text import SLOWEST_S_SPEED
-
-if TYPE_CHECKING:
-    pass
 
 SAMPLES_PER_SIDE = 300
 """Number of places along x and y at which the ground is sampled."""

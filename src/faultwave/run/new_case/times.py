@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from faultwave.base.errors import Problems
 from faultwave.case.settings.sources import Source
 from faultwave.physics.sources.load import load_sources
 from faultwave.run.new_case import text as text
 from faultwave.run.new_case.options import NewCaseOptions
-
-if TYPE_CHECKING:
-    pass
 
 LARGEST = 2000e3
 """Largest side [m] of a region and of the box around it that the map projection supports."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_mo
 from faultwave.verify.cases.energy import noise
 from faultwave.verify.compare import compare
 from faultwave.verify.decks import cases_folder
-
-if TYPE_CHECKING:
-    pass
 
 ORDERS = (2, 3, 4, 5, 6)
 MATERIALS: dict[str, dict[str, float]] = {

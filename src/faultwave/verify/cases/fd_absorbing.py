@@ -9,7 +9,7 @@ surface at their sides, and after 20,000 steps with other materials and of the s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from faultwave.fd.method.absorbing import stable_along
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, VerificationCase, at_most
 from faultwave.verify.exact.medium import Array
-
-if TYPE_CHECKING:
-    pass
 
 SPACING = 100.0
 ROCK = {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0}

@@ -8,16 +8,13 @@ have 16 points per wavelength at every frequency.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from faultwave.base.types import Settings
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most, near
-
-if TYPE_CHECKING:
-    pass
 
 ROCK = {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}
 LOW, HIGH, REFERENCE = 0.1, 10.0, 1.0

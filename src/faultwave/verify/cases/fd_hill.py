@@ -9,7 +9,7 @@ and the reference is the engine dg on a mesh whose surface is the same hill.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.exact.medium import Array
 from faultwave.verify.meshes import as_setting
+
+if TYPE_CHECKING:
+    from faultwave.domain.tets import Mesh
 
 SHEAR, SPACING, CELLS = 1000.0, 10.0, 8
 ROCK = {"rho": 2000.0, "vp": 3**0.5 * SHEAR, "vs": SHEAR}
@@ -125,7 +128,7 @@ def facet(x: float, y: float) -> float:
     return float(z[0] + along)
 
 
-def bent_mesh() -> Any:
+def bent_mesh() -> Mesh:
     """Return a box of tetrahedra whose upper side is the hill."""
     axes = (ACROSS, ACROSS, UPWARDS)
     counts = (len(ACROSS) - 1, len(ACROSS) - 1, len(UPWARDS) - 1)

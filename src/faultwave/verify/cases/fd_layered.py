@@ -11,6 +11,7 @@ The relative L2 misfit of velocity is judged. SW4's own Lamb problem is another 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,9 @@ def constant_q(q: float) -> Modulus:
     return lambda frequency: np.cos(np.pi * g / 2) ** 2 * (1j * frequency / BAND["reference"]) ** (2 * g)
 
 
-def reference(attenuation: bool, layers: Any, sigma: float = SIGMA, **source: Any) -> LayeredHalfSpace:
+def reference(
+    attenuation: bool, layers: Sequence[Sequence[float]], sigma: float = SIGMA, **source: Any
+) -> LayeredHalfSpace:
     """Return the exact solution of a case."""
     made = [
         Layer(top, rho, vp, vs, constant_q(qp) if attenuation else None, constant_q(qs) if attenuation else None)
@@ -57,7 +60,7 @@ def reference(attenuation: bool, layers: Any, sigma: float = SIGMA, **source: An
     return LayeredHalfSpace(made, spectrum=spectrum, **source)
 
 
-def misfits(case: Settings, layers: Any, exact: LayeredHalfSpace) -> Array:
+def misfits(case: Settings, layers: Sequence[Sequence[float]], exact: LayeredHalfSpace) -> Array:
     """Return the velocity misfit of every receiver for a case run on a table of layers."""
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "layers.txt"

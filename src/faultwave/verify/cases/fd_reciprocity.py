@@ -8,7 +8,7 @@ relative to the largest velocity.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from faultwave.base.types import Settings
 from faultwave.green_tensors import green_tensors, seismograms
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
-
-if TYPE_CHECKING:
-    pass
 
 SITE = (420.0, 930.0, -510.0)
 FAULT = ((1010.0, 610.0, -820.0), (870.0, 700.0, -905.0))

@@ -9,7 +9,7 @@ loops must have the stiffness and damping of the hyperbola.
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +26,6 @@ from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.exact.medium import Array
 from faultwave.verify.exact.soil_column import Column, shaken
-
-if TYPE_CHECKING:
-    pass
 
 ERRORS = {10: 0.0433, 20: 0.00994, 40: 0.00236}
 """Largest error of the backbone curve, by number of surfaces."""

@@ -12,7 +12,7 @@ seismograms here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -23,9 +23,6 @@ from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.exact.medium import Array, Medium
 from faultwave.verify.exact.surface_force import bump, vertical_displacement
-
-if TYPE_CHECKING:
-    pass
 
 SHEAR, RHO, SPACING = 1000.0, 1500.0, 100.0
 PERIODS = 100.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from faultwave.run import simulate
 from faultwave.verify import meshes, setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.exact.mie import bistatic
-
-if TYPE_CHECKING:
-    pass
 
 UNIT = {"permittivity": 1.0, "permeability": 1.0}
 HALF_WIDTH, LAYER = 4.0, 1.6

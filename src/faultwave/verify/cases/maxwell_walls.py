@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from faultwave.base.types import Settings
 from faultwave.verify import setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most, near
+
+if TYPE_CHECKING:
+    from faultwave.verify.exact.medium import Solution
 
 UNIT = {"constant": {"permittivity": 1.0, "permeability": 1.0}}
 RATIOS = (0.0, 0.25, 1.0, 3.0, 20.0)
@@ -21,7 +24,7 @@ def bar(edges: int, length: float, end: str, order: int, time: float, **more: An
     return setups.settings("maxwell", mesh, more.pop("material", UNIT), time, order, **more)
 
 
-def pulse(quantities: int, at: float, width: float, carrier: float = 0.0) -> Any:
+def pulse(quantities: int, at: float, width: float, carrier: float = 0.0) -> Solution:
     """Return a pulse of unit E that travels along x."""
 
     def field(points: np.ndarray, t: float) -> np.ndarray:

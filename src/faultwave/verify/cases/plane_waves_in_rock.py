@@ -7,7 +7,6 @@ Waves and tables: docs/theory/exact-solutions.md, "Plane waves".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -59,10 +58,10 @@ def case_settings(waves: LawWaves, order: int, n: int) -> Settings:
     return setups.settings(waves.law.name, mesh, {"constant": dict(waves.material)}, END, order)
 
 
-def measure(waves: LawWaves, grids: Grids, progress: Progress) -> dict[int, dict[int, Any]]:
+def measure(waves: LawWaves, grids: Grids, progress: Progress) -> dict[int, dict[int, np.ndarray]]:
     """Return the errors of the quantities in NAMES for every order and grid."""
     columns = [waves.law.quantities.index(name) for name in NAMES[waves.law.name]]
-    found: dict[int, dict[int, Any]] = {}
+    found: dict[int, dict[int, np.ndarray]] = {}
     for order, sizes in grids.items():
         found[order] = {}
         for n in sizes:

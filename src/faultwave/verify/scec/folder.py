@@ -7,7 +7,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from ruamel.yaml import YAML
@@ -142,7 +141,7 @@ def settings(benchmark: Benchmark, resolution: Resolution) -> Settings:
     }
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     """Return lists, dictionaries and numbers in the form that YAML writes best: multi-line texts as blocks."""
     if isinstance(value, Mapping):
         return {name: _plain(item) for name, item in value.items()}

@@ -6,7 +6,7 @@ Points have vp, vs, rho (3 values), and Qp, Qs (5), preceded by three indices of
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.base.math.projection import Projection
 from faultwave.media.models.lattice import Columns, Lattice
 from faultwave.media.models.model import NAMES, Block, Model
-
-if TYPE_CHECKING:
-    pass
 
 ORDERS = {3: ("vp", "vs", "rho"), 5: ("vp", "vs", "rho", "Qp", "Qs"), 8: ("", "", "", "vp", "vs", "rho", "Qp", "Qs")}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.base.files.xml_text import refuse_declarations
 from faultwave.base.units import finite_number
 from faultwave.media.rasters.raster import Raster, ascending
+
+if TYPE_CHECKING:
+    import tifffile
 
 ENDINGS = (".tif", ".tiff", ".gtiff")
 SCALE, TIE_POINT, TRANSFORMATION, KEYS, METADATA, NO_DATA = 33550, 33922, 34264, 34735, 42112, 42113
@@ -100,7 +103,7 @@ def _check_size(path: Path, page: Any) -> None:
         raise InputError(Problem(str(path), what, advice="Was it cut short on the way?"))
 
 
-def _values(path: Path, page: Any) -> np.ndarray:
+def _values(path: Path, page: tifffile.TiffPage) -> np.ndarray:
     try:
         values = np.asarray(page.asarray())
     except (ValueError, ImportError, RuntimeError) as error:
