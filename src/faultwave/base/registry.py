@@ -19,7 +19,6 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from faultwave.base.errors import InputError, Problem, suggest
-from faultwave.base.types import Settings
 
 T = TypeVar("T")
 
@@ -93,8 +92,8 @@ def offers(package: str) -> Iterator[Any]:
 
 
 @functools.cache
-def _scan(package: str, kind: Any) -> Settings:
-    found: Settings = {}
+def _scan(package: str, kind: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     for item in (offer for offer in offers(package) if isinstance(offer, kind)):
         # One object may be imported by several modules; two objects of one name are an error.
         if found.setdefault(item.name, item) is not item:
@@ -119,7 +118,7 @@ def scan(package: str, kind: type[T]) -> dict[str, T]:
     return dict(_scan(package, kind))  # type: ignore[arg-type]  # mypy: types are no Hashable
 
 
-def modules(package: str, group: str) -> list[Any]:
+def modules(package: str, group: str) -> list[ModuleType]:
     """Return all modules of the package, and the modules that installed entry points of ``group`` name."""
     return [*_modules(package), *_entries(group)]
 

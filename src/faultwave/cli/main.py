@@ -36,7 +36,7 @@ FILES = {
 
 
 @cache
-def commands_of(file: str) -> Settings:
+def commands_of(file: str) -> dict[str, Any]:
     """Return the commands of a file of this package by name."""
     module, made = importlib.import_module(f"faultwave.cli.{file}"), typer.Typer(rich_markup_mode=None)
     if hasattr(module, "add_commands"):

@@ -224,7 +224,7 @@ def _partners_can(world: World, device: DeviceMemoryProvider, partners: Sequence
     return good, why
 
 
-_ABANDONED: list[Any] = []
+_ABANDONED: list[object] = []
 """Failed test messages, whose memory must stay allocated."""
 
 

@@ -66,7 +66,7 @@ def naming_file_errors(path: str | Path, what: str) -> Iterator[None]:
         ) from None
 
 
-def attribute(path: Path, owner: h5py.HLObject, name: str, default: Any = None) -> Any:
+def attribute(path: Path, owner: h5py.HLObject, name: str, default: object = None) -> Any:
     """Return an attribute as a number, text, array or list of texts.
 
     Parameters
@@ -129,7 +129,7 @@ def number_attribute(path: Path, owner: h5py.HLObject, name: str, default: float
 
 def dataset(
     path: Path, file: h5py.File, name: str, dimensions: int | None, kinds: str = "fiu", empty: bool = False
-) -> Any:
+) -> h5py.Dataset:
     """Return a dataset after checking its shape, type and size.
 
     Parameters

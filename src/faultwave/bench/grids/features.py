@@ -108,7 +108,7 @@ def cases(s: Setting) -> dict[str, Settings]:
 def bench(s: Setting, say: Say = lambda _: None) -> Measured:
     """Measure the time per step of each case, in turns, and the ratios; return plain data or raise InputError."""
     check(s)
-    solvers: Measured = {}
+    solvers: dict[str, Any] = {}
     for name, case in cases(s).items():
         say(f"preparing: {name}")
         solvers[name] = simulate(case).solver

@@ -15,7 +15,7 @@ from faultwave.case.validate import Location, dotted
 
 _log = get_logger(__name__)
 
-_READERS: dict[str, Callable[[str], Any]] = {
+_READERS: dict[str, Callable[[str], object]] = {
     "I": integer,
     "R": real,
     "B": boolean,
@@ -25,7 +25,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _convert(kind: str, text: str) -> Any:
+def _convert(kind: str, text: str) -> object:
     if kind[0] == "M":
         return mask(text, int(kind[1:]))
     if kind[0] == "V":
@@ -55,7 +55,7 @@ class Reader:
         self.data: Settings = {}
         self.origins: dict[Location, Entry] = {}
         self.entries: dict[tuple[str, str], Entry] = {}
-        self._values: dict[tuple[str, str], Any] = {}
+        self._values: dict[tuple[str, str], object] = {}
         for block, entries in deck.blocks.items():
             self._block(block, entries)
 
@@ -100,7 +100,7 @@ class Reader:
         """Return True if the key has a readable value; an empty text counts as absent."""
         return self._values.get((block, key.lower()), "") != ""
 
-    def get(self, block: str, key: str, default: Any = None) -> Any:
+    def get(self, block: str, key: str, default: object = None) -> Any:
         """Return the value of a key, or the default."""
         return self._values[block, key.lower()] if self.given(block, key) else default
 
@@ -151,7 +151,7 @@ class Reader:
         if entry is not None:
             self.origins[location] = entry
 
-    def copy(self, location: Location, block: str, key: str, default: Any = None) -> None:
+    def copy(self, location: Location, block: str, key: str, default: object = None) -> None:
         """Set a setting to the value of a key, or to the default unless that is None."""
         value = self.get(block, key, default)
         if value is not None:

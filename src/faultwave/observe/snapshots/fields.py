@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from faultwave.base.errors import InputError, Problem, Problems, suggest
 
 if TYPE_CHECKING:
-    from faultwave.observe.snapshots.settings import NamesFields, SnapshotCase, SnapshotSettings
+    from faultwave.observe.snapshots.settings import FieldLaw, NamesFields, SnapshotCase, SnapshotSettings
 
 WRITE_BUFFER = 1 << 28
 """Maximum size of snapshots queued for writing [bytes]."""
@@ -28,7 +28,7 @@ Boundaries are free surfaces of rock, sea surfaces with gravity, and free surfac
 """
 
 
-def volume_fields(setting: NamesFields, law: Any, more: Sequence[str] = ()) -> list[str]:
+def volume_fields(setting: NamesFields, law: FieldLaw, more: Sequence[str] = ()) -> list[str]:
     """Return the fields of volume snapshots: quantities of the law and ``more``, by default the velocities."""
     default = law.roles.get("velocity", law.quantities[: law.visible])
     return known_fields(setting.fields, [*law.quantities, *more], default, "output.volume.fields")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 
@@ -46,6 +46,19 @@ class OutputSettings(Protocol):
     def precision(self) -> str: ...
 
 
+class FieldLaw(Protocol):
+    """Wave law, as far as the fields of snapshots depend on it."""
+
+    @property
+    def quantities(self) -> Sequence[str]: ...
+
+    @property
+    def visible(self) -> int: ...
+
+    @property
+    def roles(self) -> Mapping[str, Sequence[str]]: ...
+
+
 class SnapshotCase(Protocol):
     """Case, as far as the number and size of its snapshots depend on it."""
 
@@ -56,4 +69,4 @@ class SnapshotCase(Protocol):
     def output(self) -> OutputSettings: ...
 
 
-__all__ = ["NamesFields", "OutputSettings", "PiecesSettings", "SnapshotCase", "SnapshotSettings"]
+__all__ = ["FieldLaw", "NamesFields", "OutputSettings", "PiecesSettings", "SnapshotCase", "SnapshotSettings"]

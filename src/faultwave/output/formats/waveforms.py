@@ -25,6 +25,8 @@ from faultwave.output.trace import Trace
 if TYPE_CHECKING:
     from types import ModuleType
 
+    import obspy
+
 UNKNOWN = datetime(1970, 1, 1, tzinfo=UTC)
 """Date in miniSEED files if no origin time is given."""
 NETWORK = "FW"
@@ -128,7 +130,7 @@ def _numbers(event: Mapping[str, object]) -> dict[str, float]:
     return {k: v for k, v in found.items() if np.isfinite(v)}
 
 
-def _refer(sac: Any, trace: Trace) -> None:
+def _refer(sac: obspy.core.AttribDict, trace: Trace) -> None:
     """Set the times of a SAC header, relative to the origin time or to an undefined reference time."""
     if trace.origin is not None:
         sac.reftime = import_obspy().UTCDateTime(trace.origin)
