@@ -7,9 +7,7 @@ import sys
 import time as clock
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
-
-from faultwave.base.types import Settings
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:  # rich is imported when something is shown: help needs none of it
     from rich.console import Console
@@ -113,7 +111,7 @@ class Bar(Report):
         self.task = bar.add_task("", total=1.0, at="before the first step", rate="", left="")
 
     def show(self, step: StepProgress) -> None:
-        fields: Settings = {
+        fields: dict[str, Any] = {
             "at": f"t = {step.time:.4g} of {step.end_time:.4g} s",
             "rate": rate(step.rate),
             "left": f"{duration(step.eta)} left",

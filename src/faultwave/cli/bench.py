@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.types import Settings
 from faultwave.cli import screen
 from faultwave.cli.launch import launcher_for
 from faultwave.cli.options import Threads, with_record_options
 
 if TYPE_CHECKING:
+    from faultwave.bench.measured import Measured
     from faultwave.bench.results import Files
 
 app = typer.Typer(cls=screen.Commands, help="Measure how fast this machine is, and how fast Faultwave is on it.")
@@ -227,7 +227,7 @@ def comm(
     _show([], measured if len(measured) > 1 else measured[0], files)
 
 
-def _exchanged(found: Settings, delay: float) -> None:
+def _exchanged(found: Measured, delay: float) -> None:
     """Show the measured communication of one configuration."""
     from faultwave.bench import scaling as bench
 

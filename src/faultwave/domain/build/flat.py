@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from faultwave.base.types import Settings
 from faultwave.domain.build.relief import Relief
 from faultwave.domain.build.sizes import Sizes
 
@@ -27,7 +26,7 @@ class Stored:
     @classmethod
     def load(cls, path: Path | BinaryIO) -> Self:
         with np.load(path, allow_pickle=False) as file:
-            found: Settings = {name: file[name] for name in file.files}
+            found: dict[str, Any] = {name: file[name] for name in file.files}
         return cls(**{name: value[()] if value.ndim == 0 else value for name, value in found.items()})
 
 

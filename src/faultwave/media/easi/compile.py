@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from faultwave.base.types import Settings
 from faultwave.media.easi.language import Assign, Binary, Call, Expression, If, Name, Number, Program, Return, Statement
 from faultwave.media.easi.mathlib import FUNCTIONS
 from faultwave.media.points import Floats
@@ -70,7 +69,7 @@ def _chain(tree: Binary) -> Evaluator:
     links.reverse()
     first = _evaluator(start)
 
-    def evaluate(variables: Mapping[str, object]) -> Any:
+    def evaluate(variables: Mapping[str, Any]) -> Any:
         value = first(variables)
         for operate, right in links:
             value = operate(value, right(variables))
@@ -84,7 +83,7 @@ class _State:
     """State of one call: variables, returned values and the points that have returned."""
 
     count: int
-    variables: Settings
+    variables: dict[str, Any]
     result: Any = None
     returned: Mask = field(init=False)
 
