@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, RunError
 from faultwave.base.processes.memory import machine_memory
+from faultwave.base.types import Settings
 from faultwave.case.load import load_case
 from faultwave.case.settings.model import Case
 from faultwave.case.settings.outputs import Output
@@ -40,6 +41,9 @@ from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.table import Sources
 from faultwave.physics.sources.time_functions import time_function
 
+if TYPE_CHECKING:
+    import h5py
+
 SHARP = 0.39  # standard deviation of the Gaussian times the resolved frequency, where its spectrum has fallen to 5 %
 WORKING = 3
 """Copies of the strain of one force that are in memory at once."""
@@ -54,8 +58,8 @@ FORCE = 1e12  # [N], divided out again: numbers far from the smallest of single 
 
 
 def green_tensors(
-    case: Case | dict[str, Any] | str | Path, points: np.ndarray | None = None, duration: float | None = None,
-    say: Callable[[str], None] = lambda _: None, delay: float = 0.0, **overrides: Any,
+    case: Case | Settings | str | Path, points: np.ndarray | None = None, duration: float | None = None,
+    say: Callable[[str], None] = lambda _: None, delay: float = 0.0, **overrides: object,
 ) -> Dataset:  # fmt: skip
     """Compute strain Green tensors for forces of 1 N at the case's receivers.
 
@@ -172,7 +176,7 @@ def _variables(asked: _Asked, times: np.ndarray) -> dict[str, Variable]:
     }
 
 
-def _attrs(asked: _Asked) -> dict[str, Any]:
+def _attrs(asked: _Asked) -> Settings:
     centre = 6 * asked.sigma + asked.delay
     return {"components": " ".join(COMPONENTS), "duration": asked.sigma, "centre": centre, "interval": asked.interval}
 
@@ -282,7 +286,12 @@ def seismograms(green: Dataset, moments: np.ndarray, rates: np.ndarray | None = 
 
 
 def save_green_tensors(
-    case: str, output: Path, points: Path | None, duration: float | None, say: Callable[[str], None], **overrides: Any
+    case: str,
+    output: Path,
+    points: Path | None,
+    duration: float | None,
+    say: Callable[[str], None],
+    **overrides: object,
 ) -> Path:
     """Compute strain Green tensors and write OUTPUT/PREFIX-sgt.nc, which NumPy and xarray read."""
     places = None
@@ -303,7 +312,7 @@ def save_green_tensors(
         )
     path = output / f"{settings.output.prefix}-sgt.nc"
     with ExitStack() as stack:
-        file: Any = None
+        file: h5py.Dataset | None = None
         for site, axis, times, strain in _forces(asked, say):
             if not world().first:
                 continue
@@ -314,7 +323,7 @@ def save_green_tensors(
 
 
 @contextmanager
-def _opened(path: Path, asked: _Asked, times: np.ndarray) -> Iterator[Any]:
+def _opened(path: Path, asked: _Asked, times: np.ndarray) -> Iterator[h5py.Dataset]:
     """Open the file, which is filled force by force, so that memory does not grow with the number of sites."""
     import netCDF4
 

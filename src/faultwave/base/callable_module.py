@@ -6,10 +6,9 @@ import inspect
 import sys
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
 
 
-def make_callable(module: str, function: Callable[..., Any]) -> None:
+def make_callable(module: str, function: Callable[..., object]) -> None:
     """Make an imported module callable as ``function``.
 
     A package and a function can thus share a name: Python binds a submodule to its parent under its own name, which would

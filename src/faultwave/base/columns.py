@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import Record
+
 
 class Row(dict[str, Any]):
     """Row of values, or all rows at once, by name: ``row['rho']`` or ``row.rho``."""
@@ -68,7 +70,7 @@ class Columns:
                 found.append(place)
         return found
 
-    def row(self, values: Sequence[Any] | np.ndarray) -> Row:
+    def row(self, values: Sequence[object] | np.ndarray) -> Row:
         """Return a row (size,) of numbers or expressions by name."""
         if len(values) != self.size:
             raise ValueError(f"{len(values)} numbers for {self.size} columns")
@@ -77,7 +79,7 @@ class Columns:
             for name, place in self.places.items()
         )
 
-    def flat(self, values: Mapping[str, Any]) -> list[Any]:
+    def flat(self, values: Record) -> list[Any]:
         """Return the values as a flat list, the inverse of ``row``; names without a column are ignored."""
         found: list[Any] = []
         for name, width in self.widths.items():

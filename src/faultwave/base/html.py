@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
 
 LEFT = 'style="text-align:left"'
 
 
-def table(title: str, rows: Iterable[Sequence[Any]], header: Sequence[str] = ()) -> str:
+def table(title: str, rows: Iterable[Sequence[object]], header: Sequence[str] = ()) -> str:
     """Return an HTML table of rows below a title and an optional header; all texts are escaped."""
     lines = [f"<tr>{''.join(f'<th {LEFT}>{escape(name)}</th>' for name in header)}</tr>"] if header else []
     for row in rows:

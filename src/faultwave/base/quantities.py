@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf, isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from faultwave.base.columns import Columns
 from faultwave.base.errors import Problems, suggest
 from faultwave.base.registry import offers
+from faultwave.base.types import Record
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ class Parameter:
             return f"{what}> 0{unit}"
         return f"{what}{self.lower:g} to {self.upper:g}{unit}"
 
-    def accepts(self, values: Any) -> np.ndarray:
+    def accepts(self, values: ArrayLike) -> np.ndarray:
         """Return True for each value that is a number within the bounds, and an integer if required.
 
         Infinite values are accepted only if a bound is infinite.
@@ -113,7 +117,7 @@ class Output:
     name: str
     unit: str
     description: str
-    formula: Callable[[Any, Any, Any], Any]
+    formula: Callable[[Record, Record, Record], Any]
     decades: bool = False
 
 
@@ -128,7 +132,7 @@ def state_columns(states: Iterable[State]) -> Columns:
 
 
 def parameters_at_points(
-    parameters: Iterable[Parameter], values: Mapping[str, Any], count: int, user: str, where: str, problems: Problems
+    parameters: Iterable[Parameter], values: Mapping[str, object], count: int, user: str, where: str, problems: Problems
 ) -> dict[str, np.ndarray]:
     """Return parameters by name at all points, with defaults for absent ones.
 

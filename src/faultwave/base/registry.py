@@ -23,7 +23,7 @@ from faultwave.base.errors import InputError, Problem, suggest
 T = TypeVar("T")
 
 
-def _modules(package: str) -> Iterator[Any]:
+def _modules(package: str) -> Iterator[ModuleType]:
     """Yield the package's own modules in alphabetical order; names with a leading underscore are private."""
     root = importlib.import_module(package)
     for info in sorted(pkgutil.iter_modules(root.__path__), key=lambda i: i.name):
@@ -31,7 +31,7 @@ def _modules(package: str) -> Iterator[Any]:
             yield importlib.import_module(f"{package}.{info.name}")
 
 
-def _all_modules(package: str) -> Iterator[Any]:
+def _all_modules(package: str) -> Iterator[ModuleType]:
     """Yield the package's own modules as ``_modules`` does, each subpackage followed by its modules."""
     for module in _modules(package):
         yield module
@@ -126,7 +126,7 @@ def scan(package: str, kind: type[T]) -> dict[str, T]:
     return dict(_scan(package, kind))  # type: ignore[arg-type]  # mypy: types are no Hashable
 
 
-def modules(package: str, group: str, nested: bool = False) -> list[Any]:
+def modules(package: str, group: str, nested: bool = False) -> list[ModuleType]:
     """Return all modules of the package, and the modules that installed entry points of ``group`` name.
 
     Subpackages are modules too; with ``nested`` each is followed by its own modules.

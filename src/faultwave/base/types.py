@@ -29,7 +29,10 @@ Settings: TypeAlias = dict[str, Any]
 Setting: TypeAlias = Any
 """Group of settings of a case: a model of pydantic, with an attribute for each setting, or a part of one."""
 
+Record: TypeAlias = Mapping[str, Any]
+"""Read-only mapping of values by name: settings, options, or notes in a manifest or checkpoint."""
+
 Json: TypeAlias = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 """Value that JSON can represent."""
 
-__all__ = ["DeviceArray", "Json", "Setting", "Settings"]
+__all__ = ["DeviceArray", "Json", "Record", "Setting", "Settings"]

@@ -106,7 +106,7 @@ def _text_to_si(text: str, unit: str) -> float:
         raise ValueError(f"'{text}' is too large or too small a number of {unit or '1'}") from None
 
 
-def to_si(value: Any, unit: str) -> float:
+def to_si(value: object, unit: str) -> float:
     """Convert a value to SI: a bare number is SI already, text is a number with a unit compatible with ``unit``.
 
     Angles declared in 'deg' stay in degrees.

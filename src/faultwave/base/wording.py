@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 _on_command_line = False  # one flag per process, because threads of a run use the same wording
 
@@ -20,7 +19,7 @@ def command_line() -> Iterator[None]:
         _on_command_line = before
 
 
-def option(name: str, value: Any = None) -> str:
+def option(name: str, value: object = None) -> str:
     """Return the name of an option as the user writes it.
 
     Examples are '--checkpoint-every' or 'checkpoint_every='; with a value '--precision double' or "precision='double'".

@@ -9,7 +9,9 @@ from typing import Any
 
 from faultwave import backends
 from faultwave.base.errors import Problems, suggest
+from faultwave.base.types import Settings
 from faultwave.bench.counts import check_counts
+from faultwave.bench.measured import Measured
 from faultwave.bench.problem import SMALLEST, Setting
 from faultwave.bench.proxy import facts
 from faultwave.bench.results import Files
@@ -98,7 +100,7 @@ def _check_orders(plan: Plan, problems: Problems) -> None:
         problems.error("--order", f"{', '.join(map(str, plan.orders))}", "4 among them: others are set beside it")
 
 
-def measure(plan: Plan, say: Callable[[str], None]) -> dict[str, Any]:
+def measure(plan: Plan, say: Callable[[str], None]) -> Measured:
     """Measure all proxies, each in its own process, and then the run; return plain data."""
     proxies = []
     for aim in aims(plan.cells, plan.few):
@@ -119,7 +121,7 @@ def measure(plan: Plan, say: Callable[[str], None]) -> dict[str, Any]:
     }
 
 
-def tpv5(backend: str, size: float) -> dict[str, Any]:
+def tpv5(backend: str, size: float) -> Measured:
     """Run the example TPV5 at order 4 with local time stepping and all outputs; return cells, clusters and the rate of time stepping."""
     from faultwave.run import simulate
 
@@ -142,19 +144,19 @@ def tpv5(backend: str, size: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _tpv5(size: float) -> tuple[dict[str, Any], Problems]:
+def _tpv5(size: float) -> tuple[Settings, Problems]:
     """Return the example with elements of ``size`` [m] on the fault, and its problems."""
     from faultwave.case.load import load_case
 
     settings, problems = load_case("tpv5")
     problems.raise_errors()
     assert settings is not None  # it is None only where there are errors
-    case: dict[str, Any] = settings.model_dump(mode="json", exclude_unset=True)
+    case: Settings = settings.model_dump(mode="json", exclude_unset=True)
     case["mesh"]["generate"]["size"] = size
     return case, load_case(case)[1]
 
 
-def markdown(found: dict[str, Any]) -> str:
+def markdown(found: Measured) -> str:
     """Return date, machine, and a table with a row for each proxy and the run, with rates and targets."""
     proxies = found["proxies"]
     first, base = proxies[0], proxies[0]["updates_per_second"]

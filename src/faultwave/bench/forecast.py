@@ -17,11 +17,11 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.progress import duration
+from faultwave.base.types import Settings
 from faultwave.case.load import load_case
 from faultwave.dg.method.basis import triangle_size
 from faultwave.dg.method.lts_exchange import places
@@ -160,7 +160,7 @@ def _stepped(solver: Solver, seconds: float) -> tuple[float, float, float]:
 def _tiny(plan: Plan) -> Plan:
     """Return a plan like the given one, but with 48 cells of the first cell's material in one cluster."""
     n = plan.case.numerics
-    asked: dict[str, Any] = {
+    asked: Settings = {
         "law": plan.case.law, "end_time": 1.0,
         "mesh": {"generate": {"shape": "box", "cells": [2, 2, 2], "lower": [0, 0, 0], "upper": [1, 1, 1]}},
         "material": {"constant": {k: float(v[0]) for k, v in plan.material.items()}},

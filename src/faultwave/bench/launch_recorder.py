@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.backends import Backend
+from faultwave.base.types import Record
 from faultwave.kernels.language import Kernel, When, WhenAny
 
 
@@ -94,16 +95,16 @@ class Book:
 class _Noted:
     """Launch that adds an entry to the book while recording is on."""
 
-    def __init__(self, book: Book, kernel: Kernel, launch: Any, buffers: Mapping[str, Any]):
+    def __init__(self, book: Book, kernel: Kernel, launch: Any, buffers: Record):
         self.book, self.kernel, self.launch, self.buffers = book, kernel, launch, buffers
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.launch, name)
 
-    def prepared(self, begin: int, end: int, **scalars: Any) -> Callable[[], None]:
+    def prepared(self, begin: int, end: int, **scalars: object) -> Callable[[], None]:
         return partial(self, begin, end, **scalars)
 
-    def __call__(self, begin: int, end: int, **scalars: Any) -> None:
+    def __call__(self, begin: int, end: int, **scalars: object) -> None:
         if not self.book.open:
             self.launch(begin, end, **scalars)
             return

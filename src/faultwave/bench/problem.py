@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from faultwave import backends
 from faultwave.base.errors import InputError, Problems, suggest
 from faultwave.base.quantities import Parameter
+from faultwave.base.types import Settings
 from faultwave.bench.counts import check_counts
 from faultwave.bench.launch_recorder import Book
 from faultwave.dg.checks.memory import check_fits_memory
@@ -200,7 +200,7 @@ def solver(s: Setting) -> Solver:
     cells = LEAST if s.cells is None else s.cells
     count = bricks(cells)
     parameters, known = laws()[s.law].parameters, MATERIAL | PORES | isotropic(MATERIAL)
-    settings: dict[str, Any] = {
+    settings: Settings = {
         "law": s.law,
         "mesh": {
             "generate": {"shape": "box", "cells": list(count), "lower": [0, 0, 0], "upper": [n * EDGE for n in count]}
@@ -253,7 +253,7 @@ def _check_friction(friction: str, problems: Problems) -> None:
         problems.error("--friction", f"the proxy knows no value of {', '.join(unknown)} for '{friction}'")
 
 
-def _fault(friction: str) -> dict[str, Any]:
+def _fault(friction: str) -> Settings:
     """Return the settings of faults with a friction law: every parameter and constant without a default."""
     name, *modified_by = friction.split("+")
     law, known = _composed(friction), FRICTION | _FRICTION_OF.get(name, {})
@@ -269,7 +269,7 @@ def _fault(friction: str) -> dict[str, Any]:
     }
 
 
-def _plasticity(share: float, count: tuple[int, int, int]) -> dict[str, Any]:
+def _plasticity(share: float, count: tuple[int, int, int]) -> Settings:
     """Return settings of rock that yields at any stress in a fraction of the cells on one side, and nowhere else.
 
     The relaxation is slow, so that stress persists.

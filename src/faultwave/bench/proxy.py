@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from faultwave.base.errors import BackendError, InputError, Problem
 from faultwave.bench import problem
 from faultwave.bench.energy import joules, why_not
 from faultwave.bench.launch_recorder import Book, Entry
+from faultwave.bench.measured import Measured
 from faultwave.bench.problem import Setting
 from faultwave.bench.rooflines.device_roofs import DeviceRoofs
 from faultwave.bench.rooflines.minimal_flops import minimal_flops
@@ -35,7 +35,7 @@ Correction and prediction are one kernel between steps, but not before the first
 Say = Callable[[str], None]
 
 
-def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None) -> dict[str, Any]:
+def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None) -> Measured:
     """Run a proxy and return all measurements as plain data (docs/benchmarks.md explains each key).
 
     Parameters
@@ -61,7 +61,7 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
     assert isinstance(book, Book)
     threads = int(book.threads)
     far = hasattr(book, "device")  # whose memory and arithmetic are not the processor's
-    roofs: Any = DeviceRoofs(book.inner, sweep) if far else Roofs(setting.precision, threads, sweep)
+    roofs: DeviceRoofs | Roofs = DeviceRoofs(book.inner, sweep) if far else Roofs(setting.precision, threads, sweep)
     cache = 0 if far else last_cache_bytes()
     roofs.sample()  # warms up, and sizes the loops
     roofs.samples.clear()
@@ -104,7 +104,7 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
     return found
 
 
-def _update(samples: list[Sample], kernels: list[dict[str, Any]], cells: int, leanest: int | None) -> dict[str, Any]:
+def _update(samples: list[Sample], kernels: list[Measured], cells: int, leanest: int | None) -> Measured:
     """Return the results of the whole update from its kernels and repeats."""
     executed, moved = (sum(k["items"] * k[f"{what}_per_item"] for k in kernels) / cells for what in ("flops", "bytes"))
     useful = leanest if leanest is not None else executed
@@ -151,7 +151,7 @@ def _face_updates(samples: list[Sample], cells: int, faces: int) -> float | None
     return _median(s["rupture"] / faces / ((sum(s.values()) - s["rupture"]) / cells) for s in spent)
 
 
-def facts() -> dict[str, Any]:
+def facts() -> Measured:
     """Return the date, the machine, the compiler and the versions."""
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -160,7 +160,7 @@ def facts() -> dict[str, Any]:
     }
 
 
-def _compiled() -> dict[str, Any]:
+def _compiled() -> Measured:
     """Return how CPU kernels are compiled; None values on a machine without a C compiler, which devices do not need."""
     names = ("compiler", "flags", "command", "vector_bytes")
     try:
@@ -207,7 +207,7 @@ class Sample:
     per_joule: float | None  # updates; None where the driver does not count, or not as finely
 
 
-def _sample(solver: Solver, book: Book, roofs: Any, steps: int, beside: Solver | None) -> Sample:
+def _sample(solver: Solver, book: Book, roofs: DeviceRoofs | Roofs, steps: int, beside: Solver | None) -> Sample:
     found = roofs.sample()
     elastic = _rate(beside, steps) if beside is not None else 0.0
     _advance(solver, 1)  # the caches are the engine's again
@@ -248,7 +248,7 @@ def _seconds_an_item(launched: list[Entry], finish: Callable[[], None]) -> float
     return (time.perf_counter() - start) / sum(e.items for e in ranges)
 
 
-def _kernel_table(samples: list[Sample], book: Book, steps: int, cells: int) -> list[dict[str, Any]]:
+def _kernel_table(samples: list[Sample], book: Book, steps: int, cells: int) -> list[Measured]:
     """Return a row for every kernel, largest share of the time first; items are the mean per step, including padding."""
     rows = []
     for name, mine in samples[-1].launches.items():
@@ -284,7 +284,7 @@ def _spread(values: Sequence[float]) -> float:
     return (max(values) - min(values)) / _median(values)
 
 
-def read(path: Path) -> dict[str, Any]:
+def read(path: Path) -> Measured:
     """Return a result of ``faultwave bench proxy --json``; raise InputError if the file is none."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from faultwave.bench.measured import Measured
 from faultwave.bench.rooflines.roofs import TITLES
 
 Section = tuple[str, tuple[str, ...], list[tuple[str, ...]]]  # title, header, rows
 
 
-def _energy(r: dict[str, Any]) -> tuple[str, str]:
+def _energy(r: Measured) -> tuple[str, str]:
     found = r.get("updates_per_joule")
     return (f"{found:,.0f}", "of the board") if found else ("not available", r.get("energy_missing", ""))
 
 
-def _beside(r: dict[str, Any]) -> list[tuple[str, ...]]:
+def _beside(r: Measured) -> list[tuple[str, ...]]:
     """Return the row of the rate relative to elastic rock, if it was measured."""
     share = r.get("elastic_fraction")
     rate = f"{r['elastic_updates_per_second']:,.0f} updates/s, measured in turn" if share else ""
     return [("share of the elastic rate", f"{share:.2f}", rate)] if share else []
 
 
-def _faults(r: dict[str, Any]) -> list[tuple[str, ...]]:
+def _faults(r: Measured) -> list[tuple[str, ...]]:
     """Return the row of the cost of a fault face, if there are fault faces."""
     cost = r.get("fault_face_updates")
     return [("friction of a face", f"{cost:.1f} cell updates", r["setting"]["friction"])] if cost else []
 
 
-def proxy_sections(r: dict[str, Any]) -> list[Section]:
+def proxy_sections(r: Measured) -> list[Section]:
     """Return the sections of the update, the roofs, and the kernels."""
     s = r["setting"]
     where = "in" if r["in_cache"] else "out of"
@@ -84,7 +83,7 @@ def proxy_sections(r: dict[str, Any]) -> list[Section]:
     return [(title, (), update), ("roofs, measured between the repeats", (), roofs), ("kernels", header, rows)]
 
 
-def peak_section(rows: list[dict[str, Any]]) -> Section:
+def peak_section(rows: list[Measured]) -> Section:
     """Return the section of roofs by number of threads."""
     threads = sorted({r["threads"] for r in rows})
     found: dict[tuple[str, str], dict[int, float]] = {}

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.output.atomic import atomic_text
@@ -43,7 +42,7 @@ class Files:
         problems.raise_errors()
 
     def keep(
-        self, found: Any, draw: Callable[[Path], Path] | None = None, table: tuple[str, str] | None = None
+        self, found: object, draw: Callable[[Path], Path] | None = None, table: tuple[str, str] | None = None
     ) -> list[Path]:
         """Write the requested files and return the figures: ``found`` as JSON, the ``table`` (name, text), and ``draw(path)``."""
         if self.write is not None and table is not None:
@@ -54,7 +53,7 @@ class Files:
         return [draw(self.picture)] if self.picture is not None and draw is not None else []
 
 
-def write_json(path: Path, found: Any) -> Path:
+def write_json(path: Path, found: object) -> Path:
     """Write results as JSON, atomically."""
     with atomic_text(path) as file:
         json.dump(found, file, indent=1)

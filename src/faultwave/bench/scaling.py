@@ -9,13 +9,14 @@ import statistics
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from faultwave import backends
 from faultwave.base.collecting import collect_problems
 from faultwave.base.errors import InputError, Problem, Problems, RunError
 from faultwave.base.processes.children import PYTHON
 from faultwave.base.progress import rate
+from faultwave.base.types import Settings
+from faultwave.bench.measured import Measured
 from faultwave.bench.results import Files
 from faultwave.bench.worker import MARK
 from faultwave.case.load import load_case
@@ -26,8 +27,8 @@ Rows = list[tuple[str, ...]]
 
 
 def check(
-    case: Any,
-    asked: Sequence[Mapping[str, Any]],
+    case: object,
+    asked: Sequence[Mapping[str, object]],
     seconds: float,
     files: Files | None = None,
     delay: float = 0.0,
@@ -74,14 +75,14 @@ def check(
 
 def run(
     launcher: str,
-    case: Any,
+    case: object,
     ranks: int,
     threads: int,
-    overrides: dict[str, Any],
+    overrides: Settings,
     seconds: float = 2.0,
     repeats: int = 3,
     delay: float = 0.0,
-) -> dict[str, Any]:
+) -> Measured:
     """Run one measurement and return its results.
 
     Parameters
@@ -118,7 +119,7 @@ def run(
         raise RunError(
             f"{ranks} processes of {threads} threads failed:\n{(done.stderr or done.stdout).strip()[-2000:]}"
         )
-    result: dict[str, Any] = json.loads(lines[0][len(MARK) :])
+    result: Measured = json.loads(lines[0][len(MARK) :])
     rates = [r["updates_per_second"] for r in result["repeats"]]
     result["rate"] = statistics.fmean(rates)
     result["deviation"] = statistics.stdev(rates) / result["rate"] if len(rates) > 1 else 0.0
@@ -129,12 +130,12 @@ def run(
     return result
 
 
-def cores_of(result: dict[str, Any]) -> int:
+def cores_of(result: Measured) -> int:
     """Return the number of cores that a measurement used, including cores of message threads."""
     return int(result["processes"] * (result["threads"] + (result["progress"] == "thread")))
 
 
-def scaling(results: Sequence[dict[str, Any]], weak: bool = False) -> tuple[Rows, tuple[str, ...]]:
+def scaling(results: Sequence[Measured], weak: bool = False) -> tuple[Rows, tuple[str, ...]]:
     """Return the table of strong scaling: efficiency of time stepping and of the whole run with its start, relative to the first result.
 
     With ``weak``, cases grow with the cores and the whole run should take as long as the first one.
@@ -164,7 +165,7 @@ def scaling(results: Sequence[dict[str, Any]], weak: bool = False) -> tuple[Rows
     return rows, header
 
 
-def _gigaflops(result: dict[str, Any]) -> str:
+def _gigaflops(result: Measured) -> str:
     """Return the GFLOP/s of the cell updates as text; friction is not counted."""
     if "flops_per_update" not in result:
         return ""
@@ -172,7 +173,7 @@ def _gigaflops(result: dict[str, Any]) -> str:
     return ", ".join(f"{1e-9 * result['rate'] * result[name]:.3g}" for name in names)
 
 
-def profile(result: dict[str, Any]) -> tuple[Rows, tuple[str, ...]]:
+def profile(result: Measured) -> tuple[Rows, tuple[str, ...]]:
     """Return calls per largest time step and their microseconds, for every process: sends, tests, receives and waiting."""
     names, steps = ("send", "test", "receive", "wait"), result["steps"]
     rows: Rows = []
@@ -182,7 +183,7 @@ def profile(result: dict[str, Any]) -> tuple[Rows, tuple[str, ...]]:
     return rows, ("process", "sends", "looks", "receives", "waiting")
 
 
-def widened(case: Any, times: int) -> dict[str, Any]:
+def widened(case: object, times: int) -> Settings:
     """Return a case on a box that is ``times`` as long and has ``times`` as many cells, for weak scaling.
 
     Raises
@@ -193,7 +194,7 @@ def widened(case: Any, times: int) -> dict[str, Any]:
     settings, problems = load_case(case)
     problems.raise_errors()
     assert settings is not None
-    data: dict[str, Any] = settings.model_dump(mode="json", exclude_unset=True)
+    data: Settings = settings.model_dump(mode="json", exclude_unset=True)
     box = (data.get("mesh") or {}).get("generate")
     if box is None or box.get("shape") != "box":
         raise InputError(Problem("--weak", "needs a mesh that can grow", "mesh.generate with shape: box"))
@@ -202,13 +203,13 @@ def widened(case: Any, times: int) -> dict[str, Any]:
     return data
 
 
-def weak_scaling(results: Sequence[dict[str, Any]]) -> tuple[Rows, tuple[str, ...]]:
+def weak_scaling(results: Sequence[Measured]) -> tuple[Rows, tuple[str, ...]]:
     """Return the table of weak scaling, for cases that grow with the processes, relative to the first result."""
     rows, header = scaling(results, weak=True)
     return [(f"{r['cells']:,}", *row[:-1]) for r, row in zip(results, rows, strict=True)], ("cells", *header[:-1])
 
 
-def traffic(result: dict[str, Any]) -> tuple[Rows, tuple[str, ...]]:
+def traffic(result: Measured) -> tuple[Rows, tuple[str, ...]]:
     """Return messages and bytes per largest time step between processes, as a matrix; rows send."""
     sent, steps, count = result["sent"], result["steps"], result["processes"]
     rows: Rows = []
@@ -221,7 +222,7 @@ def traffic(result: dict[str, Any]) -> tuple[Rows, tuple[str, ...]]:
     return rows, ("from \\ to", *map(str, range(count)))
 
 
-def one_repeat(found: dict[str, Any], delay: float) -> list[tuple[str, str]]:
+def one_repeat(found: Measured, delay: float) -> list[tuple[str, str]]:
     """Return the times of the last repeat (or of the one without ``delay``) and the rate."""
     last = found["repeats"][0 if delay else -1]
     return [
@@ -232,7 +233,7 @@ def one_repeat(found: dict[str, Any], delay: float) -> list[tuple[str, str]]:
     ]
 
 
-def slowed(result: dict[str, Any]) -> tuple[float, float]:
+def slowed(result: Measured) -> tuple[float, float]:
     """Return the wall time [s] of a largest time step without delayed messages, and the factor by which delays increase it.
 
     Both are medians; the factor is a median of ratios of consecutive repeats, on which a drift of the clock rate has little influence.
@@ -250,8 +251,8 @@ def candidates(cores: int) -> list[tuple[int, int, str]]:
 
 
 def tune(
-    launcher: str, case: str, overrides: dict[str, Any], cores: int, say: Callable[[str], None], seconds: float = 2.0
-) -> list[dict[str, Any]]:
+    launcher: str, case: str, overrides: Settings, cores: int, say: Callable[[str], None], seconds: float = 2.0
+) -> list[Measured]:
     """Measure every way to fill the cores; return the results, fastest first."""
     found = []
     for ranks, threads, mode in candidates(cores):
@@ -260,7 +261,7 @@ def tune(
     return sorted(found, key=lambda r: -r["rate"])
 
 
-def draw(results: Sequence[dict[str, Any]], path: str | Path) -> Path:
+def draw(results: Sequence[Measured], path: str | Path) -> Path:
     """Draw rate against cores, with the line of perfect scaling from the first result and one colour per number of threads."""
     from faultwave.plot import style
 

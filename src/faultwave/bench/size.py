@@ -13,20 +13,25 @@ import time as clock
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, RunError
 from faultwave.base.processes.children import PYTHON
 from faultwave.base.processes.memory import machine_memory
+from faultwave.base.types import Settings
 from faultwave.bench.counts import check_counts
+from faultwave.bench.measured import Measured
 from faultwave.bench.proxy import facts
 from faultwave.bench.results import Files
 from faultwave.bench.worker import MARK
 from faultwave.case.load import load_case
 from faultwave.dg.checks.memory import minimum_memory
 from faultwave.plot import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 5_000_000, 10_000_000)
 LARGE = 50_000
@@ -54,7 +59,7 @@ class Setting:
     steps: int = 10
 
 
-def box(setting: Setting, cells: int) -> dict[str, Any]:
+def box(setting: Setting, cells: int) -> Settings:
     """Return a box of about ``cells`` cells of one rock below a free surface, with a point source and a receiver."""
     bricks = [max(1, round((cells / 6) ** (1 / 3)))] * 2
     bricks.append(max(1, round(cells / 6 / bricks[0] ** 2)))
@@ -99,12 +104,12 @@ def check(setting: Setting, files: Files) -> None:
     problems.raise_errors()
 
 
-def measure(setting: Setting, say: Callable[[str], None]) -> dict[str, Any]:
+def measure(setting: Setting, say: Callable[[str], None]) -> Measured:
     """Measure all sizes that fit into the machine's memory, smallest first.
 
     The result's ``left_out`` has the estimated bytes of the sizes that do not fit.
     """
-    found: list[dict[str, Any]] = []
+    found: list[Measured] = []
     left_out: dict[int, float] = {}
     memory = machine_memory() or float("inf")
     sizes = sorted({int(n) for n in setting.cells})
@@ -128,7 +133,7 @@ def measure(setting: Setting, say: Callable[[str], None]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _needed(setting: Setting, cells: int, found: Sequence[dict[str, Any]]) -> float:
+def _needed(setting: Setting, cells: int, found: Sequence[Measured]) -> float:
     """Return the bytes of a box, estimated from the largest box measured so far, or as a lower bound while there is none."""
     if found and found[-1]["cells"] >= LARGE:
         return float(found[-1]["bytes"] / found[-1]["cells"] * cells)
@@ -137,7 +142,7 @@ def _needed(setting: Setting, cells: int, found: Sequence[dict[str, Any]]) -> fl
     return minimum_memory(case, cells)
 
 
-def apart(case: dict[str, Any], steps: int) -> dict[str, Any]:
+def apart(case: Settings, steps: int) -> Measured:
     """Measure one box in another process; raise RunError with its output if it fails."""
     asked = json.dumps({"case": case, "steps": steps, "started": clock.time()})
     done = subprocess.run([*PYTHON, "-m", "faultwave.bench.size_worker", asked], capture_output=True, text=True)
@@ -145,11 +150,11 @@ def apart(case: dict[str, Any], steps: int) -> dict[str, Any]:
     if done.returncode or not lines:
         why = f"was ended by signal {-done.returncode}" if done.returncode < 0 else "failed"
         raise RunError(f"a box of {case['mesh']['generate']['cells']} bricks {why}: {done.stderr.strip()[-1000:]}")
-    result: dict[str, Any] = json.loads(lines[0][len(MARK) :])
+    result: Measured = json.loads(lines[0][len(MARK) :])
     return result | {"step_s": statistics.median(result["steps_s"])}
 
 
-def exponent(sizes: Sequence[dict[str, Any]], name: str, fixed: float = 0.0) -> tuple[float, float] | None:
+def exponent(sizes: Sequence[Measured], name: str, fixed: float = 0.0) -> tuple[float, float] | None:
     """Return the exponent of the power law in cells of the excess over ``fixed``, fitted to large boxes, with its largest misfit.
 
     The misfit is a factor. Returns None for fewer than two boxes.
@@ -174,7 +179,7 @@ HEADER = (
 )
 
 
-def markdown(found: dict[str, Any]) -> str:
+def markdown(found: Measured) -> str:
     """Return date and machine, a row for each size, and the fitted exponents."""
     m, sizes = found["machine"], found["sizes"]
     threads = sizes[0]["threads"]
@@ -200,7 +205,7 @@ def markdown(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _cells(s: dict[str, Any]) -> tuple[str, ...]:
+def _cells(s: Measured) -> tuple[str, ...]:
     return (
         f"{s['cells']:,}", *(f"{s[name]:.3g}" for name in ("setup_s", "first_step_s", "step_s")), f"{1e-6 * s['cells'] / s['step_s']:.2f}",
         f"{s['bytes'] / 2**30:.3g}", f"{100 * s['setup_bytes'] / s['bytes']:.0f} %", f"{s['bytes'] / s['cells']:,.0f}",
@@ -208,7 +213,7 @@ def _cells(s: dict[str, Any]) -> tuple[str, ...]:
 
 
 @style.house()
-def draw(found: dict[str, Any], path: Path) -> Path:
+def draw(found: Measured, path: Path) -> Path:
     """Draw time and memory against cells on logarithmic axes with the fitted lines, dotted outside the fitted range.
 
     Writes a PNG, completely or not at all.
@@ -232,7 +237,7 @@ def draw(found: dict[str, Any], path: Path) -> Path:
     return style.save(fig, path)
 
 
-def _line(axes: Any, found: dict[str, Any], name: str, unit: float, colour: str) -> None:
+def _line(axes: Axes, found: Measured, name: str, unit: float, colour: str) -> None:
     """Plot the measured values and the power law of large boxes, including the fixed cost of every run."""
     sizes, law, fixed = found["sizes"], found["exponents"][name], unit * found["fixed"][name]
     x, y = np.array([s["cells"] for s in sizes], float), unit * np.array([s[name] for s in sizes])

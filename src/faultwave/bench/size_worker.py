@@ -8,15 +8,20 @@ from __future__ import annotations
 import json
 import sys
 import time as clock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from faultwave.base.processes.memory import peak_memory
+from faultwave.base.types import Settings
+from faultwave.bench.measured import Measured
 from faultwave.bench.worker import MARK
+
+if TYPE_CHECKING:
+    from faultwave.dg.solver import Solver
 
 REPEATS = 3
 
 
-def measure(case: dict[str, Any], steps: int, started: float) -> dict[str, Any]:
+def measure(case: Settings, steps: int, started: float) -> Measured:
     """Step the case once, then ``REPEATS`` times ``steps`` steps without a break, as a run does between two outputs.
 
     ``started`` is the wall-clock time [s since the epoch] at which the process was requested.
@@ -35,7 +40,7 @@ def measure(case: dict[str, Any], steps: int, started: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _advance(solver: Any, steps: int) -> float:
+def _advance(solver: Solver, steps: int) -> float:
     """Return the time [s] per largest step over ``steps`` consecutive steps.
 
     Correction and prediction are one pass between two steps, but not before the first and after the last.

@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from faultwave.base.errors import Problems, RunError
 from faultwave.base.processes.children import PYTHON
 from faultwave.bench.counts import check_counts
 from faultwave.bench.launch_recorder import Book
+from faultwave.bench.measured import Measured
 from faultwave.bench.problem import SMALLEST, Setting, enough_cells, solver
 from faultwave.bench.proxy import read
 from faultwave.bench.results import Files
@@ -50,7 +50,7 @@ def settings(
 
 def measure(
     threads: Sequence[int], repeats: int, say: Callable[[str], None], cases: Sequence[Case] = CASES, cache: int | None = None
-) -> list[dict[str, Any]]:  # fmt: skip
+) -> list[Measured]:  # fmt: skip
     """Return the results of all cases, with each proxy in its own process so that threads and memory start afresh."""
     results = []
     for case in cases:
@@ -63,7 +63,7 @@ def measure(
     return results
 
 
-def apart(setting: Setting) -> dict[str, Any]:
+def apart(setting: Setting) -> Measured:
     """Run a proxy in another process; raise RunError with its output if it fails."""
     with tempfile.TemporaryDirectory(prefix="faultwave-bench-") as folder:
         target = Path(folder) / "proxy.json"
@@ -75,7 +75,7 @@ def apart(setting: Setting) -> dict[str, Any]:
         return read(target)
 
 
-def markdown(results: Sequence[dict[str, Any]]) -> str:
+def markdown(results: Sequence[Measured]) -> str:
     """Return date and machine, the roofs, and a row for each proxy."""
     first = results[0]
     m, repeats = first["machine"], first["setting"]["repeats"]
@@ -112,7 +112,7 @@ def _threads(count: int) -> str:
     return f"{count} thread{'s' * (count > 1)}"
 
 
-def _roof(results: Sequence[dict[str, Any]], name: str, precision: str, threads: int) -> float:
+def _roof(results: Sequence[Measured], name: str, precision: str, threads: int) -> float:
     """Return the median of one roof over all results; 0 if none has it."""
     found = [
         r["roofs"][name]["value"]
@@ -122,7 +122,7 @@ def _roof(results: Sequence[dict[str, Any]], name: str, precision: str, threads:
     return float(np.median(found)) if found else 0.0
 
 
-def _cells(r: dict[str, Any], results: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+def _cells(r: Measured, results: Sequence[Measured]) -> tuple[str, ...]:
     s = r["setting"]
     case, place = (s["law"], s["order"], s["precision"]), "in cache" if r["in_cache"] else "out of cache"
     single = _like(r, results)
@@ -139,7 +139,7 @@ def _cells(r: dict[str, Any], results: Sequence[dict[str, Any]]) -> tuple[str, .
     )  # fmt: skip
 
 
-def _like(r: dict[str, Any], results: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+def _like(r: Measured, results: Sequence[Measured]) -> Measured | None:
     """Return the result with one thread and otherwise equal settings."""
     apart = {"threads", "steps"}
     same = {k: v for k, v in r["setting"].items() if k not in apart}

@@ -8,14 +8,22 @@ from __future__ import annotations
 import json
 import sys
 import time as clock
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from faultwave.base.errors import FaultwaveError
+from faultwave.base.types import Settings
+from faultwave.bench.measured import Measured
+
+if TYPE_CHECKING:
+    from faultwave.comm import World
+    from faultwave.dg.solver import Solver
+    from faultwave.march.clusters import LocalTimeStepping
 
 MARK = "faultwave-measured:"
 
 
-def measure(case: Any, overrides: dict[str, Any], seconds: float, repeats: int, delay: float = 0.0) -> dict[str, Any]:
+def measure(case: Settings | str, overrides: Settings, seconds: float, repeats: int, delay: float = 0.0) -> Measured:
     """Step the case without output on all processes together, ``repeats`` times for about ``seconds``.
 
     ``delay`` [s] is the time by which every message is delivered late in every second repeat.
@@ -68,7 +76,9 @@ def _flops(sim: Any) -> dict[str, float]:
     return {"flops_per_update": executed, "useful_flops_per_update": executed if leanest is None else leanest}
 
 
-def _one(solver: Any, march: Any, world: Any, share: float, advance: Any, steps: int) -> dict[str, float]:
+def _one(
+    solver: Solver, march: LocalTimeStepping, world: World, share: float, advance: Callable[[int], float], steps: int
+) -> dict[str, float]:
     updates, used = solver.updates, clock.process_time()
     waited, packing = _spent(solver, march)
     wall = advance(steps)
@@ -81,7 +91,7 @@ def _one(solver: Any, march: Any, world: Any, share: float, advance: Any, steps:
     }  # fmt: skip
 
 
-def _spent(solver: Any, march: Any) -> tuple[float, float]:
+def _spent(solver: Solver, march: LocalTimeStepping) -> tuple[float, float]:
     """Return the time [s] so far spent waiting for other processes, and copying and sending."""
     exchange = solver.exchange
     return march.waited + (exchange.waited if exchange else 0.0), exchange.seconds if exchange else 0.0

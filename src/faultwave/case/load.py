@@ -7,12 +7,12 @@ import os
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from ruamel.yaml import YAML
 
 from faultwave.base.errors import Problems, suggest
 from faultwave.base.files.paths import is_file, shown
+from faultwave.base.types import Settings
 from faultwave.case.native import load_native
 from faultwave.case.settings.model import Case
 from faultwave.case.validate import build, dotted
@@ -35,7 +35,7 @@ def example_text(name: str) -> str:
 
 
 def load_case(
-    case: object, overrides: Mapping[str, Any] | None = None, partial: bool = False
+    case: object, overrides: Mapping[str, object] | None = None, partial: bool = False
 ) -> tuple[Case | None, Problems]:
     """Read and validate a case.
 
@@ -95,8 +95,6 @@ def _of_file(path: Path, read: tuple[Case | None, Problems]) -> tuple[Case | Non
     return made, problems
 
 
-def _from_data(
-    data: dict[str, Any], overrides: Mapping[str, Any] | None, partial: bool
-) -> tuple[Case | None, Problems]:
+def _from_data(data: Settings, overrides: Mapping[str, object] | None, partial: bool) -> tuple[Case | None, Problems]:
     problems = Problems()
     return build(data, (Path.cwd(),), dotted, problems, overrides, partial=partial), problems

@@ -19,7 +19,7 @@ from faultwave.case.validate import Location, build, dotted
 
 
 def load_native(
-    path: str | Path, overrides: Mapping[str, Any] | None = None, partial: bool = False
+    path: str | Path, overrides: Mapping[str, object] | None = None, partial: bool = False
 ) -> tuple[Case | None, Problems]:
     """Read a native case file. Relative input paths are searched in the file's folder.
 
@@ -120,7 +120,7 @@ MAX_VALUES, DEEPEST = 1_000_000, 50
 """Limits of a case file, since nested aliases in a few lines can expand beyond any memory."""
 
 
-def _plain(node: Any, left: list[int], depth: int = 0) -> Any:
+def _plain(node: object, left: list[int], depth: int = 0) -> Any:
     """Convert ruamel's types to built-in types, which drops formatting.
 
     Parameters
@@ -170,7 +170,7 @@ def line_of(document: CommentedMap, location: Location) -> int:
     return int(line) + 1
 
 
-def _locations_without_value(node: Any, location: Location = ()) -> Iterator[Location]:
+def _locations_without_value(node: object, location: Location = ()) -> Iterator[Location]:
     """Yield the locations of keys without a value."""
     items = node.items() if isinstance(node, Mapping) else enumerate(node) if isinstance(node, list) else ()
     for part, value in items:
@@ -179,10 +179,10 @@ def _locations_without_value(node: Any, location: Location = ()) -> Iterator[Loc
         yield from _locations_without_value(value, (*location, part))
 
 
-def _unknown_parameters(data: Mapping[str, Any]) -> Iterator[tuple[Location, str]]:
+def _unknown_parameters(data: Mapping[str, object]) -> Iterator[tuple[Location, str]]:
     """Yield unknown parameter names, which are misspelt and would otherwise silently have no effect."""
     for location, field in _fields(data):
-        tables: list[tuple[Location, Any]] = [((way,), field.get(way)) for way in ("constant", "expression")]
+        tables: list[tuple[Location, object]] = [((way,), field.get(way)) for way in ("constant", "expression")]
         regions = field.get("regions")
         if isinstance(regions, Mapping):
             tables += [(("regions", region), names) for region, names in regions.items()]
@@ -192,14 +192,14 @@ def _unknown_parameters(data: Mapping[str, Any]) -> Iterator[tuple[Location, str
                     yield (*location, *path, name), str(name)
 
 
-def _fields(data: Mapping[str, Any]) -> Iterator[tuple[Location, Mapping[str, Any]]]:
+def _fields(data: Mapping[str, object]) -> Iterator[tuple[Location, Mapping[str, object]]]:
     fault = data.get("fault")
     fault = fault if isinstance(fault, Mapping) else {}
     episodes = fault.get("nucleation")
     initial = data.get("initial")
     rock = data.get("plasticity")
     rock = rock if isinstance(rock, Mapping) else {}
-    candidates: list[tuple[Location, Any]] = [
+    candidates: list[tuple[Location, object]] = [
         (("material",), data.get("material")),
         (("fault", "parameters"), fault.get("parameters")),
         *((("plasticity", name), rock.get(name)) for name in ("parameters", "initial_stress")),

@@ -5,7 +5,7 @@ These are pure functions of arrays. The ranges are in ``case.ranges``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import pi
 from typing import Any
@@ -168,7 +168,7 @@ def warn_friction(
         Collects the warnings.
     """
 
-    def advice(name: str, unit: str) -> Any:
+    def advice(name: str, unit: str) -> Callable[[str], str]:
         return lambda meant: (
             f"Is {name} in {meant}? Numbers are in {unit}; texts may carry units."
             if meant

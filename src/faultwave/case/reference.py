@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
+from faultwave.base.types import Settings
 from faultwave.case import describe
 
 _HEAD = "| setting | type | default | unit | bounds | what it is |\n|---|---|---|---|---|---|"
@@ -23,7 +23,7 @@ def settings_markdown() -> str:
     return "\n\n".join(_section(paths, groups.get(title, describe.schema())) for title, paths in places.items()) + "\n"
 
 
-def _collect(path: str, node: dict[str, Any], places: dict[str, list[str]]) -> None:
+def _collect(path: str, node: Settings, places: dict[str, list[str]]) -> None:
     """Collect the paths of each group by its title, in the order of declaration."""
     places.setdefault(node["title"], []).append(path)
     for name, item in node["properties"].items():
@@ -32,7 +32,7 @@ def _collect(path: str, node: dict[str, Any], places: dict[str, list[str]]) -> N
                 _collect(f"{path}.{name}{suffix}".lstrip("."), group, places)
 
 
-def _inner(item: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+def _inner(item: Settings) -> Iterator[tuple[Settings, str]]:
     """Yield the groups that a setting may contain, also in a list, with their mark in the heading."""
     for choice in describe.branches(item):
         if "properties" in choice:
@@ -42,7 +42,7 @@ def _inner(item: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
             yield from ((group, "[]") for group, _ in _inner(choice["items"]))
 
 
-def _section(paths: list[str], node: dict[str, Any]) -> str:
+def _section(paths: list[str], node: Settings) -> str:
     needed = set(node.get("required", ()))
     rows = [_row(name, item, name in needed) for name, item in node["properties"].items() if name not in _HIDDEN]
     text = " ".join(node.get("description", "").split())
@@ -50,7 +50,7 @@ def _section(paths: list[str], node: dict[str, Any]) -> str:
     return f"{heading}\n\n" + (f"{text}\n\n" if text else "") + "\n".join([_HEAD, *rows])
 
 
-def _row(name: str, item: dict[str, Any], needed: bool) -> str:
+def _row(name: str, item: Settings, needed: bool) -> str:
     kinds = dict.fromkeys(_kind(choice) for choice in describe.branches(item))
     limits = dict.fromkeys(filter(None, (describe.bounds(leaf) for leaf in _leaves(item))))
     units = dict.fromkeys(leaf["unit"] for leaf in _leaves(item) if leaf.get("unit"))
@@ -62,7 +62,7 @@ def _row(name: str, item: dict[str, Any], needed: bool) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _leaves(item: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _leaves(item: Settings) -> Iterator[Settings]:
     """Yield the numbers and texts in a setting, also inside lists and mappings, but not inside other groups."""
     for choice in describe.branches(item):
         inner = [*choice.get("prefixItems", ()), choice.get("items"), choice.get("additionalProperties")]
@@ -75,7 +75,7 @@ def _leaves(item: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield from _leaves(node)
 
 
-def _kind(node: dict[str, Any]) -> str:
+def _kind(node: Settings) -> str:
     """Return the type in a word or two; groups have their own section."""
     if "properties" in node:
         return "settings"
@@ -96,7 +96,7 @@ def _kind(node: dict[str, Any]) -> str:
     return {"string": "text", "boolean": "`true`, `false`"}.get(str(kind), str(kind))
 
 
-def _default(item: dict[str, Any]) -> str:
+def _default(item: Settings) -> str:
     if "default" not in item:
         groups = any("properties" in choice for choice in describe.branches(item))
         return "its own defaults" if groups else "empty"

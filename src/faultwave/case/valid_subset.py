@@ -5,21 +5,25 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from faultwave.base.errors import suggest
+from faultwave.base.types import Settings
 from faultwave.case.settings.belongs import WrongSettings
 from faultwave.case.settings.common import ParameterErrors
 from faultwave.case.settings.model import Case
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 Location = tuple[str | int, ...]
 
 ROUNDS = 20
 """Largest number of removals; a removed setting may invalidate its group, and that the case."""
 
-PLACEHOLDERS: dict[str, Any] = {
+PLACEHOLDERS: Settings = {
     "end_time": 1.0,
     "mesh": {"generate": {"shape": "box", "cells": [2, 2, 2], "lower": [0, 0, -1], "upper": [1, 1, 0]}},
     "grid": {"lower": [0, 0, -1], "upper": [1, 1, 0], "spacing": 0.1},
@@ -32,7 +36,7 @@ ErrorReceiver = Callable[[Sequence[Any], dict[str, Any]], None]
 """Function that receives errors of pydantic and the settings that they refer to."""
 
 
-def sound_part(data: dict[str, Any], folders: Sequence[Path], tell: ErrorReceiver) -> Case | None:
+def sound_part(data: Settings, folders: Sequence[Path], tell: ErrorReceiver) -> Case | None:
     """Return the case without the settings that validation rejects, None if nothing remains.
 
     Of a list, the entries before the first invalid one are retained, so that their indices stay; ``Case.left_out`` lists the removed
@@ -73,7 +77,9 @@ def sound_part(data: dict[str, Any], folders: Sequence[Path], tell: ErrorReceive
     return None
 
 
-def _independent_errors(items: Iterable[Any], data: dict[str, Any], changed: Sequence[Location]) -> Iterator[Any]:
+def _independent_errors(
+    items: Iterable[ErrorDetails], data: Settings, changed: Sequence[Location]
+) -> Iterator[ErrorDetails]:
     """Yield errors, and parts of errors, that do not result from the ``changed`` settings."""
     for item in items:
         cause = item.get("ctx", {}).get("error")
@@ -110,7 +116,7 @@ def _later(entry: str | int, other: str | int) -> bool:
     return isinstance(entry, int) and isinstance(other, int) and entry > other
 
 
-def _wrong(item: Any) -> Iterator[Location]:
+def _wrong(item: ErrorDetails) -> Iterator[Location]:
     location, cause = item["loc"], item.get("ctx", {}).get("error")
     if isinstance(cause, WrongSettings):
         yield from cause.wrong
@@ -122,7 +128,7 @@ def _wrong(item: Any) -> Iterator[Location]:
         yield location
 
 
-def _user_location(data: dict[str, Any], location: Location) -> Location:
+def _user_location(data: Settings, location: Location) -> Location:
     """Return the part of pydantic's location that the user wrote, up to the first list entry; () for the whole case."""
     node: Any = data
     path = list[str | int]()
@@ -136,7 +142,7 @@ def _user_location(data: dict[str, Any], location: Location) -> Location:
     return tuple(path)
 
 
-def _remove(data: dict[str, Any], path: Location) -> None:
+def _remove(data: Settings, path: Location) -> None:
     owner: Any = data
     for part in path[:-1]:
         owner = owner.get(part, {}) if isinstance(owner, dict) else owner
@@ -146,7 +152,7 @@ def _remove(data: dict[str, Any], path: Location) -> None:
         owner.pop(path[-1], None)
 
 
-def _insert_placeholders(data: dict[str, Any], wrong: Sequence[Location]) -> list[Location]:
+def _insert_placeholders(data: Settings, wrong: Sequence[Location]) -> list[Location]:
     """Insert placeholders for missing required settings and return their locations."""
     needed = {str(location[-1]) for location in wrong if location} & PLACEHOLDERS.keys()
     needed |= {"grid" if data.get("engine") == "fd" else "mesh"}
@@ -155,7 +161,7 @@ def _insert_placeholders(data: dict[str, Any], wrong: Sequence[Location]) -> lis
     return [(name,) for name in lacking]
 
 
-def _without_fault(data: dict[str, Any], wrong: Sequence[Location]) -> list[Location]:
+def _without_fault(data: Settings, wrong: Sequence[Location]) -> list[Location]:
     """Remove settings that require a fault if there is none, and return their locations."""
     if ("fault",) not in wrong or "stop" not in data:
         return []

@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from faultwave.base.errors import Problem, Problems, suggest
+from faultwave.base.types import Settings
 from faultwave.base.wording import option
 from faultwave.case import describe
 from faultwave.case.settings.belongs import WrongSettings
 from faultwave.case.settings.common import ParameterErrors
 from faultwave.case.settings.model import Case
 from faultwave.case.valid_subset import sound_part
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 Location = tuple[str | int, ...]
 
@@ -40,7 +44,7 @@ def dotted(location: Sequence[str | int]) -> str:
     return text.lstrip(".") or "case"
 
 
-def apply_overrides(data: dict[str, Any], overrides: Mapping[str, Any] | None, problems: Problems) -> dict[str, Any]:
+def apply_overrides(data: Settings, overrides: Mapping[str, object] | None, problems: Problems) -> Settings:
     """Return a copy of ``data`` with the overrides that are not None; groups along the path are copied or created."""
     data = dict(data)
     for name, value in (overrides or {}).items():
@@ -61,11 +65,11 @@ def apply_overrides(data: dict[str, Any], overrides: Mapping[str, Any] | None, p
 
 
 def build(
-    data: dict[str, Any],
+    data: Settings,
     folders: Sequence[Path],
     where: Callable[[Location], str],
     problems: Problems,
-    overrides: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, object] | None = None,
     spell: Callable[[Location], str] = dotted,
     partial: bool = False,
 ) -> Case | None:
@@ -112,8 +116,8 @@ def build(
 
 
 def _translate(
-    items: Iterable[Any],
-    data: Any,
+    items: Iterable[ErrorDetails],
+    data: object,
     place: Callable[[Location], str],
     spell: Callable[[Location], str],
     problems: Problems,
@@ -170,7 +174,7 @@ def _written(location: Location, data: Any, kind: str) -> Location:
     return tuple(parts)
 
 
-def _describe_error(item: Any, location: Location, spell: Callable[[Location], str]) -> tuple[str, str, str]:
+def _describe_error(item: ErrorDetails, location: Location, spell: Callable[[Location], str]) -> tuple[str, str, str]:
     """Return the error text, the allowed values and advice."""
     kind, name = item["type"], spell(location)
     allowed = describe.allowed_at(location)
@@ -212,6 +216,6 @@ def _tidy(match: re.Match[str] | None) -> str:
     return match[0].lstrip(", ") if match else ""
 
 
-def _show(value: Any) -> str:
+def _show(value: object) -> str:
     text = f"'{value}'" if isinstance(value, str) else str(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,7 @@ from faultwave.cli.launch import launcher_for
 from faultwave.cli.options import Threads, with_record_options
 
 if TYPE_CHECKING:
+    from faultwave.bench.measured import Measured
     from faultwave.bench.results import Files
 
 app = typer.Typer(cls=screen.Commands, help="Measure how fast this machine is, and how fast Faultwave is on it.")
@@ -41,7 +42,7 @@ class DrawnOptions(TableOptions):
 
 
 def _print_and_store(
-    files: Files, name: str, text: str, found: Any, draw: Callable[[Path], Path] | None = None
+    files: Files, name: str, text: str, found: object, draw: Callable[[Path], Path] | None = None
 ) -> None:
     """Print the table ``name`` and store it in the requested files."""
     screen.out().print(text, markup=False, soft_wrap=True)
@@ -63,7 +64,9 @@ def _files(json: Path | None, picture: Path | None = None) -> Files:
     return files
 
 
-def _show(sections: Iterable[tuple[str, Any, Any]], found: Any, files: Files) -> None:
+def _show(
+    sections: Iterable[tuple[str, Sequence[str], Iterable[Sequence[object]]]], found: object, files: Files
+) -> None:
     """Print the measured tables (title, header, rows) and store the results in the requested files."""
     for title, header, rows in sections:
         screen.out().print(screen.table(title, rows, header), "")
@@ -224,7 +227,7 @@ def comm(
     _show([], measured if len(measured) > 1 else measured[0], files)
 
 
-def _exchanged(found: dict[str, Any], delay: float) -> None:
+def _exchanged(found: Measured, delay: float) -> None:
     """Show the measured communication of one configuration."""
     from faultwave.bench import scaling as bench
 

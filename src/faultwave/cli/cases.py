@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from faultwave.base.types import Settings
 from faultwave.cli import screen
 from faultwave.cli.launch import read_tuned, relaunch, stop_signals_as_errors
 from faultwave.cli.options import (
@@ -31,9 +32,11 @@ from faultwave.cli.options import (
 if TYPE_CHECKING:
     from faultwave.base.errors import Problem, Problems
     from faultwave.case.settings.model import Case
+    from faultwave.dg.planning.plan import Plan
+    from faultwave.run.session import Session
 
 
-def load(name: str, overrides: dict[str, Any]) -> tuple[Case, Problems]:
+def load(name: str, overrides: Settings) -> tuple[Case, Problems]:
     """Return the case with the overrides applied, and its warnings.
 
     Raises
@@ -173,7 +176,7 @@ def resume(
     run_and_show(simulation)
 
 
-def run_and_show(simulation: Any) -> None:
+def run_and_show(simulation: Session) -> None:
     """Run a simulation, with its warnings and progress on the screen."""
     before = tuple(simulation.warnings)
     warn(before)
@@ -313,7 +316,7 @@ def _share(goal: AccuracyGoal) -> float | None:
     return accuracy(goal.accuracy)
 
 
-def _device_memory_section(made: Any, case: Case, target: Any) -> Any:
+def _device_memory_section(made: Plan, case: Case, target: Any) -> tuple[str, list[tuple[str, ...]]]:
     """Return section and rows on the memory of a graphics processor that need not be installed."""
     from faultwave.base.errors import NotBuiltError, Problem
 
@@ -326,7 +329,9 @@ def _device_memory_section(made: Any, case: Case, target: Any) -> Any:
     return absent_room(made, target)
 
 
-def _forecast(made: Any, case: Case, elsewhere: TargetMachine, say: Callable[[str], None]) -> Any:
+def _forecast(
+    made: Plan, case: Case, elsewhere: TargetMachine, say: Callable[[str], None]
+) -> tuple[list[tuple[str, ...]], Sequence[str]]:
     """Return rows and header of the scaling table."""
     from faultwave.base.errors import NotBuiltError, Problem
 

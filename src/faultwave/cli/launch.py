@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -24,6 +24,9 @@ from faultwave.base.processes import cores, signals
 from faultwave.base.processes.children import PYTHON
 from faultwave.base.processes.watchdog import GRACE, WATCHDOG, end_children
 from faultwave.comm.world import launched, world
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 PROCESSES_ALLOWED, PROCESSES_PER_CORE = 16, 4
 """Number of processes allowed on any machine, and per core."""
@@ -108,7 +111,7 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
     passed: list[int] = []
     process: subprocess.Popen[bytes] | None = None
 
-    def stop(number: int, frame: Any) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
         told.append(number)
         pass_on()
 
@@ -120,7 +123,7 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
             signal.signal(signal.SIGALRM, end)
             signal.setitimer(signal.ITIMER_REAL, GRACE)
 
-    def end(number: int, frame: Any) -> None:
+    def end(number: int, frame: FrameType | None) -> None:
         end_children(os.getpid(), WATCHDOG.pid)
 
     old = {n: signal.signal(n, stop) for n in numbers}
@@ -182,7 +185,7 @@ def stop_signals_as_errors(told: Callable[[int], signals.Told] = stopped_in_setu
     A run in its time loop handles signals itself.
     """
 
-    def stop(number: int, frame: Any) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
         signals.detach_lost_terminal()
         raise told(number)
 
@@ -200,7 +203,7 @@ def leave(error: FaultwaveError | signals.Told) -> None:
         world().abort(error)
 
 
-def end(code: Any) -> None:
+def end(code: object) -> None:
     """End this process with an exit code without the interpreter's teardown, which takes a quarter of a second.
 
     It returns if Python must end the process: inside another program, with several processes, under a debugger or profiler, with running

@@ -16,6 +16,7 @@ import typer
 
 from faultwave.base.errors import FaultwaveError, InputError, Interrupted, Problem
 from faultwave.base.processes import signals
+from faultwave.base.types import Settings
 from faultwave.base.wording import command_line
 from faultwave.cli import launch, screen
 
@@ -89,7 +90,7 @@ class FaultwaveCommands(screen.Commands):
 
 def _with_value(error: typer.BadParameter) -> str:
     """Return the error text of an option with the given value, which some versions of typer omit."""
-    listed: list[Any] = getattr(error.__cause__, "errors", list)()
+    listed: list[Settings] = getattr(error.__cause__, "errors", list)()
     value = listed[0].get("input") if listed else None
     return error.message if value is None or str(value) in error.message else f"'{value}'. {error.message}"
 
@@ -97,7 +98,7 @@ def _with_value(error: typer.BadParameter) -> str:
 class Program(typer.Typer):
     """Program that ends with the exit code of its command."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         try:
             return super().__call__(*args, **kwargs)
         except SystemExit as done:

@@ -83,7 +83,7 @@ Section = tuple[str, list[tuple[Any, ...]], tuple[str, ...]]  # title, rows, hea
 
 def _sizes(mesh: Mesh) -> Section:
     low, high = mesh.vertices.min(0), mesh.vertices.max(0)
-    rows: list[tuple[Any, ...]] = [("cells", len(mesh.cells)), ("vertices", len(mesh.vertices))]
+    rows: list[tuple[object, ...]] = [("cells", len(mesh.cells)), ("vertices", len(mesh.vertices))]
     rows += [(axis, f"{a:.6g} to {b:.6g} m") for axis, a, b in zip("xyz", low, high, strict=True)]
     rows.append(("periodic", "no" if mesh.identify is None else "yes"))
     return str(mesh.name), rows, ()
@@ -97,7 +97,7 @@ def _volumes(mesh: Mesh) -> Section:
     numbers, which, counts = np.unique(mesh.groups, return_inverse=True, return_counts=True)
     sizes = np.bincount(which.ravel(), np.abs(signed_volumes(mesh)))
     names = {number: name for name, number in mesh.named(3).items()}
-    rows: list[tuple[Any, ...]] = [
+    rows: list[tuple[object, ...]] = [
         (number, names.get(number, ""), count, f"{size:.6g}")
         for number, count, size in zip(numbers.tolist(), counts.tolist(), sizes.tolist(), strict=True)
     ]
@@ -124,7 +124,7 @@ def _surfaces(mesh: Mesh) -> Section:
         table = TagTable(
             tuple(r for r in usual.ranges if not any(r[0] <= n <= r[1] for n in names)), names, mesh.written
         )
-    rows: list[tuple[Any, ...]] = []
+    rows: list[tuple[object, ...]] = []
     for tag in np.unique(faces[:, 0]).tolist():
         here, kind = faces[:, 0] == tag, int(table.kinds(np.array([tag], np.int32))[0])
         number = table.called(tag).split()[0]
@@ -204,7 +204,7 @@ def partition(
     screen.files([target])
 
 
-def _pair(text: str) -> tuple[str, Any]:
+def _pair(text: str) -> tuple[str, object]:
     """Return key and value of 'key=value', with the value read as YAML: number, text with a unit, list or mapping."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError

@@ -5,14 +5,18 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from faultwave.base.collecting import collect_problems
 from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.types import Settings
 from faultwave.cli import screen
 from faultwave.cli.options import with_record_options
+
+if TYPE_CHECKING:
+    from faultwave.run.new_case.options import Mechanism, NewCaseOptions
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ def new(
     screen.out().print(f"next: faultwave plan {folder / 'case.yaml'}", soft_wrap=True)
 
 
-def _pictured(asked: Any, error: InputError, folder: Path) -> InputError:
+def _pictured(asked: NewCaseOptions, error: InputError, folder: Path) -> InputError:
     """Return the error after drawing a map of its places, if they and the region are known.
 
     No case exists that could be drawn later.
@@ -110,7 +114,7 @@ def _pictured(asked: Any, error: InputError, folder: Path) -> InputError:
     )
 
 
-def _prompt_missing(values: dict[str, Any]) -> dict[str, Any]:
+def _prompt_missing(values: Settings) -> Settings:
     """Return the options with answers to prompts for missing values that have no default."""
     found = dict(values)
     if not (found["fault"] or found["moment_tensor"] or found["srf"]):
@@ -130,7 +134,7 @@ def _prompt_missing(values: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _new_case_options(values: dict[str, Any]) -> Any:
+def _new_case_options(values: Settings) -> NewCaseOptions:
     """Return the options of ``run.new_case.write.new_case`` in SI units. Raises InputError."""
     from faultwave.run.new_case.write import NewCaseOptions
 
@@ -169,7 +173,7 @@ def _si(name: str, value: str | None, unit: str) -> Any:
         raise InputError(Problem(name, str(error), f"a number in {unit}, or with its unit")) from None
 
 
-def _mechanism(words: str) -> Any:
+def _mechanism(words: str) -> Mechanism:
     from faultwave.run.new_case.write import Mechanism
 
     try:

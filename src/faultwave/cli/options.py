@@ -15,6 +15,8 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from faultwave.base.types import Settings
+
 CaseName = Annotated[
     str,
     typer.Argument(metavar="CASE", help="A native YAML file, a SeisSol parameters.par, or the name of an example."),
@@ -71,7 +73,7 @@ class Processes:
     halo: Halo = None
 
 
-def given(**options: Any) -> dict[str, Any]:
+def given(**options: object) -> Settings:
     """Return the options that were given on the command line, without None."""
     return {name: value for name, value in options.items() if value is not None}
 

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.types import Settings
 from faultwave.cli import screen
 from faultwave.cli.options import Order, with_record_options
 
 if TYPE_CHECKING:
+    from faultwave.plot.look import Look
     from faultwave.verify.case import Result
 
 LIMIT, RUPTURE_TIME = 0.05, 0.012
@@ -91,7 +93,7 @@ def _is_case(name: str) -> bool:
     return Path(name).is_file() or name in examples()
 
 
-def _plot_case(name: str, overrides: dict[str, Any], look: Any, output: Path | None) -> None:
+def _plot_case(name: str, overrides: Settings, look: Look | None, output: Path | None) -> None:
     """Draw pictures of a plan."""
     from faultwave.plot.plans import plot_model
     from faultwave.run.inputs import load_valid_case
@@ -117,7 +119,7 @@ def _words(text: str | None) -> list[str] | None:
     return None if text is None else [word.strip() for word in text.split(",")]
 
 
-def error_with_map(case: Any, error: InputError, folder: Path, look: Any = None) -> InputError:
+def error_with_map(case: Any, error: InputError, folder: Path, look: Look | None = None) -> InputError:
     """Return the error after drawing a map of its places, if its problems have any."""
     from faultwave.plot.plans import plot_model
     from faultwave.run.sketch import sketch

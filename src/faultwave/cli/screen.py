@@ -141,7 +141,7 @@ def heading(text: str) -> None:
     out().rule(Text(printable(text), style="bold"), align="left")
 
 
-def files(paths: Iterable[Any]) -> None:
+def files(paths: Iterable[object]) -> None:
     """Print one written file per line, plain, so that a script can read the list."""
     from rich.text import Text
 

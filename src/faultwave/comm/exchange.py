@@ -15,7 +15,7 @@ import time as clock
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from faultwave.comm.compression import CompressionLoss
 from faultwave.comm.messages import Message, Receive, Send, free, wait
 from faultwave.comm.packing import Place, StoreRows
 from faultwave.comm.world import World
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 Kind = Literal["wave", "fault", "shown"]
 """Content of a message.
@@ -91,7 +94,7 @@ class _ActiveChannel:
         self,
         channel: Channel,
         stores: dict[Kind, StoreRows],
-        mpi: Any,
+        mpi: MPI.Comm,
         rounding: str,
         loss: CompressionLoss,
         errors: Place | None,

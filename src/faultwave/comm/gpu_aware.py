@@ -14,7 +14,7 @@ import os
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from faultwave.base.errors import InputError, Problem, RunError
 from faultwave.base.processes.children import without_launcher
 from faultwave.comm.messages import Receive, Send, free, wait_all
 from faultwave.comm.world import World
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 QUERIES = {"cuda": ("MPIX_Query_cuda_support",), "hip": ("MPIX_Query_rocm_support", "MPIX_Query_hip_support")}
 """Query functions of MPI libraries by kind of device; other kinds have host addresses, which any MPI accepts."""
@@ -221,7 +224,7 @@ def _partners_can(world: World, device: DeviceMemoryProvider, partners: Sequence
     return good, why
 
 
-_ABANDONED: list[Any] = []
+_ABANDONED: list[object] = []
 """Failed test messages, whose memory must stay allocated."""
 
 
@@ -277,7 +280,7 @@ class Trial:
         return self.send, self.receive
 
 
-def prepare_trials(mpi: Any, device: DeviceMemoryProvider, partners: Sequence[int]) -> list[Trial]:
+def prepare_trials(mpi: MPI.Comm, device: DeviceMemoryProvider, partners: Sequence[int]) -> list[Trial]:
     """Create messages of each size with each partner, between device memories, without sending them."""
     made, what = [], "a test message between devices"
     for partner in partners:

@@ -6,7 +6,7 @@ import time as clock
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from faultwave.comm.compression import CompressionLoss
 from faultwave.comm.messages import Receive, Send, free, wait_all
 from faultwave.comm.packing import box_source, box_target
 from faultwave.comm.world import World
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class HaloExchange:
     """
 
     def __init__(
-        self, world: World, neighbours: Sequence[Neighbour], dtype: Any, rounding: str = "exact", gpu_aware: bool = False
+        self, world: World, neighbours: Sequence[Neighbour], dtype: DTypeLike, rounding: str = "exact", gpu_aware: bool = False
     ):  # fmt: skip
         mpi = world.mpi.Dup()  # separate from all other messages
         self.loss = CompressionLoss()

@@ -10,12 +10,15 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from faultwave.base.errors import RunError
 from faultwave.base.wording import command
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 PATIENCE = 1800.0
 """Time without news from another process after which a run gives up [s]."""
@@ -89,7 +92,7 @@ class Send:
         Description of the content for errors.
     """
 
-    def __init__(self, mpi: Any, partner: int, tag: int, source: Source, what: str):
+    def __init__(self, mpi: MPI.Comm, partner: int, tag: int, source: Source, what: str):
         self.rank, self.partner, self.what, self.source = mpi.Get_rank(), partner, what, source
         self._request = mpi.Send_init(source.buffer, partner, tag)
 
@@ -139,7 +142,7 @@ class Receive:
         Description of the content for errors.
     """
 
-    def __init__(self, mpi: Any, partner: int, tag: int, target: Target, what: str):
+    def __init__(self, mpi: MPI.Comm, partner: int, tag: int, target: Target, what: str):
         self.rank, self.partner, self.what, self.target = mpi.Get_rank(), partner, what, target
         self._request = mpi.Recv_init(target.buffer, partner, tag)
         self._open = False  # True while MPI may write into the buffer
@@ -241,7 +244,7 @@ def _timeout_text(awaited: Sequence[Message], patience: float) -> str:
     )
 
 
-def swap(mpi: Any, tag: int, out: Mapping[int, np.ndarray], into: Mapping[int, np.ndarray], what: str) -> None:
+def swap(mpi: MPI.Comm, tag: int, out: Mapping[int, np.ndarray], into: Mapping[int, np.ndarray], what: str) -> None:
     """Send and receive arrays once.
 
     Parameters

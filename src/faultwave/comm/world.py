@@ -9,11 +9,14 @@ import time as clock
 import traceback
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from faultwave.base.errors import BackendError, FaultwaveError, Interrupted
 from faultwave.base.processes import signals
 from faultwave.base.wording import command
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 LAUNCHED = ("PMI_SIZE", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_SIZE", "PALS_NODEID")
 """Environment variables that MPI launchers set in their processes."""
@@ -99,7 +102,7 @@ class World:
         if self.mpi is not None:
             self.mpi.Barrier()
 
-    def together(self, action: Callable[[], Any]) -> Any:
+    def together(self, action: Callable[[], object]) -> Any:
         """Execute ``action`` on process 0 only and return its result there; all processes raise its error."""
         error, result = None, None
         if self.first:
@@ -113,7 +116,7 @@ class World:
         self.wait()
         return result
 
-    def agree(self, action: Callable[[], Any]) -> Any:
+    def agree(self, action: Callable[[], object]) -> Any:
         """Execute ``action`` on every process; all raise a user error that any of them raises.
 
         If the others cannot receive the error, because they wait inside ``action`` for the failed process, it ends the run.
@@ -126,7 +129,7 @@ class World:
             self.abort(error)
             raise
 
-    def _agree(self, action: Callable[[], Any], apart: Any) -> Any:
+    def _agree(self, action: Callable[[], object], apart: MPI.Comm) -> Any:
         error, result = None, None
         try:
             result = action()

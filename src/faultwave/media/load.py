@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from faultwave.media.field import (
 )
 from faultwave.media.models import open_models
 
+if TYPE_CHECKING:
+    from faultwave.base.math.projection_settings import ProjectionSettings
+
 
 class Setting(Protocol):
     """Settings that describe a field (case.model.FieldSetting); numbers are in SI units."""
@@ -49,7 +52,7 @@ def load_field(
     time: bool | None = None,
     volumes: Mapping[str, int] | None = None,
     defaults: Mapping[str, float] | None = None,
-    projection: Any = None,
+    projection: ProjectionSettings | None = None,
     rules: Sequence[Rule] | None = (),
 ) -> Field:
     """Return the field that a setting describes, merged from all sources that it uses.

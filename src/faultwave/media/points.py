@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +67,9 @@ class Findings:
     of: str = " point(s)"  # noun for the counted points
     most: int = MAXIMUM_EXAMPLES  # number of examples; one is enough for a uniform material
 
-    def add(self, place: str, fault: str, points: Floats, cells: Integers | None, values: Any = None) -> None:
+    def add(
+        self, place: str, fault: str, points: Floats, cells: Integers | None, values: np.ndarray | None = None
+    ) -> None:
         """Add ``points`` (m, 3) with their ``cells`` (m,) and, optionally, ``values`` (m,)."""
         key = (place, fault)
         self.counts[key] = self.counts.get(key, 0) + len(points)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.media.attenuation import LOWEST_Q, Spectrum
 from faultwave.media.points import coordinates
+
+if TYPE_CHECKING:
+    from faultwave.media.settings import BandSettings
 
 TOLERANCE = 1e-3
 """Relative tolerance of 1/Qp, because tables are rounded."""
@@ -49,7 +52,7 @@ def combine_bounds(bounds: Sequence[Bound]) -> Bound:
     return Bound(float(np.mean([b.share for b in bounds])), worst.place, worst.given, worst.allowed)
 
 
-def spectrum_of(setting: Any, frequency: float, problems: Problems) -> Spectrum:
+def spectrum_of(setting: BandSettings, frequency: float, problems: Problems) -> Spectrum:
     """Return the frequency dependence of Q of a case.
 
     Parameters

@@ -12,12 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from faultwave.base import html
+from faultwave.base.types import Record
+
+if TYPE_CHECKING:
+    import xarray
 
 QUANTITIES: dict[str, tuple[str, str]] = {
     **{f"s_{c}": ("Pa", f"stress change {c}") for c in ("xx", "yy", "zz", "xy", "yz", "xz")},
@@ -171,7 +175,7 @@ class Dataset:
             raise KeyError(f"{self.name} has no quantity '{name}', only {', '.join(self.quantities)}")
         return self["values"][:, :, self.quantities.index(name)]
 
-    def to_xarray(self) -> Any:
+    def to_xarray(self) -> xarray.Dataset:
         """Return the data as an ``xarray.Dataset``; the names of quantities become a coordinate.
 
         Raises ImportError naming the package to install if xarray is absent.
@@ -205,7 +209,7 @@ def _points(location: ArrayLike, requested: ArrayLike | None) -> dict[str, Varia
     }
 
 
-def _attrs(quantities: Sequence[str], values: np.ndarray, attrs: Mapping[str, Any] | None) -> dict[str, Any]:
+def _attrs(quantities: Sequence[str], values: np.ndarray, attrs: Record | None) -> dict[str, Any]:
     if values.ndim != 3 or values.shape[2] != len(quantities):
         raise ValueError(f"values of shape {values.shape} do not hold (time, receiver, {len(quantities)} quantities)")
     own = (attrs or {}).get("units", {})
@@ -219,7 +223,7 @@ def receivers_from_arrays(
     quantities: Sequence[str],
     location: ArrayLike,
     requested: ArrayLike | None = None,
-    attrs: Mapping[str, Any] | None = None,
+    attrs: Record | None = None,
 ) -> Dataset:
     """Return receivers as a Dataset.
 
@@ -285,7 +289,7 @@ def fault_receivers_from_arrays(
     requested: ArrayLike | None = None,
     *,
     frame: FaultFrame,
-    attrs: Mapping[str, Any] | None = None,
+    attrs: Record | None = None,
 ) -> Dataset:
     """Return fault receivers as a Dataset.
 
@@ -325,9 +329,7 @@ def fault_receivers_from_arrays(
     return Dataset("fault_receivers", variables, _attrs(quantities, data, attrs))
 
 
-def energies_from_arrays(
-    time: ArrayLike, columns: Mapping[str, ArrayLike], attrs: Mapping[str, Any] | None = None
-) -> Dataset:
+def energies_from_arrays(time: ArrayLike, columns: Mapping[str, ArrayLike], attrs: Record | None = None) -> Dataset:
     """Return energies as a Dataset, from time (nt,) [s] and one SI array (nt,) per name; NaN if not computed."""
     variables = {"time": _variable(time, ("time",), "s", "time")}
     for name, data in columns.items():

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from faultwave.base.errors import Problems
 
+if TYPE_CHECKING:
+    from faultwave.observe.stations.settings import NearFaultSettings
+
 
 def report_distant_receivers(
-    setting: Any, points: np.ndarray, on_fault: np.ndarray, distance: np.ndarray, near: np.ndarray, problems: Problems
+    setting: NearFaultSettings, points: np.ndarray, on_fault: np.ndarray, distance: np.ndarray, near: np.ndarray, problems: Problems
 ) -> None:  # fmt: skip
     """Report fault receivers that lie off the fault: errors beyond the limit of the case, else warnings.
 

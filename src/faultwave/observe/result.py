@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from faultwave.base.types import Record
 from faultwave.observe.dataset import Dataset
 
 
@@ -28,4 +27,4 @@ class Result:
     kind: str
     data: Dataset
     name: str = ""
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Record = field(default_factory=dict)

@@ -28,6 +28,7 @@ from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.files.hdf5 import BROKEN, check_size_of_dataset, naming_file_errors
 from faultwave.base.files.probe import probe
 from faultwave.base.log import get_logger
+from faultwave.base.types import Record, Settings
 from faultwave.base.wording import command, option
 from faultwave.comm import World
 from faultwave.output.atomic import atomic_text, translate_os_errors
@@ -66,14 +67,14 @@ class Form:
 class StoredValues(dict[str, Any]):
     """Dictionary of a checkpoint's contents that raises an InputError naming the file when a key is missing."""
 
-    def __init__(self, values: Mapping[str, Any], where: str):
+    def __init__(self, values: Record, where: str):
         super().__init__(values)
         self.where = where
 
     def __missing__(self, name: str) -> Any:
         raise InputError(Problem(self.where, f"says nothing of '{name}'", advice=DAMAGED))
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (dict(self), self.where)
 
 
@@ -225,7 +226,7 @@ class CheckpointWriter:
         return name, hash_file(target / name)
 
     def commit(
-        self, notes: Mapping[str, Any], parts: Mapping[str, str], spans: Sequence[Mapping[str, tuple[int, int]]] = ()
+        self, notes: Record, parts: Mapping[str, str], spans: Sequence[Mapping[str, tuple[int, int]]] = ()
     ) -> Path:
         """Write the index, rename the finished checkpoint to its final name and remove the oldest ones.
 
@@ -244,7 +245,7 @@ class CheckpointWriter:
             Final folder of the checkpoint.
         """
         target = self.target()
-        index: dict[str, Any] = {
+        index: Settings = {
             "checkpoint": VERSION,
             "parts": dict(parts),
             "spans": plain(list(spans)),
@@ -335,7 +336,7 @@ def _compare(where: str, found: Mapping[str, h5py.Dataset], arrays: Mapping[str,
             problems.error(f"{where}:/{name}", f"holds {kind} of shape {shape}", wanted or "one number", DAMAGED)
 
 
-def _index(folder: Path) -> dict[str, Any]:
+def _index(folder: Path) -> Settings:
     """Read and verify the index of a checkpoint; raise an InputError if it is damaged or of another version."""
     try:
         index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
@@ -355,7 +356,7 @@ def _index(folder: Path) -> dict[str, Any]:
     return index
 
 
-def _validate_index(index: Mapping[str, Any]) -> dict[str, bool]:
+def _validate_index(index: Record) -> dict[str, bool]:
     """Return, for each entry of an index, True if it has the format that ``commit`` writes.
 
     Parts must be plain file names within the folder of the checkpoint.
@@ -374,7 +375,7 @@ def _validate_index(index: Mapping[str, Any]) -> dict[str, bool]:
     }
 
 
-def _is_span(span: Any) -> bool:
+def _is_span(span: object) -> bool:
     return isinstance(span, list) and len(span) == 2 and all(type(n) is int and abs(n) < 2**63 for n in span)
 
 
@@ -412,7 +413,7 @@ def _numbers(folder: Path) -> list[int]:
     return sorted(int(p.name) for p in folder.iterdir() if _NUMBER.fullmatch(p.name)) if folder.is_dir() else []
 
 
-def _digest(index: Mapping[str, Any]) -> str:
+def _digest(index: Record) -> str:
     return hashlib.sha256(json.dumps(index, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 

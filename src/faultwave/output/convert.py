@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.base.files.damaged import describe_bad_values
+from faultwave.base.types import Record
 from faultwave.base.wording import option
 from faultwave.output.converters import Conversion, converters
 from faultwave.output.folder import create_folder
@@ -15,7 +15,7 @@ from faultwave.output.results import load_results
 
 
 def convert(
-    folder: str | Path, kind: str, out: str | Path | None = None, *, prefix: str | None = None, **options: Any
+    folder: str | Path, kind: str, out: str | Path | None = None, *, prefix: str | None = None, **options: object
 ) -> list[Path]:
     """Convert the receivers or the sea floor of a run to another format and return the files written.
 
@@ -54,7 +54,7 @@ def convert(
         return known[kind].write(Conversion(results, target, options))
 
 
-def _check_options(kind: str, given: Mapping[str, Any], known: Mapping[str, Sequence[str]]) -> None:
+def _check_options(kind: str, given: Record, known: Mapping[str, Sequence[str]]) -> None:
     """Raise InputError for options that the format does not accept."""
     problems = Problems()
     for name in (name for name, value in given.items() if value is not None and name not in known[kind]):

@@ -5,13 +5,13 @@ Other packages register theirs by the entry point group ``faultwave.output.forma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.registry import scan
+from faultwave.base.types import Record
 from faultwave.output.trace import Kind, Results, Trace
 
 
@@ -31,7 +31,7 @@ class Conversion:
 
     results: Results
     folder: Path
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Record = field(default_factory=dict)
 
     def traces(self, *kinds: Kind, what: str = "receivers", needed: bool = True) -> list[Trace]:
         """Return the traces of the receivers of these kinds.

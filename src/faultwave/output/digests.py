@@ -10,9 +10,9 @@ import hashlib
 import threading
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from faultwave.base.processes import cores
+from faultwave.base.types import Settings
 from faultwave.comm import World
 
 PIECE = 1 << 30
@@ -34,7 +34,7 @@ class Digests:
         pieces = [(path, start) for path, size in self.sizes.items() for start in range(0, max(size, 1), PIECE)]
         self._mine = pieces[world.rank :: world.size]
         self._found: list[tuple[Path, int, bytes | str]] = []
-        self._told: dict[str, dict[str, Any]] | None = None
+        self._told: dict[str, Settings] | None = None
         self._thread = threading.Thread(target=self._work, name="faultwave-digests", daemon=True)
         if self._mine:
             self._thread.start()
@@ -47,11 +47,11 @@ class Digests:
             except OSError as error:
                 self._found.append((path, start, error.strerror or str(error)))
 
-    def before(self) -> dict[str, dict[str, Any]]:
+    def before(self) -> dict[str, Settings]:
         """Return the size [bytes] of each file, available before any checksum."""
         return {str(path): {"bytes": size} for path, size in self.sizes.items()}
 
-    def found(self) -> dict[str, dict[str, Any]]:
+    def found(self) -> dict[str, Settings]:
         """Return sizes and hexadecimal checksums on the first process; wait until they are complete.
 
         Collective: all processes must call it.
@@ -60,7 +60,7 @@ class Digests:
             self._told = self._gathered()
         return self._told
 
-    def _gathered(self) -> dict[str, dict[str, Any]]:
+    def _gathered(self) -> dict[str, Settings]:
         if self._mine:
             self._thread.join()
         told = self.world.gather(self._found)

@@ -21,6 +21,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.processes import cores
+from faultwave.base.types import Settings
 from faultwave.output.atomic import atomic_text
 
 VERSION = 1
@@ -56,14 +57,14 @@ def versions() -> dict[str, str]:
     return found
 
 
-def digest(settings: Mapping[str, Any]) -> str:
+def digest(settings: Mapping[str, object]) -> str:
     """Return the SHA-256 of settings as JSON with sorted keys, used to recognise runs of the same case."""
     text = json.dumps(plain(settings), sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 @functools.cache
-def checkout() -> dict[str, Any] | None:
+def checkout() -> Settings | None:
     """Return the commit of the Git checkout that contains this package and whether the package has local changes.
 
     The result is None for an installed package and if Git does not answer.
@@ -91,7 +92,7 @@ def _git(root: Path, *words: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def machine() -> dict[str, Any]:
+def machine() -> Settings:
     """Return processor model, number of usable cores, memory [bytes] and operating system."""
     return {
         "cpu": _cpu_model(),
@@ -121,16 +122,16 @@ def _memory() -> int | None:
 
 
 def build_manifest(
-    case: Mapping[str, Any],
-    inputs: Iterable[str | Path] | Mapping[str, Mapping[str, Any]] = (),
+    case: Mapping[str, object],
+    inputs: Iterable[str | Path] | Mapping[str, Mapping[str, object]] = (),
     *,
     status: Literal["running", "finished", "interrupted", "failed"] = "finished",
     timings: Mapping[str, float] | None = None,
     rates: Mapping[str, float] | None = None,
     outputs: Iterable[str | Path] = (),
     started: datetime | None = None,
-    extra: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+    extra: Mapping[str, object] | None = None,
+) -> Settings:
     """Return the contents of a manifest.
 
     A manifest written with status 'running' when the first output is opened also marks the folder as in use.
@@ -181,7 +182,7 @@ def build_manifest(
     }
 
 
-def write_manifest(path: str | Path, manifest: Mapping[str, Any]) -> Path:
+def write_manifest(path: str | Path, manifest: Mapping[str, object]) -> Path:
     """Write a manifest atomically; paths, NumPy numbers and non-finite floats become plain JSON."""
     path = Path(path)
     with atomic_text(path) as file:
@@ -190,7 +191,7 @@ def write_manifest(path: str | Path, manifest: Mapping[str, Any]) -> Path:
     return path
 
 
-def read_manifest(path: str | Path) -> dict[str, Any]:
+def read_manifest(path: str | Path) -> Settings:
     """Return the contents of a manifest, or raise InputError if the file is not a manifest."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -208,7 +209,7 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     return content
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Convert a value to plain JSON types."""
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
@@ -225,7 +226,7 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def given(settings: Any) -> Any:
+def given(settings: object) -> Any:
     """Return the settings of a case without those that are None."""
     if isinstance(settings, dict):
         return {name: given(value) for name, value in settings.items() if value is not None}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from faultwave.base.wording import option
 from faultwave.observe.motions.processing import QUANTITIES, direction, resampled, to_axes
 from faultwave.output.formats.waveforms import import_obspy
 from faultwave.output.seismology_files import FORMATS, read_stations, read_waveforms, spans_gaps
+
+if TYPE_CHECKING:
+    import obspy
 
 SUFFIXES = {*FORMATS, ".xml"}
 INSTRUMENTS = {
@@ -88,8 +91,8 @@ class Record:
 
 @dataclass
 class _Files:
-    stream: Any
-    inventory: Any
+    stream: obspy.Stream
+    inventory: obspy.Inventory
     problems: Problems = field(default_factory=Problems)
 
 
@@ -173,15 +176,15 @@ def _read(folder: Path) -> _Files:
     return found
 
 
-def _groups(traces: Sequence[Any]) -> Iterable[list[Any]]:
+def _groups(traces: Sequence[obspy.Trace]) -> Iterable[list[obspy.Trace]]:
     """Group the traces of a station by instrument and location, most components first, then highest sampling rate."""
-    groups: dict[str, list[Any]] = {}
+    groups: dict[str, list[obspy.Trace]] = {}
     for trace in traces:
         groups.setdefault(f"{trace.stats.location}.{trace.stats.channel[:-1]}", []).append(trace)
     return sorted(groups.values(), key=lambda g: (-len(g), -g[0].stats.sampling_rate))
 
 
-def _record(key: tuple[str, str], traces: Sequence[Any], files: _Files, given: str | None) -> Record | None:
+def _record(key: tuple[str, str], traces: Sequence[obspy.Trace], files: _Files, given: str | None) -> Record | None:
     """Return the record of one instrument, or None with a warning if its traces are no record of ground motion."""
     where, problems = ".".join(key), files.problems
     if any(np.ma.is_masked(t.data) or not np.isfinite(t.data).all() for t in traces):
@@ -216,7 +219,7 @@ def _record(key: tuple[str, str], traces: Sequence[Any], files: _Files, given: s
     return Record(key[0], key[1], moment, step, motion, quantities.pop(), _place(traces[0], files), has)
 
 
-def _physical(trace: Any, files: _Files, given: str | None) -> tuple[str, np.ndarray] | None:
+def _physical(trace: obspy.Trace, files: _Files, given: str | None) -> tuple[str, np.ndarray] | None:
     """Return quantity and values in SI units, by the instrument response if known, otherwise as the file or channel code states."""
     where, said = trace.id, _sac_quantity(trace)
     channel = _channel(trace, files)
@@ -258,7 +261,7 @@ def _quantity_of_channel(channel: str, where: str, files: _Files) -> str | None:
     return INSTRUMENTS.get(letter)
 
 
-def _unit(response: Any) -> str:
+def _unit(response: obspy.core.inventory.Response) -> str:
     """Return the input unit of an instrument in capital letters, '' if unknown."""
     if response is None:
         return ""
@@ -276,7 +279,9 @@ def _quantity_of(unit: str) -> str | None:
     return next((quantity for quantity in named if quantity), None)
 
 
-def _without_response(trace: Any, files: _Files, wanted: str, response: Any) -> np.ndarray:
+def _without_response(
+    trace: obspy.Trace, files: _Files, wanted: str, response: obspy.core.inventory.Response
+) -> np.ndarray:
     """Return the recorded motion with the instrument response removed.
 
     The tapers that the deconvolution needs are added before and after the record, so that the record itself remains unchanged. Its mean is
@@ -293,19 +298,19 @@ def _without_response(trace: Any, files: _Files, wanted: str, response: Any) -> 
     return np.asarray(made.data[count:-count], float) + mean * _of_steady_motion(response, output, trace.stats.delta)
 
 
-def _of_steady_motion(response: Any, output: str, step: float) -> float:
+def _of_steady_motion(response: obspy.core.inventory.Response, output: str, step: float) -> float:
     """Return the constant motion per count, or 0 if the gain at zero frequency lies below the water level."""
     gains = response.get_evalresp_response_for_frequencies([0.0, *np.geomspace(1e-3, 0.5 / step, 50)], output=output)
     steady, best = gains[0].real, np.abs(gains).max()
     return 1.0 / steady if abs(steady) > best * 10 ** (-WATER / 20) else 0.0
 
 
-def _sac_quantity(trace: Any) -> str | None:
+def _sac_quantity(trace: obspy.Trace) -> str | None:
     sac = trace.stats.get("sac")
     return None if sac is None else SAC_QUANTITIES.get(int(sac.get("idep", -1)))
 
 
-def _channel(trace: Any, files: _Files) -> Any:
+def _channel(trace: obspy.Trace, files: _Files) -> obspy.core.inventory.Channel | None:
     """Return the StationXML entry of a trace at its start time, any entry of the channel failing that, or None."""
     s = trace.stats
     chosen = files.inventory.select(network=s.network, station=s.station, location=s.location, channel=s.channel)
@@ -314,7 +319,7 @@ def _channel(trace: Any, files: _Files) -> Any:
     return next(iter(at or channels), None)
 
 
-def _component_direction(trace: Any, files: _Files) -> np.ndarray | None:
+def _component_direction(trace: obspy.Trace, files: _Files) -> np.ndarray | None:
     """Return the direction vector (3,) of a component, or None if unknown."""
     entry, sac, letter = _channel(trace, files), trace.stats.get("sac"), trace.stats.channel[-1:]
     if entry is not None and entry.azimuth is not None and entry.dip is not None:
@@ -324,7 +329,7 @@ def _component_direction(trace: Any, files: _Files) -> np.ndarray | None:
     return direction(*DEFAULT_ORIENTATIONS[letter]) if letter in DEFAULT_ORIENTATIONS else None
 
 
-def _place(trace: Any, files: _Files) -> tuple[float, float] | None:
+def _place(trace: obspy.Trace, files: _Files) -> tuple[float, float] | None:
     entry, sac = _channel(trace, files), trace.stats.get("sac")
     if entry is not None:
         return float(entry.longitude), float(entry.latitude)
@@ -335,7 +340,9 @@ def _place(trace: Any, files: _Files) -> tuple[float, float] | None:
     return (float(known[0].longitude), float(known[0].latitude)) if known else None
 
 
-def _align_components(motions: Sequence[tuple[Any, float, np.ndarray]]) -> tuple[Any, float, np.ndarray]:
+def _align_components(
+    motions: Sequence[tuple[obspy.UTCDateTime, float, np.ndarray]],
+) -> tuple[obspy.UTCDateTime, float, np.ndarray]:
     """Return begin, step [s] and values (k, n) of components at their common times.
 
     Raises ValueError if the components have no times in common.

@@ -7,15 +7,18 @@ a name it also expands patterns, fetches URLs and unpacks archives. Here a reade
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.metadata import entry_points
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from faultwave.base.files.xml_text import refuse_declarations
+
+if TYPE_CHECKING:
+    import obspy
 
 LARGEST = 1 << 31
 """Maximum size of a file that is read [bytes], far above the records of one station."""
@@ -72,7 +75,7 @@ CALLED: dict[Callable[[bytes], str], str] = {
 }
 
 
-def read_waveforms(path: Path) -> Any:
+def read_waveforms(path: Path) -> obspy.Stream:
     """Return the traces of a file as ObsPy's stream.
 
     Parameters
@@ -106,7 +109,7 @@ def read_waveforms(path: Path) -> Any:
     return stream
 
 
-def read_stations(path: Path) -> Any:
+def read_stations(path: Path) -> obspy.Inventory:
     """Return the stations and responses of a StationXML as ObsPy's inventory.
 
     Raises
@@ -123,7 +126,7 @@ def read_stations(path: Path) -> Any:
     return _reader("inventory", "STATIONXML")(BytesIO(data), level="response")
 
 
-def spans_gaps(traces: Any) -> bool:
+def spans_gaps(traces: Iterable[obspy.Trace]) -> bool:
     """Return True if the traces of a channel lie so far apart that joining them would exhaust the memory with padding."""
     begin, end = min(t.stats.starttime for t in traces), max(t.stats.endtime for t in traces)
     samples = (end - begin) * max(t.stats.sampling_rate for t in traces)

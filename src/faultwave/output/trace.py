@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -62,7 +62,7 @@ class Trace:
     network: str = ""
     origin: datetime | None = None
     relative_error: float | None = None
-    event: Mapping[str, Any] = field(default_factory=dict)
+    event: Mapping[str, object] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         called = f" {self.network}.{self.station}" if self.station else ""

@@ -27,7 +27,7 @@ def plot(
     look: Look | None = None,
     *,
     prefix: str | None = None,
-    **asked: Any,
+    **asked: object,
 ) -> Pictures:
     """Draw the results of a run, or a plan returned by ``faultwave.plan``, and return the figures written.
 

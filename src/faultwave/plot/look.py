@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from faultwave.base import html
 from faultwave.base.errors import Problem, Problems, suggest
+from faultwave.base.types import Settings
 from faultwave.plot import style
 
 INLINE = {"png": "image/png", "svg": "image/svg+xml"}
@@ -48,7 +48,7 @@ class Look:
     axes: Sequence[str] | None = None
 
 
-def changed(look: Look | None, asked: dict[str, Any]) -> Look:
+def changed(look: Look | None, asked: Settings) -> Look:
     """Return ``look`` with other options replaced; raise TypeError for unknown ones."""
     names = list(Look.__dataclass_fields__)
     wrong = [name for name in asked if name not in names]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from faultwave.plot import style
 from faultwave.plot.field import plot_field
 from faultwave.plot.look import Look, Pictures, changed, checked
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
 
 def plot_run(
     folder: str | Path,
@@ -32,7 +35,7 @@ def plot_run(
     look: Look | None = None,
     *,
     prefix: str | None = None,
-    **asked: Any,
+    **asked: object,
 ) -> Pictures:
     """Draw the results of a run into its folder, or ``out``, and return the figures written.
 
@@ -64,7 +67,7 @@ def plot_run(
     return pictures
 
 
-def drawn(results: Results, stem: str, skipped: Callable[[Any], bool] = lambda module: False) -> Pictures:
+def drawn(results: Results, stem: str, skipped: Callable[[ModuleType], bool] = lambda module: False) -> Pictures:
     """Draw every figure that the files allow, and note why others are omitted.
 
     Parameters

@@ -5,9 +5,15 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from faultwave.base.types import Record
+from faultwave.report.plotly import Plotted
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True)
@@ -30,8 +36,8 @@ class Figure:
 
     title: str
     description: str
-    data: Sequence[Mapping[str, Any]]
-    layout: Mapping[str, Any] = field(default_factory=dict)
+    data: Sequence[Record]
+    layout: Record = field(default_factory=dict)
     height: int = 380
 
 
@@ -78,7 +84,7 @@ class Browser:
     description: str
     stations: Sequence[str]
     quantities: Mapping[str, str]
-    runs: Sequence[Mapping[str, Any]]
+    runs: Sequence[Record]
 
 
 Block = Figure | Table | Text | Picture | Browser
@@ -92,14 +98,14 @@ class Section:
     blocks: Sequence[Block]
 
 
-def numbers(values: Any) -> dict[str, Any]:
+def numbers(values: ArrayLike) -> Plotted:
     """Return an array in the encoding of plotly.js: little-endian 32-bit floats in base64, NaN for missing values."""
     array = np.asarray(values, "<f4")
-    told: dict[str, Any] = {"dtype": "f4", "bdata": base64.b64encode(array.tobytes()).decode("ascii")}
+    told: Plotted = {"dtype": "f4", "bdata": base64.b64encode(array.tobytes()).decode("ascii")}
     return told | ({"shape": ", ".join(map(str, array.shape))} if array.ndim > 1 else {})
 
 
-def indices(values: Any) -> dict[str, Any]:
+def indices(values: ArrayLike) -> Plotted:
     """Return integers in the encoding of plotly.js: little-endian 32-bit integers in base64."""
     return {"dtype": "i4", "bdata": base64.b64encode(np.asarray(values, "<i4").tobytes()).decode("ascii")}
 

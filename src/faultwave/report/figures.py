@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from faultwave.base.types import Record
 from faultwave.plot.style import COLOURS, colours
 from faultwave.report.blocks import Figure, numbers
+from faultwave.report.plotly import Plotted
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 DASHES = ("solid", "dash")
 """Line styles of the run, and of the run it is compared with."""
 
 
-def axis(title: str, **more: Any) -> dict[str, Any]:
+def axis(title: str, **more: object) -> Plotted:
     return {"title": {"text": title}, "exponentformat": "power", **more}
 
 
@@ -27,7 +32,7 @@ def length_unit(places: np.ndarray) -> tuple[float, str]:
     )
 
 
-def scale(name: str) -> list[list[Any]]:
+def scale(name: str) -> list[list[float | str]]:
     """Return a matplotlib colour map in plotly.js's format, so that figures and report look alike."""
     shares = np.linspace(0.0, 1.0, 17)
     return [
@@ -35,17 +40,17 @@ def scale(name: str) -> list[list[Any]]:
     ]
 
 
-def bar(label: str) -> dict[str, Any]:
+def bar(label: str) -> Plotted:
     return {"title": {"text": label, "side": "right"}, "exponentformat": "power", "thickness": 18}
 
 
-def line(name: str, x: Any, y: Any, colour: int = 0, run: int = 0, **more: Any) -> dict[str, Any]:
+def line(name: str, x: ArrayLike, y: ArrayLike, colour: int = 0, run: int = 0, **more: object) -> Plotted:
     """Return a curve; ``colour`` is the index of the quantity, ``run`` the index of the run."""
     style = {"color": COLOURS[colour % len(COLOURS)], "dash": DASHES[run], "width": 1.8}
     return {"type": "scatter", "mode": "lines", "name": name, "x": numbers(x), "y": numbers(y), "line": style} | more
 
 
-def lines(title: str, description: str, data: Sequence[Mapping[str, Any]], x: str, y: str, **layout: Any) -> Figure:
+def lines(title: str, description: str, data: Sequence[Record], x: str, y: str, **layout: object) -> Figure:
     return Figure(title, description, data, {"xaxis": axis(x), "yaxis": axis(y), **layout})
 
 
@@ -66,8 +71,8 @@ def map_figure(
     x: np.ndarray,
     y: np.ndarray,
     shown: Shown,
-    look: Mapping[str, Any],
-    over: Sequence[Any] = (),
+    look: Record,
+    over: Sequence[Plotted] = (),
 ) -> Figure:
     """Return a map of square cells with a menu.
 
@@ -86,7 +91,7 @@ def map_figure(
     """
     plain = {name: values for name, values in shown.items() if name != "difference"}
     low, high = colour_range(list(plain.values()), bool(look.get("signed")))
-    data: list[dict[str, Any]] = []
+    data: list[Plotted] = []
     for name, values in shown.items():
         differs = name == "difference"
         bottom, top = colour_range([values], True) if differs else (low, high)
@@ -97,7 +102,7 @@ def map_figure(
                 "colorbar": bar(look["label"]),
             }
         )  # fmt: skip
-    layout: dict[str, Any] = {
+    layout: Plotted = {
         "xaxis": axis(look["x"], constrain="domain"),
         "yaxis": axis(look["y"], scaleanchor="x", constrain="domain")
         | ({"autorange": "reversed"} if look.get("down") else {}),

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
+from faultwave.base.types import Settings
 from faultwave.observe.motions.processing import Processing
 from faultwave.output.folder import MANIFEST
 from faultwave.output.formats.image import PlaneReader, is_image
@@ -43,7 +43,7 @@ class Run:
         return path if path.exists() else None
 
     @cached_property
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> Settings:
         """Manifest, empty if missing, as for results of another program, or unreadable."""
         try:
             found = json.loads((self.results.folder / f"{self.results.prefix}{MANIFEST}").read_text(encoding="utf-8"))
@@ -52,7 +52,7 @@ class Run:
         return found if isinstance(found, dict) else {}
 
     @property
-    def case(self) -> dict[str, Any]:
+    def case(self) -> Settings:
         """Case as it was run, with every default filled in."""
         found = self.manifest.get("case")
         return found if isinstance(found, dict) else {}

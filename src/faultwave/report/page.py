@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.sanitise import printable
@@ -64,7 +63,7 @@ def _block(key: str, block: Block) -> str:
     return f"<p>{escape(block.text)}</p>"
 
 
-def _drawn(key: str, kind: str, title: str, description: str, content: Any, style: str = "") -> str:
+def _drawn(key: str, kind: str, title: str, description: str, content: object, style: str = "") -> str:
     """Return a figure that the script draws from data in an adjacent element."""
     # '<' is escaped so that no text of a case can end the script element
     data = json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

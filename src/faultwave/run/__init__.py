@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from faultwave.base.callable_module import make_callable
+from faultwave.base.types import Settings
 
 if TYPE_CHECKING:
     from faultwave.case.settings.model import Case
@@ -22,7 +23,7 @@ __all__ = ["resume", "run", "simulate"]
 
 
 def run(
-    case: Case | dict[str, Any] | str | Path, force: bool = False, progress: Callable[[Progress], None] | bool | str | None = None,
+    case: Case | Settings | str | Path, force: bool = False, progress: Callable[[Progress], None] | bool | str | None = None,
     **overrides: Any,
 ) -> Session:  # fmt: skip
     """Run a case to its end, write its outputs and return the session with the results.
@@ -59,7 +60,7 @@ def run(
     return prepare_run(case, force, **overrides).run(progress=shown)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in ("resume", "simulate"):
         raise AttributeError(f"module 'faultwave.run' has no attribute '{name}'")
     return getattr(importlib.import_module("faultwave.run.simulation"), name)

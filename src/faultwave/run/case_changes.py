@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from faultwave.base.types import Record, Settings
 from faultwave.case import describe
 from faultwave.case.settings.model import Case
 from faultwave.case.settings.parameters import units_of
@@ -39,8 +40,8 @@ class Change:
     """Setting that differs: its location, its value at the start of the run (``then``) and in the case (``now``)."""
 
     location: Location
-    then: Any
-    now: Any
+    then: object
+    now: object
 
     @property
     def path(self) -> str:
@@ -60,13 +61,13 @@ class Change:
         return f"{_shown(self.location, self.then)} in the checkpoint, {_shown(self.location, self.now)} in the case"
 
 
-def settings_of(case: Case) -> dict[str, Any]:
+def settings_of(case: Case) -> Settings:
     """Return every setting of a case, including defaults, as plain JSON."""
     return dict(plain(case.model_dump(mode="json")))
 
 
 def compare_cases(
-    then: Mapping[str, Any], now: Mapping[str, Any], same_content: Mapping[tuple[str, str], bool] | None = None
+    then: Mapping[str, object], now: Mapping[str, object], same_content: Mapping[tuple[str, str], bool] | None = None
 ) -> tuple[Change, ...]:
     """Return the settings that differ between two cases.
 
@@ -93,7 +94,7 @@ def compare_cases(
     return tuple(found)
 
 
-def merge_cases(now: Mapping[str, Any], changes: Sequence[Change]) -> dict[str, Any]:
+def merge_cases(now: Mapping[str, object], changes: Sequence[Change]) -> Settings:
     """Return the settings ``now`` with ignored changes reverted."""
     merged = given(now)
     for change in changes:
@@ -102,18 +103,18 @@ def merge_cases(now: Mapping[str, Any], changes: Sequence[Change]) -> dict[str, 
     return dict(given(merged))
 
 
-def named_files(settings: Mapping[str, Any]) -> dict[Location, str]:
+def named_files(settings: Mapping[str, object]) -> dict[Location, str]:
     """Return every input file that settings name, by the location of the name."""
     return {loc: str(value) for loc, value in _leaves((), settings) if _is_file_setting(loc, value)}
 
 
-def _is_file_setting(location: Location, value: Any) -> bool:
+def _is_file_setting(location: Location, value: object) -> bool:
     if location[:1] == ("source_files",) or not isinstance(value, str):
         return False
     return any(branch.get("format") == "path" for node in describe.at(location) for branch in describe.branches(node))
 
 
-def _leaves(location: Location, value: Any) -> Iterator[tuple[Location, Any]]:
+def _leaves(location: Location, value: object) -> Iterator[tuple[Location, object]]:
     if isinstance(value, Mapping):
         for name, below in value.items():
             yield from _leaves((*location, name), below)
@@ -124,7 +125,7 @@ def _leaves(location: Location, value: Any) -> Iterator[tuple[Location, Any]]:
         yield location, value
 
 
-def _differences(location: Location, then: Any, now: Any) -> Iterator[Change]:
+def _differences(location: Location, then: object, now: object) -> Iterator[Change]:
     if isinstance(then, Mapping) and isinstance(now, Mapping):
         for name in dict.fromkeys((*then, *now)):
             yield from _differences((*location, name), then.get(name), now.get(name))
@@ -135,7 +136,7 @@ def _differences(location: Location, then: Any, now: Any) -> Iterator[Change]:
         yield Change(location, then, now)
 
 
-def _put(settings: dict[str, Any], location: Location, value: Any) -> None:
+def _put(settings: Settings, location: Location, value: object) -> None:
     """Set one value, and create the groups along the path."""
     group: Any = settings
     for part, following in zip(location, location[1:], strict=False):
@@ -174,7 +175,7 @@ def _unit(location: Location) -> str:
 
 
 def file_changes(
-    then: Mapping[str, Mapping[str, Any]], now: Mapping[str, Mapping[str, Any]], names: Mapping[Location, str]
+    then: Mapping[str, Mapping[str, object]], now: Mapping[str, Mapping[str, object]], names: Mapping[Location, str]
 ) -> list[tuple[str, str]]:
     """Return place and text for each input file whose content has changed since the start of the run.
 
@@ -200,13 +201,13 @@ def file_changes(
     return found
 
 
-def same_digest(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
+def same_digest(a: Record, b: Record) -> bool:
     """Return True if two entries of ``Digests`` describe equal files."""
     sums = {k for k in (*a, *b) if k.startswith("sha256")}
     return a.get("bytes") == b.get("bytes") and bool(sums) and all(a.get(k) == b.get(k) for k in sums)
 
 
-def _digest_text(entry: Mapping[str, Any]) -> str:
+def _digest_text(entry: Record) -> str:
     checksum = next((str(v) for k, v in entry.items() if k.startswith("sha256")), entry.get("unreadable", "unknown"))
     return f"{entry.get('bytes', '?')} bytes with sha256 {checksum[:12]}"
 

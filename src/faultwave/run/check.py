@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from faultwave.base.errors import FaultwaveError, InputError, Problems
+from faultwave.base.types import Settings
 from faultwave.case.locate import located
 from faultwave.case.settings.model import Case
 from faultwave.case.warnings import warn_case
@@ -14,7 +14,7 @@ from faultwave.run.engines import engine_of
 from faultwave.run.inputs import load_case_and_inputs
 
 
-def check(case: Case | dict[str, Any] | str | Path, ranks: int = 1, **overrides: Any) -> Problems:
+def check(case: Case | Settings | str | Path, ranks: int = 1, **overrides: object) -> Problems:
     """Find every problem of a case by reading all its inputs: mesh, material, fault, points and sources.
 
     Nothing is written. The material of grids of millions of points is read at a sample of them; a note states this.

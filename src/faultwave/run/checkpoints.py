@@ -12,6 +12,7 @@ import numpy as np
 from faultwave.base.errors import FaultwaveError, InputError, Problem
 from faultwave.base.log import get_logger
 from faultwave.base.processes.watchdog import WATCHDOG
+from faultwave.base.types import Record, Settings
 from faultwave.base.wording import command
 from faultwave.case.settings.model import Case
 from faultwave.engine.capability import BlockState, RestoredFrom, State
@@ -35,7 +36,7 @@ PartReport = tuple[dict[str, str], dict[str, tuple[int, int]], dict[str, Any], s
 Group = Mapping[str, State | BlockState]
 
 
-def case_notes(case: Case) -> dict[str, Any]:
+def case_notes(case: Case) -> Settings:
     """Return a checkpoint's notes on its case: given settings, all settings, file, and options of the run."""
     return {
         "case": case.model_dump(mode="json", exclude_unset=True),
@@ -113,7 +114,7 @@ class CheckpointScheduler:
         else:
             session.background.submit(lambda: self._write(notes, arrays), sum(a.nbytes for a in arrays.values()))
 
-    def _write_now(self, notes: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    def _write_now(self, notes: Settings, arrays: Mapping[str, np.ndarray]) -> None:
         """Write in this thread, where a second signal interrupts it and removes an incomplete checkpoint."""
         try:
             self._write(notes, arrays)
@@ -122,7 +123,7 @@ class CheckpointScheduler:
                 self.writer.drop()
             raise
 
-    def _write(self, notes: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    def _write(self, notes: Settings, arrays: Mapping[str, np.ndarray]) -> None:
         """Write a checkpoint (collective).
 
         If that fails on any process, the last checkpoint remains, the run continues, and process 0 reports where and why it failed.
@@ -155,7 +156,7 @@ class CheckpointScheduler:
             return str(error)
         return ""
 
-    def _commit(self, notes: dict[str, Any], found: Sequence[PartReport]) -> str:
+    def _commit(self, notes: Settings, found: Sequence[PartReport]) -> str:
         """Complete the checkpoint after every process has written or failed, and return the reason of a failure."""
         failed = [(rank, failure) for rank, (*_, failure) in enumerate(found) if failure]
         if failed:
@@ -282,7 +283,11 @@ def _read(checkpoint: Checkpoint, groups: Mapping[str, Group]) -> dict[str, dict
 
 
 def _needed(
-    key: str, state: State | BlockState, span: tuple[int, int], whole: Mapping[str, Any], pieces: Mapping[str, Any]
+    key: str,
+    state: State | BlockState,
+    span: tuple[int, int],
+    whole: Record,
+    pieces: Record,
 ) -> bool:
     """Return True if a part of the checkpoint must be opened for an array.
 
@@ -299,7 +304,7 @@ def _needed(
     return bool(len(here)) and not np.isin(here, np.concatenate([numbers for numbers, _ in pieces[key]])).all()
 
 
-def _rows(part: Mapping[str, Any], key: str, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _rows(part: Record, key: str, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return indices and values of the wanted rows of one part; everything between the first and the last is read."""
     here = part[key.replace("/", "/#", 1)][()]
     rows = np.flatnonzero(np.isin(here, wanted))

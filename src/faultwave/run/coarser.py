@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from faultwave.base.errors import InputError, NotBuiltError, Problem
+from faultwave.base.types import Settings
 from faultwave.case.load import load_case
 from faultwave.case.settings.model import Case
 from faultwave.domain.grids.mapping import MIN_CELLS
@@ -124,7 +125,7 @@ def _lower_orders(case: Case) -> CoarserCases:
     return CoarserCases(made, extrapolate_by_laws(laws), told, (order / near, order / far), whole=False)
 
 
-def _numerics(case: Case, order: int) -> dict[str, Any]:
+def _numerics(case: Case, order: int) -> Settings:
     """Return numerical settings at a lower order, with unchanged sources so that only waves are compared."""
     own = case.numerics
     quick = own.cfl is None and own.integrator == "ader" and case.law == "elastic"
@@ -135,7 +136,7 @@ def _numerics(case: Case, order: int) -> dict[str, Any]:
     }
 
 
-def _same_edges(case: Case, order: int) -> dict[str, Any]:
+def _same_edges(case: Case, order: int) -> Settings:
     """Return settings of a built mesh that reproduce the same mesh at another order."""
     built = None if case.mesh is None else case.mesh.build
     if built is None:
@@ -242,7 +243,7 @@ def _ratio(case: Case) -> int:
     return round(blocks[-1].spacing / case.grid.spacing) if blocks else 1  # type: ignore[union-attr]
 
 
-def _blocks(case: Case, box: Box, spacing: float) -> dict[str, Any]:
+def _blocks(case: Case, box: Box, spacing: float) -> Settings:
     """Return settings of blocks below a first block of larger ``spacing`` [m].
 
     Interfaces lie at the planes nearest to the run's, and the box grows along x and y to a multiple of the largest spacing.
@@ -269,7 +270,7 @@ def _blocks(case: Case, box: Box, spacing: float) -> dict[str, Any]:
     return {"blocks": found, "upper": upper}
 
 
-def _changed(case: Case, changes: Mapping[str, Any]) -> Case:
+def _changed(case: Case, changes: Mapping[str, object]) -> Case:
     """Return the case with other settings and only receivers as output, to the same end time."""
     data = case.model_dump(exclude_unset=True)
     plain = {"precision": "single", "compensated": False, "stored_waves": None, "halo_compression": "exact"}
@@ -283,7 +284,7 @@ def _changed(case: Case, changes: Mapping[str, Any]) -> Case:
     return made
 
 
-def _merge(data: dict[str, Any], changes: Mapping[str, Any]) -> None:
+def _merge(data: Settings, changes: Mapping[str, object]) -> None:
     """Merge ``changes`` into nested settings."""
     for name, value in changes.items():
         if isinstance(value, Mapping):

@@ -37,7 +37,7 @@ def engine_of(case: Case) -> Engine:
 def _locating_problems(make: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap ``make(case, ...)`` to locate its problems in the case file and to find files next to that."""
 
-    def plan(case: Case, *more: Any) -> Any:
+    def plan(case: Case, *more: object) -> Any:
         try:
             with searching_case_folders(case.source_files), cores.limit_threads(case.numerics.threads):
                 made = make(case, *more)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.types import Settings
 from faultwave.base.wording import command
 from faultwave.case.load import load_case
 from faultwave.case.settings.model import Case
@@ -56,7 +57,7 @@ class Finished:
 
     folder: Path
     prefix: str
-    manifest: dict[str, Any]
+    manifest: Settings
     case: Case
     end: float
 

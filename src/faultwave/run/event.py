@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from faultwave.base.errors import InputError, Problems
 from faultwave.base.log import get_logger
 from faultwave.base.math.magnitude import magnitude
 from faultwave.base.math.projection import Projection
+from faultwave.base.types import Settings
 from faultwave.case.settings.model import Case
 from faultwave.observe.result import Result
 from faultwave.physics.sources.load import load_sources
@@ -45,7 +45,7 @@ def with_event(case: Case, found: Sequence[Result]) -> list[Result]:
     ]
 
 
-def _of_sources(case: Case) -> dict[str, Any]:
+def _of_sources(case: Case) -> Settings:
     """Return place and onset of the earliest source, and the magnitude of all if no moment depends on the rock."""
     try:
         sources = load_sources(case.sources, projection=case.projection, warned=Problems())
@@ -55,7 +55,7 @@ def _of_sources(case: Case) -> dict[str, Any]:
     if not len(acting):
         return {}
     first = int(np.argmin(acting.onset))
-    found: dict[str, Any] = {
+    found: Settings = {
         "event_location": [float(x) for x in acting.location[first]],
         "event_onset": float(acting.onset[first]),
     }
@@ -65,10 +65,10 @@ def _of_sources(case: Case) -> dict[str, Any]:
     return found | ({"event_magnitude": float(magnitude(moment))} if np.isfinite(moment) and moment > 0 else {})
 
 
-def _of_rupture(found: Sequence[Result]) -> dict[str, Any]:
+def _of_rupture(found: Sequence[Result]) -> Settings:
     """Return place and onset of the rupture from its map, and the magnitude from the recorded moment."""
     data = {result.kind: result.data for result in found}
-    event: dict[str, Any] = {}
+    event: Settings = {}
     if "rupture_map" in data:
         time = data["rupture_map"]["rupture_time"]
         if np.isfinite(time).any():

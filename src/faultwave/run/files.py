@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from faultwave.base.types import Record, Settings
 from faultwave.engine.capability import LatticeSeries, Snapshots
 from faultwave.observe.snapshots.lagrange import CellKind
 from faultwave.output.background import BackgroundWriter
@@ -20,6 +21,10 @@ from faultwave.output.field_files.slabs import SharedFieldWriter
 from faultwave.output.formats.vtkhdf import LagrangeTetrahedra, LagrangeTriangles, VtkHdfWriter
 from faultwave.output.formats.xdmf import XdmfWriter
 from faultwave.run.lattice_files import LatticeFiles, Opening
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
 
 Format = tuple[Callable[..., CellFieldWriter], str]
 
@@ -49,7 +54,7 @@ class SeriesExtent:
     sums: dict[str, list[int]]
 
 
-def extents_from_notes(files: Mapping[str, Mapping[str, Any]]) -> dict[str, SeriesExtent]:
+def extents_from_notes(files: Mapping[str, Record]) -> dict[str, SeriesExtent]:
     """Return the extent of the files by series, from the notes of a checkpoint."""
     return {
         kind: SeriesExtent(int(f["next"]), list(f.get("times", [])), dict(f.get("sums", {})))
@@ -57,7 +62,7 @@ def extents_from_notes(files: Mapping[str, Mapping[str, Any]]) -> dict[str, Seri
     }
 
 
-def merge_extents(everywhere: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, Any]]:
+def merge_extents(everywhere: Sequence[Mapping[str, Record]]) -> dict[str, Settings]:
     """Merge the extents of files of all processes; a process without cells in a file has no record of it."""
     merged = {}
     for kind in dict.fromkeys(kind for files in everywhere for kind in files):
@@ -141,19 +146,19 @@ class SnapshotFiles:
             if kind in self.series:
                 self.series[kind].go_on(reached.next)
 
-    def notes(self) -> dict[str, dict[str, Any]]:
+    def notes(self) -> dict[str, Settings]:
         """Return the notes of a checkpoint on each series."""
         return {kind: {"next": series.next_number} for kind, series in self.series.items()}
 
     def reached(self) -> dict[str, SeriesExtent]:
         """Return the extent of the files of every series (collective), on each process for its own files."""
-        notes: dict[str, Any] = {"files": self.notes()}
+        notes: Settings = {"files": self.notes()}
         self.sync_for_checkpoint(notes)
         world = self.session.world
         everywhere = world.gather(notes["files"])
         return extents_from_notes(world.share(None if everywhere is None else merge_extents(everywhere)))
 
-    def sync_for_checkpoint(self, notes: dict[str, Any]) -> None:
+    def sync_for_checkpoint(self, notes: Settings) -> None:
         """Flush submitted snapshots to disk and record the extent of the files."""
         for kind, writers in self.writers.items():
             if kind in notes["files"]:
@@ -166,7 +171,7 @@ class SnapshotFiles:
 
 
 def _opened(
-    make: Callable[..., CellFieldWriter], how: tuple[Path, list[str], Any, int, ForeignContents], points: np.ndarray,
+    make: Callable[..., CellFieldWriter], how: tuple[Path, list[str], DTypeLike, int, ForeignContents], points: np.ndarray,
     cells: np.ndarray, static: Mapping[str, np.ndarray],
 ) -> CellFieldWriter:  # fmt: skip
     path, names, dtype, steps, elsewhere = how

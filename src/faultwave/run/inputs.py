@@ -27,7 +27,7 @@ LARGEST_MESH = 1 << 30
 """Largest size [bytes] of a mesh file that is read only for its errors, next to invalid settings."""
 
 
-def load_case_and_inputs(case: object, overrides: Mapping[str, Any] | None = None) -> tuple[Case | None, Problems]:
+def load_case_and_inputs(case: object, overrides: Mapping[str, object] | None = None) -> tuple[Case | None, Problems]:
     """Load a case; if it is invalid, also find the problems of its valid settings and of the files they name."""
     settings, problems = load_case(case, overrides)
     if settings is None:
@@ -37,7 +37,7 @@ def load_case_and_inputs(case: object, overrides: Mapping[str, Any] | None = Non
     return settings, problems
 
 
-def load_valid_case(case: object, overrides: Mapping[str, Any] | None = None) -> tuple[Case, Problems]:
+def load_valid_case(case: object, overrides: Mapping[str, object] | None = None) -> tuple[Case, Problems]:
     """Load a case and return it with its warnings. Raises InputError with all errors at once."""
     settings, problems = load_case_and_inputs(case, overrides)
     problems.raise_errors()
@@ -65,11 +65,11 @@ def _input_problems(case: Case, mesh: bool) -> list[Problem]:
     return located(case, dict.fromkeys(found.errors))
 
 
-def _readings(case: Case, mesh: bool) -> list[Callable[[], Any]]:
+def _readings(case: Case, mesh: bool) -> list[Callable[[], object]]:
     """Return the independent readings of inputs, without any that need invalid settings that were removed."""
     missing = {location[:2] for location in case.left_out} | {location[:1] for location in case.left_out}
     mapped = ("projection",) not in missing  # otherwise longitudes and latitudes cannot be converted
-    readings: list[Callable[[], Any]] = []
+    readings: list[Callable[[], object]] = []
     volumes = {
         str(key): number for number, key in enumerate(case.material.regions)
     }  # a plan checks that the mesh contains them

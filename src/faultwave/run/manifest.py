@@ -15,7 +15,7 @@ PATIENCE = 5.0
 """Time limit [s] of the note on a failure; a file system that hangs must not delay the end of a run."""
 
 
-def _paths(value: Any) -> Iterator[Path]:
+def _paths(value: object) -> Iterator[Path]:
     """Yield every file that settings name."""
     if isinstance(value, Path):
         yield value

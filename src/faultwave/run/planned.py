@@ -8,6 +8,7 @@ from typing import Any
 
 from faultwave.base import html
 from faultwave.base.errors import Problem
+from faultwave.base.types import Settings
 from faultwave.case.locate import located
 from faultwave.case.settings.model import Case
 from faultwave.case.warnings import warn_case
@@ -59,7 +60,7 @@ class PlannedCase:
         return "".join(tables) + html.paragraphs(f"warning: {problem}" for problem in self.warnings)
 
 
-def plan(case: Case | dict[str, Any] | str | Path, **overrides: Any) -> PlannedCase:
+def plan(case: Case | Settings | str | Path, **overrides: object) -> PlannedCase:
     """Return the cost and resolution of a run: memory, time steps, run time, output size, points per wavelength.
 
     The run time is estimated from a measurement of a few seconds. Nothing is written. ``print`` shows the tables.

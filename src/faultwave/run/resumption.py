@@ -14,6 +14,7 @@ from typing import Any
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.log import get_logger
+from faultwave.base.types import Record, Settings
 from faultwave.base.wording import option
 from faultwave.case.load import load_case
 from faultwave.case.settings.model import Case
@@ -76,7 +77,7 @@ class Resumption:
 
 
 def find_resumption(
-    folder: str | Path, case: CaseInput = None, as_recorded: bool = False, **overrides: Any
+    folder: str | Path, case: CaseInput = None, as_recorded: bool = False, **overrides: object
 ) -> Resumption:
     """Find the last complete checkpoint in ``folder`` and the case to continue with (collective).
 
@@ -120,7 +121,7 @@ def find_resumption_of_case(folder: Path, case: Path, **overrides: Any) -> Resum
 
 
 def _case_as_given(
-    found: Checkpoint, case: CaseInput, as_recorded: bool, asked: Mapping[str, Any]
+    found: Checkpoint, case: CaseInput, as_recorded: bool, asked: Mapping[str, object]
 ) -> tuple[Case | None, tuple[Problem, ...]]:
     """Return the case to compare with, including options of the first run.
 
@@ -144,12 +145,12 @@ def _case_as_given(
     return _loaded(case, {**_options(notes, OF_THE_RUN), **asked})
 
 
-def _loaded(case: Any, options: dict[str, Any]) -> tuple[Case, tuple[Problem, ...]]:
+def _loaded(case: CaseInput, options: Settings) -> tuple[Case, tuple[Problem, ...]]:
     settings, problems = load_valid_case(case, options)
     return settings, problems.warnings
 
 
-def _options(notes: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _options(notes: Record, names: tuple[str, ...]) -> Settings:
     """Return the values of the given options at the start of the run; the folder is the run's current one."""
     found = {}
     for name in notes.get("options", ()):
@@ -161,7 +162,7 @@ def _options(notes: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]
     return found
 
 
-def _digests(together: World, notes: Mapping[str, Any], case: Case | None) -> dict[str, dict[str, Any]]:
+def _digests(together: World, notes: Record, case: Case | None) -> dict[str, Settings]:
     """Return current size and checksum of every file that the case names or the run has read (collective)."""
     names = named_files(notes["settings"] if case is None else settings_of(case)).values()
     own = set(notes["settings"].get("source_files", ()))  # the case files themselves, which are compared by settings
@@ -174,9 +175,9 @@ def _resolve_case(
     found: Checkpoint,
     given: Case | None,
     warnings: tuple[Problem, ...],
-    digests: Mapping[str, Mapping[str, Any]],
+    digests: Mapping[str, Record],
     named: bool,
-    asked: dict[str, Any],
+    asked: Settings,
 ) -> Resumption:
     """Compare the cases and merge or refuse the differences."""
     _check_manifest(found)
@@ -219,16 +220,14 @@ def _resolve_case(
 KEPT = "The records so far are made with it; a run from the start in another folder can have the other value."
 
 
-def _still_used(notes: Mapping[str, Any], now: Mapping[Any, str]) -> dict[str, Mapping[str, Any]]:
+def _still_used(notes: Record, now: Mapping[Any, str]) -> dict[str, Mapping[str, object]]:
     """Return digests of the run's input files, except case files and files that the case now names elsewhere."""
     settings = notes["settings"]
     left = {*named_files(settings).values(), *settings.get("source_files", ())} - set(now.values())
     return {path: entry for path, entry in notes.get("inputs", {}).items() if path not in left}
 
 
-def _same_content(
-    then: Mapping[str, Mapping[str, Any]], now: Mapping[str, Mapping[str, Any]]
-) -> dict[tuple[str, str], bool]:
+def _same_content(then: Mapping[str, Record], now: Mapping[str, Record]) -> dict[tuple[str, str], bool]:
     """Return the pairs of a former file and a current file of another name with equal content."""
     return {(a, b): True for a, was in then.items() for b, entry in now.items() if a != b and same_digest(was, entry)}
 
@@ -256,7 +255,7 @@ def _refuse_end_in_the_past(case: Case, found: Checkpoint) -> None:
         raise InputError(Problem(option("until", f"{case.end_time:g} s"), what, f"at least {reached:.6g} s"))
 
 
-def _manifest(case: Case, found: Checkpoint) -> Mapping[str, Any]:
+def _manifest(case: Case, found: Checkpoint) -> Record:
     """Return the manifest of the run in the folder, empty if none is readable."""
     path = found.folder.parent.parent / f"{case.output.prefix}-manifest.json"
     try:
@@ -308,7 +307,7 @@ def _finished(case: Case, found: Checkpoint) -> float | None:
     return float(reached) if stopped_early or reached >= case.end_time * (1 - 1e-9) else None
 
 
-def _for_precision(settings: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+def _for_precision(settings: Record, asked: Record) -> Settings:
     """Return the settings without compensated sums if the run resumes in double precision, which has none."""
     numerics = settings.get("numerics", {})
     if asked.get("precision") != "double" or not numerics.get("compensated"):

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, RunError
 from faultwave.base.log import get_logger
+from faultwave.base.types import Settings
 from faultwave.case.load import load_case
 from faultwave.comm import world
 from faultwave.output.folder import create_folder
 from faultwave.output.formats.tables.touchstone import write_touchstone
 from faultwave.run.start import start
+
+if TYPE_CHECKING:
+    from faultwave.case.settings.model import Case
 
 ENERGY_LEFT_LIMIT = 1e-4
 """Share of energy left at the end of a run above which S may lack a hundredth of the amplitude."""
@@ -54,7 +58,9 @@ class Scattering:
         ]
 
 
-def scattering(case: Any, progress: Callable[[str], None] = lambda text: None, **overrides: Any) -> Scattering:
+def scattering(
+    case: Case | Settings | str | Path, progress: Callable[[str], None] = lambda text: None, **overrides: object
+) -> Scattering:
     """Run a case once for each of its ports and return the scattering parameters; warns of runs that were too short.
 
     Parameters
@@ -128,7 +134,10 @@ def _solved(into: np.ndarray, out: np.ndarray) -> np.ndarray:
 
 
 def save_scattering(
-    case: Any, folder: str | Path, progress: Callable[[str], None] = lambda text: None, **overrides: Any
+    case: Case | Settings | str | Path,
+    folder: str | Path,
+    progress: Callable[[str], None] = lambda text: None,
+    **overrides: object,
 ) -> Path:
     """Write the scattering parameters of a case as a Touchstone file and return its path.
 

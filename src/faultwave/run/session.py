@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from faultwave.base.errors import InputError, Interrupted, Problem, RunError, su
 from faultwave.base.processes import signals
 from faultwave.base.processes.watchdog import WATCHDOG
 from faultwave.base.progress import reporting
+from faultwave.base.types import Settings
 from faultwave.base.units import seconds
 from faultwave.base.wording import command, option
 from faultwave.case.settings.model import Case
@@ -34,6 +35,11 @@ from faultwave.run import checkpoints
 from faultwave.run.event import with_event
 from faultwave.run.files import SeriesExtent, SnapshotFiles
 from faultwave.run.manifest import inputs, record_failure, write_run_manifest
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from numpy.typing import ArrayLike
 
 Status = Literal["failed"] | None
 SHOWN = 10
@@ -74,7 +80,7 @@ class Session:
         self.files: list[Path] = []
         self.files_read: tuple[Path, ...] = ()  # read files that only other files name
         self.resolved_frequency = math.inf
-        self.inputs: dict[str, dict[str, Any]] = {}  # entries of the input files in the manifest
+        self.inputs: dict[str, Settings] = {}  # entries of the input files in the manifest
         self.digests: Digests | None = None  # checksums of these files, while they are computed
         self.started = datetime.now(UTC)  # start of the run, for the manifest
         self.held = ExitStack()  # lock of the folder during the run
@@ -139,7 +145,7 @@ class Session:
         """Return energies, work and moment [J, N m] at the time reached, summed over all processes on process 0."""
         return self.solver.energies()
 
-    def sample(self, points: Any) -> np.ndarray:
+    def sample(self, points: ArrayLike) -> np.ndarray:
         """Return the state (n, Q) at points (n, 3) [m] at the time reached; NaN outside of the domain."""
         try:
             places = np.asarray(points, float).reshape(-1, 3)
@@ -148,13 +154,13 @@ class Session:
             raise InputError(Problem("points", f"is {shape}", "numbers (n, 3): x, y and z [m] of each point")) from None
         return np.asarray(self.solver.sample(places))
 
-    def error(self, solution: Callable[..., np.ndarray], *inside: Any) -> np.ndarray:
+    def error(self, solution: Callable[..., np.ndarray], *inside: object) -> np.ndarray:
         """Return the relative L2 error (Q,) with respect to ``solution(points (n, 3), time) -> (n, Q)``."""
         return np.asarray(self.solver.error(solution, *inside))
 
-    def set_initial(self, solution: Any) -> None:
+    def set_initial(self, solution: Callable[[np.ndarray, float], ArrayLike]) -> None:
         """Set the initial state to ``solution(points (n, 3), time) -> (n, Q)``. Raises InputError for other shapes."""
-        given: Any = solution
+        given: object = solution
         if not callable(given):
             what = f"{solution!r} is no function"
             raise InputError(Problem("solution", what, "a function of points (n, 3) and time that gives (n, Q)"))
@@ -370,7 +376,7 @@ class Session:
     def _layout(self) -> Literal["native", "seissol"]:
         return "seissol" if self.case.output.seissol_layout else "native"
 
-    def input_digests(self) -> dict[str, dict[str, Any]]:
+    def input_digests(self) -> dict[str, Settings]:
         """Return size and checksum of every input file for checkpoints (collective); process 0 receives them."""
         return {} if self.digests is None else self.digests.found()
 
@@ -391,7 +397,7 @@ class Session:
         """
         stack, told = ExitStack(), list[int]()
 
-        def stop(number: int, frame: Any) -> None:
+        def stop(number: int, frame: FrameType | None) -> None:
             told.append(number)
             signals.detach_lost_terminal()
             if len(told) > 1:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from faultwave.base.errors import Problem, Problems
+from faultwave.base.types import Settings
 from faultwave.case.settings.model import Case
 from faultwave.comm import world
 from faultwave.output.folder import refuse_folder
@@ -17,7 +17,7 @@ from faultwave.run.start import start
 __all__ = ["restore_session", "prepare_run", "resume", "simulate"]
 
 
-def simulate(case: Case | dict[str, Any] | str | Path, force: bool = False, **overrides: Any) -> Session:
+def simulate(case: Case | Settings | str | Path, force: bool = False, **overrides: object) -> Session:
     """Prepare a simulation of a case; nothing is written before its ``run``.
 
     Parameters
@@ -44,7 +44,7 @@ def simulate(case: Case | dict[str, Any] | str | Path, force: bool = False, **ov
     return start(settings, force, problems.warnings)
 
 
-def prepare_run(case: Case | dict[str, Any] | str | Path, force: bool = False, **overrides: Any) -> Session:
+def prepare_run(case: Case | Settings | str | Path, force: bool = False, **overrides: object) -> Session:
     """Prepare a simulation that will write, as ``simulate`` does, after checking that its folder is writable."""
 
     def load() -> tuple[Case, Problems]:
@@ -57,7 +57,7 @@ def prepare_run(case: Case | dict[str, Any] | str | Path, force: bool = False, *
 
 
 def resume(
-    folder: str | Path, case: CaseInput = None, as_recorded: bool = False, put_aside: bool = False, **overrides: Any
+    folder: str | Path, case: CaseInput = None, as_recorded: bool = False, put_aside: bool = False, **overrides: object
 ) -> Session:
     """Return the simulation in ``folder`` at its last complete checkpoint; its ``run`` continues to the end.
 

@@ -19,12 +19,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from faultwave.base import html
 from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.base.types import Settings
 from faultwave.base.units import seconds
 from faultwave.base.wording import option
 from faultwave.observe.dataset import Dataset
@@ -164,10 +164,10 @@ class Comparison:
     def passed(self) -> bool:
         return self.exit_code == 0
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Settings:
         """Return plain values for JSON: the worst misfits and all that are over a limit; an infinite misfit becomes null."""
 
-        def plain(m: Misfit) -> dict[str, Any]:
+        def plain(m: Misfit) -> Settings:
             value = m.value if np.isfinite(m.value) else None
             return {"kind": m.kind, "number": m.number, "group": m.group, "value": value, "limit": m.limit}
 

@@ -7,14 +7,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.domain.tets import Mesh, write_puml
 from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.gmsh.reader import read_gmsh
 from faultwave.domain.tets.mesh import FILE_FACES, signed_volumes
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 
 def graded_cube(n: int, grading: float) -> Mesh:
@@ -39,7 +43,7 @@ def fault_column(cells: tuple[int, int, int], edge: float) -> Mesh:
 
 
 @contextmanager
-def as_setting(mesh: Mesh) -> Iterator[dict[str, Any]]:
+def as_setting(mesh: Mesh) -> Iterator[Settings]:
     """Yield the ``mesh`` group of a case that reads this mesh from a temporary PUML file, deleted on exit."""
     with tempfile.TemporaryDirectory(prefix="faultwave-verify-") as folder:
         path = Path(folder) / "mesh.puml.h5"
@@ -118,7 +122,7 @@ def shells(
     return replace(mesh, vertices=mesh.vertices * (exact / inner) ** (1 / 3))
 
 
-def _graded(gmsh: Any, radii: Sequence[float], sizes: tuple[float, float]) -> None:
+def _graded(gmsh: ModuleType, radii: Sequence[float], sizes: tuple[float, float]) -> None:
     for option in ("MeshSizeExtendFromBoundary", "MeshSizeFromPoints", "MeshSizeFromCurvature"):
         gmsh.option.setNumber(f"Mesh.{option}", 0)
     field = gmsh.model.mesh.field.add("MathEval")
@@ -129,7 +133,7 @@ def _graded(gmsh: Any, radii: Sequence[float], sizes: tuple[float, float]) -> No
 
 
 @contextmanager
-def as_gmsh(mesh: Mesh) -> Iterator[dict[str, Any]]:
+def as_gmsh(mesh: Mesh) -> Iterator[Settings]:
     """Yield the ``mesh`` group of a case that reads a temporary Gmsh file, with the names of surfaces and volumes."""
     with tempfile.TemporaryDirectory(prefix="faultwave-verify-") as folder:
         path = Path(folder) / "mesh.msh"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from faultwave.base import html
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.types import Settings
 from faultwave.observe.motions.goodness import CRITERIA, CYCLES, anderson, bands, grade
 from faultwave.observe.motions.processing import Processing, as_quantity
 from faultwave.observe.motions.time_frequency import misfit
@@ -82,7 +82,7 @@ class Scores:
         title = f"{self.run} against {self.data}: {self.processing.told()}"
         return html.table(title, [s.row for s in self.scores], HEADER) + html.paragraphs(map(str, self.warnings))
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Settings:
         """Return plain values for JSON."""
         return {
             "run": str(self.run), "data": str(self.data), "processing": self.processing.told(), "mean": self.mean,

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import RunError
+from faultwave.base.types import Record, Settings
 from faultwave.run import simulate
 from faultwave.verify.exact.medium import Array, Medium, Solution
+
+if TYPE_CHECKING:
+    from faultwave.run.session import Session
 
 Vector = tuple[float, float, float]
 
@@ -23,7 +27,7 @@ def box(
     *,
     shuffle: bool = False,
     perturb: float = 0.0,
-) -> dict[str, Any]:
+) -> Settings:
     """Return the mesh settings of a box of bricks, each split into six tetrahedra.
 
     Parameters
@@ -57,13 +61,13 @@ def periodic(*axes: str) -> dict[str, str]:
     return dict.fromkeys(axes or ("x", "y", "z"), "periodic")
 
 
-def uniform(medium: Medium, law: str) -> dict[str, Any]:
+def uniform(medium: Medium, law: str) -> Settings:
     """Return the material settings of a homogeneous box; mu is left out for the acoustic law."""
     values = medium.parameters()
     return {"constant": {k: v for k, v in values.items() if law == "elastic" or k != "mu"}}
 
 
-def two_layers(above: Medium, below: Medium) -> dict[str, Any]:
+def two_layers(above: Medium, below: Medium) -> Settings:
     """Return the material settings of two half-spaces that meet at z = 0."""
     upper, lower = above.parameters(), below.parameters()
     return {
@@ -79,9 +83,7 @@ def _literal(value: float) -> str:
     return np.format_float_positional(value, trim="0")
 
 
-def settings(
-    law: str, mesh: Mapping[str, Any], material: Mapping[str, Any], end_time: float, order: int, **more: Any
-) -> dict[str, Any]:
+def settings(law: str, mesh: Record, material: Record, end_time: float, order: int, **more: Any) -> Settings:
     """Return a case as a dictionary.
 
     Parameters
@@ -108,17 +110,15 @@ def settings(
     }
 
 
-def started(case: Mapping[str, Any], initial: Solution | None = None) -> Any:
+def started(case: Record, initial: Solution | None = None) -> Any:
     """Return a simulation whose initial state is ``initial(points, 0.0)``, if given."""
-    sim: Any = simulate(dict(case))
+    sim: Session = simulate(dict(case))
     if initial is not None:
         sim.set_initial(initial)
     return sim
 
 
-def errors(
-    case: Mapping[str, Any], solution: Solution, inside: Callable[[Array], NDArray[np.bool_]] | None = None
-) -> Array:
+def errors(case: Record, solution: Solution, inside: Callable[[Array], NDArray[np.bool_]] | None = None) -> Array:
     """Return the relative L2 error of every quantity at the end of a run that starts from the exact solution.
 
     Parameters
@@ -138,12 +138,12 @@ def errors(
     return np.asarray(sim.error(solution, inside))
 
 
-def total_energy(sim: Any) -> float:
+def total_energy(sim: Session) -> float:
     """Return the present total energy of the wave field [J]."""
     return float(sum(v for k, v in sim.energy_now().items() if k.endswith("energy")))
 
 
-def energies_every(sim: Any, interval: float, count: int) -> Array:
+def energies_every(sim: Session, interval: float, count: int) -> Array:
     """Return the total energy [J] at the start and after each of ``count`` intervals [s].
 
     The series ends early, with inf, if the run becomes unstable.

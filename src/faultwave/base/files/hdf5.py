@@ -66,7 +66,7 @@ def naming_file_errors(path: str | Path, what: str) -> Iterator[None]:
         ) from None
 
 
-def attribute(path: Path, owner: Any, name: str, default: Any = None) -> Any:
+def attribute(path: Path, owner: h5py.HLObject, name: str, default: object = None) -> Any:
     """Return an attribute as a number, text, array or list of texts.
 
     Parameters
@@ -100,7 +100,7 @@ def attribute(path: Path, owner: Any, name: str, default: Any = None) -> Any:
     return value
 
 
-def text_attribute(path: Path, owner: Any, name: str, default: str | None = None) -> str:
+def text_attribute(path: Path, owner: h5py.HLObject, name: str, default: str | None = None) -> str:
     """Return an attribute that is a single text. Raises InputError if it is not, or is missing without a default."""
     value = attribute(path, owner, name, default)
     if not isinstance(value, str):
@@ -108,7 +108,7 @@ def text_attribute(path: Path, owner: Any, name: str, default: str | None = None
     return value
 
 
-def text_list(path: Path, owner: Any, name: str) -> list[str]:
+def text_list(path: Path, owner: h5py.HLObject, name: str) -> list[str]:
     """Return an attribute that is one text or several, as a list. Raises InputError if it is not."""
     value = attribute(path, owner, name)
     if isinstance(value, np.ndarray | h5py.Empty) and getattr(value, "size", 0) in (0, None):
@@ -119,7 +119,7 @@ def text_list(path: Path, owner: Any, name: str) -> list[str]:
     return listed
 
 
-def number_attribute(path: Path, owner: Any, name: str, default: float | None = None) -> float:
+def number_attribute(path: Path, owner: h5py.HLObject, name: str, default: float | None = None) -> float:
     """Return an attribute that is one finite number. Raises InputError if it is not."""
     value = attribute(path, owner, name, default)
     if not isinstance(value, int | float | np.integer | np.floating) or not np.isfinite(value):
@@ -127,7 +127,9 @@ def number_attribute(path: Path, owner: Any, name: str, default: float | None = 
     return float(value)
 
 
-def dataset(path: Path, file: Any, name: str, dimensions: int | None, kinds: str = "fiu", empty: bool = False) -> Any:
+def dataset(
+    path: Path, file: h5py.File, name: str, dimensions: int | None, kinds: str = "fiu", empty: bool = False
+) -> h5py.Dataset:
     """Return a dataset after checking its shape, type and size.
 
     Parameters
@@ -168,7 +170,7 @@ def dataset(path: Path, file: Any, name: str, dimensions: int | None, kinds: str
     return found
 
 
-def check_size_of_dataset(path: str | Path, found: Any) -> Any:
+def check_size_of_dataset(path: str | Path, found: h5py.Dataset) -> h5py.Dataset:
     """Return a dataset after checking that the file is large enough for it, before memory is allocated.
 
     Raises

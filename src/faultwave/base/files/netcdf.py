@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from faultwave.base.files.hdf5 import naming_file_errors
 from faultwave.base.files.probe import invalid_file_error, there
 from faultwave.base.files.reader_process import READER, ReaderCrashed
 from faultwave.base.log import get_logger
+from faultwave.base.types import Record
 
 log = get_logger(__name__)
 
@@ -49,7 +49,7 @@ class NetcdfVariable:
     dimensions: tuple[str, ...]
     shape: tuple[int, ...]
     kind: str
-    attributes: Mapping[str, Any]
+    attributes: Record
 
     def numbers(self, *window: slice, dtype: str = "f8") -> np.ndarray:
         """Return scaled values within a window, NaN where missing. Raises InputError if they cannot be read."""
@@ -74,7 +74,7 @@ class NetcdfFile:
     """Variables and attributes of the root group of a file, by name."""
 
     variables: Mapping[str, NetcdfVariable]
-    attributes: Mapping[str, Any]
+    attributes: Record
 
 
 def open_netcdf(path: str | Path, what: str) -> NetcdfFile:
@@ -92,7 +92,7 @@ def open_netcdf(path: str | Path, what: str) -> NetcdfFile:
     return NetcdfFile(variables, said["attributes"])
 
 
-def _asked(task: str, path: Path, what: str, **wanted: Any) -> bytearray:
+def _asked(task: str, path: Path, what: str, **wanted: object) -> bytearray:
     try:
         sent, wrong = READER.ask(task, str(path.absolute()), **wanted)
     except OSError as error:

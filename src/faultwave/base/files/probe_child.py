@@ -17,7 +17,11 @@ import struct
 import sys
 from collections.abc import Callable
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from faultwave.base.types import Settings
+
 
 Send = Callable[[bytes], object]
 Allow = Callable[[int, int], object]
@@ -75,7 +79,7 @@ def check_dataset_size(name: str, shape: tuple[int, ...], item: int, size: int) 
     return count
 
 
-def probe_hdf5(path: str, size: int, wanted: dict[str, Any], send: Send, allow: Allow) -> None:
+def probe_hdf5(path: str, size: int, wanted: Settings, send: Send, allow: Allow) -> None:
     """Walk through an HDF5 file and read its data up to ``READ`` bytes.
 
     Raises
@@ -87,7 +91,7 @@ def probe_hdf5(path: str, size: int, wanted: dict[str, Any], send: Send, allow: 
 
     left, seen = READ, set()
 
-    def look(item: Any, name: str, depth: int) -> None:
+    def look(item: h5py.HLObject, name: str, depth: int) -> None:
         nonlocal left
         info = h5py.h5o.get_info(item.id)
         token = (info.fileno, info.addr)
@@ -112,7 +116,7 @@ def probe_hdf5(path: str, size: int, wanted: dict[str, Any], send: Send, allow: 
                     raise Unsound(f"'{below}' is a link that leads nowhere")
                 look(found, below, depth + 1)
 
-    def data(found: Any, name: str) -> int:
+    def data(found: h5py.Dataset, name: str) -> int:
         if found.shape is None:
             return 0
         if found.external:
@@ -144,7 +148,7 @@ def refuse_other_files(path: str) -> None:
         return
     seen = set()
 
-    def look(group: Any, depth: int) -> None:
+    def look(group: h5py.Group, depth: int) -> None:
         if depth > DEEPEST:
             raise Unsound(f"'{group.name}' lies {depth} groups deep")
         for key in group:
@@ -171,13 +175,13 @@ def refuse_other_files(path: str) -> None:
         look(file["/"], 0)
 
 
-def describe_netcdf(path: str, size: int, wanted: dict[str, Any], send: Send, allow: Allow) -> None:
+def describe_netcdf(path: str, size: int, wanted: Settings, send: Send, allow: Allow) -> None:
     """Send JSON with the attributes, and the dimensions, shape, kind of type and attributes of each variable."""
     import netCDF4
 
     refuse_other_files(path)
 
-    def attributes(item: Any) -> dict[str, Any]:
+    def attributes(item: Any) -> Settings:
         found = {key: item.getncattr(key) for key in item.ncattrs()}
         return {
             k: v if isinstance(v, str) else v.tolist() if hasattr(v, "tolist") else str(v) for k, v in found.items()
@@ -197,7 +201,7 @@ def describe_netcdf(path: str, size: int, wanted: dict[str, Any], send: Send, al
     send(json.dumps(said, default=str).encode())
 
 
-def read_netcdf(path: str, size: int, wanted: dict[str, Any], send: Send, allow: Allow) -> None:
+def read_netcdf(path: str, size: int, wanted: Settings, send: Send, allow: Allow) -> None:
     """Send the values of variable ``name`` within ``window`` in NumPy's file format.
 
     They are converted to type ``dtype`` with NaN where missing, or unmasked in their own type if ``dtype`` is null.
@@ -230,7 +234,7 @@ TASKS = {
 }
 
 
-def look(task: str, path: str, wanted: dict[str, Any], send: Send) -> str:
+def look(task: str, path: str, wanted: Settings, send: Send) -> str:
     """Execute a task within limits and return the defect of the file, '' if there is none."""
     size = os.path.getsize(path)
     limit(size)
@@ -243,7 +247,7 @@ def look(task: str, path: str, wanted: dict[str, Any], send: Send) -> str:
     return ""
 
 
-def answer(task: str, path: str, wanted: dict[str, Any], send: Send) -> str:
+def answer(task: str, path: str, wanted: Settings, send: Send) -> str:
     """Execute a task in a forked process, forward its output to ``send`` and return the defect of the file."""
     pipe, errors = os.pipe(), os.pipe()
     child = os.fork()

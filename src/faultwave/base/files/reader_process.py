@@ -9,10 +9,10 @@ import os
 import struct
 import subprocess
 import threading
-from typing import Any
 
 from faultwave.base.files import probe_child
 from faultwave.base.processes.children import PYTHON, without_launcher
+from faultwave.base.types import Settings
 
 
 class ReaderCrashed(Exception):
@@ -28,7 +28,7 @@ class ReaderProcess:
         self.lock = threading.Lock()
         self.numbers = itertools.count(1)
 
-    def ask(self, task: str, path: str, **wanted: Any) -> tuple[bytearray, str | None]:
+    def ask(self, task: str, path: str, **wanted: object) -> tuple[bytearray, str | None]:
         """Send a request and return the answer.
 
         Returns
@@ -56,7 +56,7 @@ class ReaderProcess:
         raise ReaderCrashed("the process that reads it ends without an answer")
 
     def _answer(
-        self, process: subprocess.Popen[bytes], task: str, path: str, wanted: dict[str, Any]
+        self, process: subprocess.Popen[bytes], task: str, path: str, wanted: Settings
     ) -> tuple[bytearray, str | None]:
         number = next(self.numbers)
         assert process.stdin is not None

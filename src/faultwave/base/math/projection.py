@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 NEEDED = "Give projection: {crs: ..., origin: [longitude, latitude]}."
 EXCHANGED = "Are longitude and latitude exchanged? The other way round it is a place."
@@ -64,7 +67,7 @@ class Projection:
         if origin:
             self._check_origin(crs, origin, f"{where}.origin")
 
-    def to_local(self, longitude: Any, latitude: Any) -> np.ndarray:
+    def to_local(self, longitude: ArrayLike, latitude: ArrayLike) -> np.ndarray:
         """Return local x, y (n, 2) [m] of longitudes and latitudes (n,) [deg]."""
         flat = np.stack(self._transform.transform(np.atleast_1d(longitude), np.atleast_1d(latitude)), 1)
         return (flat - self._shift) @ self._turn().T
@@ -139,7 +142,7 @@ class Projection:
         along = self.to_local(longitude, latitude + step) - self.to_local(longitude, latitude)
         return np.asarray(along / np.linalg.norm(along, axis=1)[:, None] * np.sign(step)[:, None])
 
-    def places(self, geographic: Any, where: str) -> np.ndarray:
+    def places(self, geographic: ArrayLike, where: str) -> np.ndarray:
         """Convert geographic points to local coordinates.
 
         Parameters

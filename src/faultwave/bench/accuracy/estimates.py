@@ -12,10 +12,11 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.bench.accuracy.problem import Array, Setting, velocity
 from faultwave.bench.accuracy.problems import full_space, layered
 from faultwave.case.load import load_case
@@ -27,6 +28,9 @@ from faultwave.run.coarser import coarser
 from faultwave.run.errors import known_errors
 from faultwave.verify.scec.benchmark import Domain, Resolution, find
 from faultwave.verify.scec.folder import write_case
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
 FACTOR = 2.0
 """Factor between estimate and true error within which an estimate counts as correct."""
@@ -72,7 +76,7 @@ class Truth:
         Settings to run.
     """
 
-    case_of: Callable[[Setting], Any]
+    case_of: Callable[[Setting], AbstractContextManager[Settings]]
     expected: Callable[[], tuple[Array, Array]]
     settings: tuple[Setting, ...]
 
@@ -163,7 +167,7 @@ FACE = 1500.0
 
 
 @contextmanager
-def on_blocks(setting: Setting) -> Iterator[Any]:
+def on_blocks(setting: Setting) -> Iterator[Settings]:
     """Yield LOH.1 with twice the grid spacing below the layer."""
     with layered.case_of(setting) as case:
         grid = case["grid"]
@@ -171,7 +175,7 @@ def on_blocks(setting: Setting) -> Iterator[Any]:
 
 
 @contextmanager
-def tpv5_case(setting: Setting) -> Iterator[Any]:
+def tpv5_case(setting: Setting) -> Iterator[Settings]:
     """Yield TPV5 until the rupture front has propagated a few kilometres."""
     tpv5 = find("tpv5")
     near = replace(tpv5, stations={"main": ((0.0, 7.5e3),)}, domain=Domain(margin=12e3, far_size=4e3))
@@ -193,7 +197,9 @@ def tpv5_expected() -> tuple[Array, Array]:
         return times, velocity(_velocities(_run(case)[0], times))
 
 
-def _all(engine: Any, listed: Sequence[tuple[int, int]], precision: str = "double") -> tuple[Setting, ...]:
+def _all(
+    engine: Literal["dg", "fd"], listed: Sequence[tuple[int, int]], precision: str = "double"
+) -> tuple[Setting, ...]:
     return tuple(Setting(engine, order, size, precision) for order, size in listed)
 
 

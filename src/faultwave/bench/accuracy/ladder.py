@@ -11,6 +11,7 @@ import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.bench.accuracy.problem import AccuracyProblem, Point, Setting
+from faultwave.bench.measured import Measured
 from faultwave.bench.results import Files
 
 BRIEF, REPEATS = 2.0, 3
@@ -72,7 +73,7 @@ def absent(problem: AccuracyProblem) -> bool:
     return bool(problem.needs) and importlib.util.find_spec(problem.needs) is None
 
 
-def measure(ask: Ask, say: Callable[[str], None]) -> list[dict[str, Any]]:
+def measure(ask: Ask, say: Callable[[str], None]) -> list[Measured]:
     """Measure all problems; return those with at least one point in the format of the results file."""
     found = []
     for problem in ask.problems:
@@ -113,13 +114,13 @@ def repeated(problem: AccuracyProblem, setting: Setting) -> Point:
     return replace(first, core_seconds=float(np.median(seconds)))
 
 
-def as_kept(problem: AccuracyProblem, points: Iterable[Point]) -> dict[str, Any]:
+def as_kept(problem: AccuracyProblem, points: Iterable[Point]) -> Measured:
     """Return a problem with its points in the format of the results file."""
     told = {name: getattr(problem, name) for name in ("name", "title", "distances", "volume_time", "levels", "unit")}
     return told | {"points": [_plain(p) for p in points]}
 
 
-def _plain(point: Point) -> dict[str, Any]:
+def _plain(point: Point) -> Measured:
     return {
         **asdict(point.setting), "points": round(point.points, 4), "core_seconds": float(f"{point.core_seconds:.4g}"),
         "updates": float(f"{point.updates:.5g}"), "errors": [float(f"{e:.4g}") for e in point.errors],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,11 @@ from faultwave.bench.accuracy.table import Kept, Series, series_name
 from faultwave.dg.checks.resolution import edge_length, resolved_frequency, within_region
 from faultwave.fd.plan import sample_coarse_lattice, settings_are_consistent
 from faultwave.physics.sources.spectrum import spectrum
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from faultwave.case.settings.model import Case
 
 COUNTED = 10.0
 """Points per wavelength by which ``resolved_frequency`` is defined."""
@@ -96,7 +101,7 @@ def waves_of(made: Any, frequency: float) -> tuple[Waves, Series, float, float]:
     return waves, ("dg", order, precision), COUNTED * float(resolved.min()) / frequency, slow
 
 
-def changes(speed: Any) -> bool:
+def changes(speed: ArrayLike) -> bool:
     """Return True if the speed of one kind of wave varies in space."""
     return float(np.ptp(speed)) > VARIED * float(np.max(speed))
 
@@ -118,7 +123,7 @@ def possible(case: Any, key: Series) -> bool:
     return settings_are_consistent(case.model_copy(update={"numerics": numerics, "grid": grid}))
 
 
-def unlike(case: Any) -> list[str]:
+def unlike(case: Case) -> list[str]:
     """Return the settings that influence errors and differ from the defaults, with which the table was measured."""
     numerics, grid = case.numerics, case.grid
     set_by = {

@@ -12,12 +12,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from faultwave.base.registry import scan
+from faultwave.base.types import Record
 from faultwave.run import simulate
+
+if TYPE_CHECKING:
+    from faultwave.observe.dataset import Dataset
+    from faultwave.run.session import Session
 
 Array = np.ndarray
 ENERGY = 0.95
@@ -140,7 +145,7 @@ def tail_of(setting: Setting, periods: float) -> float:
     return periods if setting.engine == "fd" and setting.order == 8 else 0.0
 
 
-def stepped(case: Mapping[str, Any], initial: Any = None) -> tuple[Any, float, float]:
+def stepped(case: Record, initial: Callable[[np.ndarray, float], np.ndarray] | None = None) -> tuple[Any, float, float]:
     """Run a case in memory on one thread; return its receivers, the processor time of stepping [s] and the number of updates."""
     numerics = {**case["numerics"], "threads": 1}
     sim: Any = simulate({**case, "numerics": numerics})
@@ -151,14 +156,14 @@ def stepped(case: Mapping[str, Any], initial: Any = None) -> tuple[Any, float, f
     return sim.receivers, time.process_time() - before, float(updates(sim))
 
 
-def updates(sim: Any) -> float:
+def updates(sim: Session) -> float:
     """Return the number of cells or points times the number of steps of a finished run with a uniform time step."""
     march = getattr(sim.solver, "march", None)
     step = sim.plan.scheme.step if march is None else march.longest
     return float(sim.solver.size * sim.case.end_time / step)
 
 
-def velocity(data: Any) -> Array:
+def velocity(data: Dataset) -> Array:
     """Return the velocity (nr, nt, 3) of receivers."""
     return np.stack([data.quantity(f"v{i}") for i in (1, 2, 3)], -1).transpose(1, 0, 2)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.version import __version__
+from faultwave.bench.measured import Measured
 from faultwave.output.manifest import machine
 
 FORMAT = "faultwave-bench-accuracy-1"
@@ -22,19 +23,19 @@ Series = tuple[str, int, str]
 """Engine, order, precision."""
 
 
-def written(found: Sequence[Kept]) -> dict[str, Any]:
+def written(found: Sequence[Kept]) -> Measured:
     """Return the content of the results file."""
     now = datetime.now(UTC).strftime("%Y-%m-%d")
     return {"format": FORMAT, "date": now, "version": __version__, "cpu": machine()["cpu"], "problems": list(found)}
 
 
-def read(path: Path | None = None) -> dict[str, Any]:
+def read(path: Path | None = None) -> Measured:
     """Return the content of a file of ``faultwave bench accuracy --json``; without a path, of the one in the package."""
     try:
         text = (
             resources.files(__package__).joinpath(KEPT).read_text("utf-8") if path is None else path.read_text("utf-8")
         )
-        table: dict[str, Any] = json.loads(text)
+        table: Measured = json.loads(text)
     except (OSError, ValueError) as error:
         raise InputError(Problem(str(path or KEPT), f"cannot be read: {error}")) from error
     if table.get("format") != FORMAT:

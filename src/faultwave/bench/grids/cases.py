@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+
+from faultwave.base.types import Settings
 
 SPACING = 100.0
 ROCK = {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}
@@ -19,9 +20,11 @@ class Box:
     """Box with ``cells`` grid cells along each axis and the ``numerics`` of its cases."""
 
     cells: int
-    numerics: Mapping[str, Any] = field(default_factory=dict)
+    numerics: Mapping[str, object] = field(default_factory=dict)
 
-    def case(self, sides: Mapping[str, str], upper: float | None = None, low: float | None = None, **more: Any) -> Any:
+    def case(
+        self, sides: Mapping[str, str], upper: float | None = None, low: float | None = None, **more: object
+    ) -> Settings:
         """Return a case on a grid from ``low`` cells up to z = 0 and ``upper`` cells along x and y.
 
         ``more`` goes into the settings of the grid.
@@ -54,7 +57,7 @@ LOSSY = {
 }
 
 
-def cases(box: Box) -> dict[str, dict[str, Any]]:
+def cases(box: Box) -> dict[str, Settings]:
     """Return all cases by name; all but ``blocks`` have about as many points as the plain box."""
     n = box.cells
     halves = [{"below": n // 2 * SPACING, "spacing": 2 * SPACING}]
@@ -79,7 +82,7 @@ def _from_middle(box: Box, axes: str) -> str:
     return " + ".join(f"{d}*{d}" for d in away)
 
 
-def _hill(box: Box) -> dict[str, Any]:
+def _hill(box: Box) -> Settings:
     """Return a box below a Gaussian hill."""
     relief = 0.05 * box.edge
     shape = f"{relief} * exp(-({_from_middle(box, 'xy')}) / {(0.2 * box.edge) ** 2})"
@@ -88,7 +91,7 @@ def _hill(box: Box) -> dict[str, Any]:
     return dict(made)
 
 
-def _everything(box: Box) -> dict[str, Any]:
+def _everything(box: Box) -> Settings:
     """Return a box with absorbing layers of ten points, attenuation, a free surface and receivers."""
     n, h = box.cells, SPACING
     inner = n - 20
@@ -97,7 +100,7 @@ def _everything(box: Box) -> dict[str, Any]:
     return layers | LOSSY | {"output": {"receivers": {"points": points, "interval": 1.0}}}
 
 
-def _fault(box: Box) -> dict[str, Any]:
+def _fault(box: Box) -> Settings:
     """Return a box with a vertical fault that slips everywhere, from the free surface to mid-depth."""
     n, h = box.cells, SPACING
     first, last, deep, across = n // 8, n - n // 8, n // 2, n // 2 + 0.5
@@ -110,14 +113,14 @@ def _fault(box: Box) -> dict[str, Any]:
     return box.case(FREE, fault=plane) | {"fault": fault}
 
 
-def _yielding(box: Box, cohesion: str) -> dict[str, Any]:
+def _yielding(box: Box, cohesion: str) -> Settings:
     """Return a box with plasticity, without initial stress, and with the cohesion [Pa] as an expression."""
     rest = dict.fromkeys(("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz"), 0.0)
     given = {"constant": {"bulk_friction": 0.0, **rest}, "expression": {"plastic_cohesion": cohesion}}
     return box.case(RIGID) | {"plasticity": {"parameters": given, "constants": {"relaxation_time": SLOW}}}
 
 
-def _soil(box: Box) -> dict[str, Any]:
+def _soil(box: Box) -> Settings:
     """Return a box whose uppermost tenth is soil with ten yield surfaces."""
     slow = f"if (z > {-0.1 * box.edge}) {{ return 300; }} return {ROCK['vs']};"
     material = {"expression": {n: str(v) for n, v in ROCK.items()} | {"vs": slow}}

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import Problems, suggest
+from faultwave.base.types import Settings
 from faultwave.bench.counts import check_counts
 from faultwave.bench.grids import cases as grid_cases
+from faultwave.bench.measured import Measured
 from faultwave.bench.proxy import facts
 from faultwave.bench.report import Section
 from faultwave.fd.method import stencils
@@ -96,14 +98,14 @@ def check(s: Setting) -> None:
     problems.raise_errors()
 
 
-def cases(s: Setting) -> dict[str, dict[str, Any]]:
+def cases(s: Setting) -> dict[str, Settings]:
     """Return the cases to time: the chosen ones and those that they are compared with."""
     wanted = {name for r in s.ratios.values() for name in r.of}
     made = grid_cases.cases(grid_cases.Box(s.cells, {"precision": s.precision, "threads": s.threads}))
     return {name: case for name, case in made.items() if name in wanted}
 
 
-def bench(s: Setting, say: Say = lambda _: None) -> dict[str, Any]:
+def bench(s: Setting, say: Say = lambda _: None) -> Measured:
     """Measure the time per step of each case, in turns, and the ratios; return plain data or raise InputError."""
     check(s)
     solvers: dict[str, Any] = {}
@@ -186,7 +188,7 @@ def ratio(name: str, seconds: Seconds, points: Mapping[str, int], bent: float | 
     return one / other
 
 
-def sections(r: Mapping[str, Any]) -> list[Section]:
+def sections(r: Measured) -> list[Section]:
     """Return the result as tables."""
     s = r["setting"]
     title = f"{s['cells']}^3 points, {s['precision']}, {s['threads'] or 'all'} threads"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -94,7 +93,7 @@ def _distinct(of: Mapping[str, Sequence[Program]], known: Mapping[str, Found]) -
     return found
 
 
-def _signature(launch: Launch) -> tuple[Any, ...]:
+def _signature(launch: Launch) -> tuple[object, ...]:
     """Return what identifies a stencil: its reads with their planes at ends of the grid, its writes, and its cost."""
     reads, writes = record(launch.stencil)
     return frozenset(key for key in reads if key[0] != "on"), tuple(writes), cost(launch.stencil)

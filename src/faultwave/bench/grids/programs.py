@@ -52,7 +52,7 @@ def _below_a_hill(**changes: Any) -> Settings:
     return _case((0.0, 0.0, -4800.0), 200.0, **{**changes, "grid": {"topography": HILL} | changes.get("grid", {})})
 
 
-def _fault(law: str, parameters: Settings, **more: Any) -> Settings:
+def _fault(law: str, parameters: Settings, **more: object) -> Settings:
     """Return a case with a surface-breaking fault in a grid of one spacing."""
     made = _case((-5500.0, -5625.0, -9000.0), blocks=False)
     made["grid"] |= {

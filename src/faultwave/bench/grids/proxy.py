@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from faultwave.backends.cpu.stencil import StencilRunner, candidates
 from faultwave.base.errors import Problems
 from faultwave.base.processes.memory import machine_memory
 from faultwave.bench.counts import check_counts
+from faultwave.bench.measured import Measured
 from faultwave.bench.proxy import facts
 from faultwave.bench.report import Section
 from faultwave.bench.rooflines.roofs import Roofs
@@ -118,7 +118,7 @@ def bytes_per_point(attenuation: bool, itemsize: int) -> int:
     return point_nbytes(attenuation, precision) + itemsize * len(fields(attenuation))
 
 
-def bench(s: Setting, say: Say = lambda _: None, sweep: int | None = None) -> dict[str, Any]:
+def bench(s: Setting, say: Say = lambda _: None, sweep: int | None = None) -> Measured:
     """Measure a proxy; return plain data (docs/benchmarks.md explains each key) or raise InputError."""
     check(s)
     say("preparing")
@@ -170,7 +170,7 @@ def bench(s: Setting, say: Say = lambda _: None, sweep: int | None = None) -> di
     }
 
 
-def sections(r: dict[str, Any]) -> list[Section]:
+def sections(r: Measured) -> list[Section]:
     """Return the result as tables."""
     s, block = r["setting"], r["blocking"]
     what = "with attenuation" if s["attenuation"] else "elastic"

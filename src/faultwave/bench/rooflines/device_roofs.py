@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from faultwave.bench.rooflines.roofs import Roof
 from faultwave.kernels.language import Kernel
+
+if TYPE_CHECKING:
+    from faultwave.backends.base import Backend
 
 ROWS, CHAINS, ADDS = 16, 8, 64
 SIZE, COLUMNS, ROUNDS = 24, 16, 32
@@ -51,7 +54,7 @@ def multiplying() -> Kernel:
     matrix /= matrix.sum(1, keepdims=True)  # numbers neither grow nor vanish
     k.pointwise(lambda x: [list(x)], [data], [one])
 
-    def there_and_back(i: Any) -> None:
+    def there_and_back(i: object) -> None:
         k.contract(two, matrix, one)
         k.contract(one, matrix, two)
 
@@ -76,7 +79,7 @@ class DeviceRoofs:
         Bytes of the array that is copied; 256 MiB by default.
     """
 
-    def __init__(self, backend: Any, sweep: int | None = None):
+    def __init__(self, backend: Backend, sweep: int | None = None):
         self.backend, self.samples = backend, dict[str, list[float]]()
         self.number = np.dtype(backend.dtype).itemsize
         kernels = {"copy": copying(), "fma": adding(), "fma_memory": multiplying()}

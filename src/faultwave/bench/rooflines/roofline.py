@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
+from faultwave.base.types import Settings
+from faultwave.bench.measured import Measured
 from faultwave.plot import style
 
 MIN_SHARE = 0.02
@@ -16,13 +17,13 @@ MIN_SHARE = 0.02
 
 
 @style.house()
-def draw(results: Sequence[dict[str, Any]], path: Path) -> Path:
+def draw(results: Sequence[Measured], path: Path) -> Path:
     """Draw one panel for each precision and number of threads among the proxy results; write a PNG, completely or not at all.
 
     Filled circles: kernels alone, sized by their share of a step. Filled squares: whole updates, executed flops; open squares: useful
     flops. Intensity is flops per byte that the kernels declare to move.
     """
-    groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    groups: dict[tuple[str, int], list[Measured]] = {}
     for r in results:
         groups.setdefault((r["setting"]["precision"], r["setting"]["threads"]), []).append(r)
     columns = min(2, len(groups))
@@ -43,7 +44,7 @@ def draw(results: Sequence[dict[str, Any]], path: Path) -> Path:
     return style.save(fig, path)
 
 
-def _panel(ax: Axes, results: list[dict[str, Any]]) -> None:
+def _panel(ax: Axes, results: list[Measured]) -> None:
     points = [
         _point(ax, r, colour, len(results) == 1) for r, colour in zip(results, _colours(len(results)), strict=True)
     ]
@@ -73,7 +74,7 @@ def _colours(count: int) -> list[str]:
     return [style.COLOURS[i % len(style.COLOURS)] for i in range(count)]
 
 
-def _point(ax: Axes, r: dict[str, Any], colour: str, only: bool) -> tuple[np.ndarray, np.ndarray]:
+def _point(ax: Axes, r: Measured, colour: str, only: bool) -> tuple[np.ndarray, np.ndarray]:
     """Draw the kernels and the update of one result; return all intensities and rates drawn."""
     shown = [k for k in r["kernels"] if k["share"] >= MIN_SHARE]
     x = [k["flops_per_item"] / k["bytes_per_item"] for k in shown]
@@ -100,7 +101,7 @@ def _point(ax: Axes, r: dict[str, Any], colour: str, only: bool) -> tuple[np.nda
     return np.array([*x, *(u[0] for u in update)]), np.array([*y, *(u[1] for u in update)])
 
 
-def label(r: dict[str, Any]) -> str:
+def label(r: Measured) -> str:
     """Return the label of a result, such as 'elastic, order 4, out of cache'."""
     s = r["setting"]
     faults = f", {100 * s['faults']:g} % faults" if s["faults"] else ""
@@ -115,7 +116,7 @@ def _roofs(ax: Axes, roofs: dict[str, float], left: float, right: float) -> None
     for name, line, text, above in _COMPUTE:
         value = roofs[name]
         ax.plot([max(left, value / fastest), right], [value, value], line, color=style.INK, lw=1.0)
-        place: dict[str, Any] = {
+        place: Settings = {
             "textcoords": "offset points",
             "ha": "right",
             "va": "bottom" if above else "top",

@@ -14,12 +14,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from faultwave.backends.cpu.compile import build, vector_bytes
 from faultwave.backends.cpu.runtime import CpuBackend
+from faultwave.bench.measured import Measured
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 COLUMNS = 6  # of a contraction: elastic unknowns differentiate six
 SAMPLE_SECONDS = 0.02
@@ -155,13 +159,13 @@ class Roofs:
         self._arrays = []
 
 
-def _timed(work: Callable[[], Any]) -> float:
+def _timed(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
-def _aligned(size: int, dtype: Any) -> np.ndarray:
+def _aligned(size: int, dtype: DTypeLike) -> np.ndarray:
     """Return an uninitialised array aligned to a cache line."""
     width = size * np.dtype(dtype).itemsize
     raw = np.empty(width + 64, np.uint8)
@@ -178,7 +182,7 @@ def thread_counts(most: int) -> list[int]:
     return sorted({min(2**k, most) for k in range(most.bit_length() + 1)})
 
 
-def measure(threads: int | None, repeats: int = 5, sweep: int | None = None) -> list[dict[str, Any]]:
+def measure(threads: int | None, repeats: int = 5, sweep: int | None = None) -> list[Measured]:
     """Measure every roof for 1, 2, 4 ... ``threads`` threads (None: as many as a run uses), compute roofs in both precisions.
 
     Returns

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import hypot, inf, isfinite
 from pathlib import Path
-from typing import Any
 
 from faultwave.base.errors import Problems
 from faultwave.base.files.paths import similar
@@ -63,7 +62,7 @@ _RS_OPTIONS = {
 
 
 def load_deck(
-    path: str | Path, overrides: Mapping[str, Any] | None = None, partial: bool = False
+    path: str | Path, overrides: Mapping[str, object] | None = None, partial: bool = False
 ) -> tuple[Case | None, Problems]:
     """Read a SeisSol ``parameters.par``.
 

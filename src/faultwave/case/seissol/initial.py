@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from math import pi
-from typing import Any
 
+from faultwave.base.types import Settings
 from faultwave.case.seissol.reader import Reader
 from faultwave.case.seissol.syntax import real
 
@@ -54,13 +54,13 @@ def _nothing(r: Reader) -> None:
     """Leave the medium at rest."""
 
 
-def _put(r: Reader, kind: str, **settings: Any) -> None:
+def _put(r: Reader, kind: str, **settings: object) -> None:
     r.put(("initial", "kind"), kind, BLOCK, "cICType")
     for name, value in settings.items():
         r.put(("initial", name), value, BLOCK, "cICType")
 
 
-def _pair(k: list[float], across: list[float]) -> list[dict[str, Any]]:
+def _pair(k: list[float], across: list[float]) -> list[Settings]:
     """Return a P wave along ``k`` and an S wave against it.
 
     SeisSol's eigensolver determines their amplitudes and the polarisation of S.

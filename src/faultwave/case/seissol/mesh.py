@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from ruamel.yaml import YAML
 
@@ -71,7 +70,7 @@ def _face_map(r: Reader, folders: tuple[Path, ...]) -> None:
     if not isinstance(table, dict) or not set(table) <= set(_FACE_KINDS):
         r.problems.error(str(path), "is no face map", ", ".join(_FACE_KINDS))
         return
-    boundaries: dict[str, list[Any]] = {}
+    boundaries: dict[str, list[object]] = {}
     for kind, tags in table.items():
         tags = tags if isinstance(tags, list) else [tags]
         boundaries[_FACE_KINDS[kind]] = tags

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import isfinite
 from pathlib import Path, PurePath
-from typing import Any
 
 from faultwave.base.files.paths import is_file, similar
+from faultwave.base.types import Settings
 from faultwave.case.seissol.reader import Reader
 from faultwave.case.seissol.syntax import unquoted, words
 from faultwave.case.settings.outputs import MOST_DEGREE
@@ -86,7 +86,7 @@ def _interval(r: Reader, block: str, key: str, default: float) -> float | None:
     return value if isfinite(value) and value < _NEVER else _NEVER
 
 
-def _put(r: Reader, name: str, setting: dict[str, Any], block: str, keys: dict[str, str]) -> None:
+def _put(r: Reader, name: str, setting: Settings, block: str, keys: dict[str, str]) -> None:
     """Set the settings of one output, each with the key that it came from."""
     for field, value in setting.items():
         if value is not None:

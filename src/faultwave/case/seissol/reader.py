@@ -8,13 +8,14 @@ from typing import Any
 
 from faultwave.base.errors import Problems, suggest
 from faultwave.base.log import get_logger
+from faultwave.base.types import Settings
 from faultwave.case.seissol import keys
 from faultwave.case.seissol.syntax import Deck, Entry, boolean, integer, integers, mask, real, unquoted, vector
 from faultwave.case.validate import Location, dotted
 
 _log = get_logger(__name__)
 
-_READERS: dict[str, Callable[[str], Any]] = {
+_READERS: dict[str, Callable[[str], object]] = {
     "I": integer,
     "R": real,
     "B": boolean,
@@ -24,7 +25,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _convert(kind: str, text: str) -> Any:
+def _convert(kind: str, text: str) -> object:
     if kind[0] == "M":
         return mask(text, int(kind[1:]))
     if kind[0] == "V":
@@ -51,10 +52,10 @@ class Reader:
 
     def __init__(self, deck: Deck, problems: Problems):
         self.deck, self.problems = deck, problems
-        self.data: dict[str, Any] = {}
+        self.data: Settings = {}
         self.origins: dict[Location, Entry] = {}
         self.entries: dict[tuple[str, str], Entry] = {}
-        self._values: dict[tuple[str, str], Any] = {}
+        self._values: dict[tuple[str, str], object] = {}
         for block, entries in deck.blocks.items():
             self._block(block, entries)
 
@@ -99,7 +100,7 @@ class Reader:
         """Return True if the key has a readable value; an empty text counts as absent."""
         return self._values.get((block, key.lower()), "") != ""
 
-    def get(self, block: str, key: str, default: Any = None) -> Any:
+    def get(self, block: str, key: str, default: object = None) -> Any:
         """Return the value of a key, or the default."""
         return self._values[block, key.lower()] if self.given(block, key) else default
 
@@ -140,7 +141,7 @@ class Reader:
         what = f"{given.name} = {given.text}: {feature} is not built yet"
         self.problems.error(self.where(block, key), what, allowed, advice)
 
-    def put(self, location: Location, value: Any, block: str = "", key: str = "") -> None:
+    def put(self, location: Location, value: object, block: str = "", key: str = "") -> None:
         """Set a setting; block and key state its origin."""
         group = self.data
         for part in location[:-1]:
@@ -150,7 +151,7 @@ class Reader:
         if entry is not None:
             self.origins[location] = entry
 
-    def copy(self, location: Location, block: str, key: str, default: Any = None) -> None:
+    def copy(self, location: Location, block: str, key: str, default: object = None) -> None:
         """Set a setting to the value of a key, or to the default unless that is None."""
         value = self.get(block, key, default)
         if value is not None:

@@ -6,7 +6,7 @@ It is declared once at the setting, as ``json_schema_extra=only('fd')`` or ``onl
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, SerializerFunctionWrapHandler, model_serializer, model_validator
 
@@ -45,7 +45,7 @@ class Kinds(Settings):
         return ()
 
     @model_validator(mode="after")
-    def _sound_kind(self) -> Any:
+    def _sound_kind(self) -> Self:
         chosen: str = self.kind  # type: ignore[attr-defined]
         given = [n for n in self.model_fields_set if getattr(self, n) not in (None, [], {})]  # values without effect
         unused = sorted(name for name in given if not self._uses(name))

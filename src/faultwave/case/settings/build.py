@@ -44,7 +44,7 @@ class Surface(Settings):
         return self
 
 
-def _table(value: Any) -> Any:
+def _table(value: object) -> object:
     """Return a single dip, valid at all depths, as a table of one row."""
     return value if isinstance(value, list | tuple) else [[0.0, value]]
 

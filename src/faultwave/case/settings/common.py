@@ -19,7 +19,7 @@ Geographic = tuple[Quantity("deg"), Quantity("deg"), Quantity("m")]  # type: ign
 """Point by longitude, latitude and z."""
 
 
-def _as_matrix(value: Any) -> Any:
+def _as_matrix(value: Any) -> object:
     """Convert one factor or three factors into a diagonal matrix."""
     numbers = list(value) if isinstance(value, list | tuple) else [value] * 3
     if len(numbers) != 3 or not all(isinstance(x, int | float) and not isinstance(x, bool) for x in numbers):

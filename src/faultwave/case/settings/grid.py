@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -251,7 +251,7 @@ class Projection(Settings):
 
     @field_validator("crs", mode="before")
     @classmethod
-    def _named(cls, value: Any) -> Any:
+    def _named(cls, value: object) -> object:
         """Reject a bare number, which could belong to any register, with advice to name it."""
         if isinstance(value, int) and not isinstance(value, bool):
             raise ValueError(f"{value} is a number: write 'EPSG:{value}' if it is one of the EPSG register")

@@ -297,12 +297,12 @@ class Numerics(Settings):
 
     @field_validator("flux", mode="before")
     @classmethod
-    def _known_as(cls, value: Any) -> Any:
+    def _known_as(cls, value: object) -> object:
         return "godunov" if value == "upwind" else value
 
     @field_validator("halo", mode="before")
     @classmethod
-    def _way(cls, value: Any) -> Any:
+    def _way(cls, value: object) -> object:
         rounding = isinstance(value, str) and value.startswith(("exact", "single", "zfp"))
         need((not rounding, f"halo is '{value}': how messages are rounded is said by numerics.halo_compression"))
         return value
@@ -500,7 +500,7 @@ class Case(Settings):
 
     @model_validator(mode="before")
     @classmethod
-    def _engine_defaults(cls, data: Any) -> Any:
+    def _engine_defaults(cls, data: object) -> object:
         """Set defaults that depend on the engine.
 
         The engine fd uses single precision by default; attenuation on tetrahedra implies the viscoelastic law.
@@ -516,7 +516,7 @@ class Case(Settings):
 
     @field_validator("parts", mode="before")
     @classmethod
-    def _parts(cls, given: Any, info: ValidationInfo) -> Any:
+    def _parts(cls, given: object, info: ValidationInfo) -> object:
         return part_settings(given, info.data.get("engine", "dg"), info.context)
 
     @model_validator(mode="after")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -19,7 +19,7 @@ MOST_DEGREE = 8
 """Largest degree of high-order output cells."""
 
 
-def _utc(value: Any) -> Any:
+def _utc(value: object) -> datetime:
     """Convert a date and time to UTC; without an offset it is UTC.
 
     A bare number is rejected, since its epoch is unknown.

@@ -18,7 +18,7 @@ def declared(engine: str) -> dict[str, type[Settings]]:
     return {name: module.Setting for name, module in loaded.items() if hasattr(module, "Setting")}
 
 
-def part_settings(given: Any, engine: str, context: Any) -> Any:
+def part_settings(given: object, engine: str, context: object) -> object:
     """Validate settings by the declarations of plug-in capabilities.
 
     Parameters

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from faultwave.domain import tets
 
     class MeshInPlan(Protocol):
-        """What a plan and a plan in the making tell of the mesh."""
+        """Mesh, law and case, which a finished plan and a plan in the making have in common."""
 
         @property
         def case(self) -> Case: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.math.projection import Projection
 from faultwave.domain.build.relief import Relief
 from faultwave.domain.build.traces import Trace, crossing, simplified
+
+if TYPE_CHECKING:
+    from faultwave.domain.build.settings import FaultSettings
 
 Floats = NDArray[np.float64]
 
@@ -57,7 +60,7 @@ class Fault:
     stops_at: tuple[str, ...] = ()
 
 
-def from_trace(trace: Trace, setting: Any, name: str, size: float, projection: Projection | None) -> Fault:
+def from_trace(trace: Trace, setting: FaultSettings, name: str, size: float, projection: Projection | None) -> Fault:
     """Return the fault of a trace; settings left at their default are taken from the properties of the trace, if present.
 
     Parameters

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,9 @@ from faultwave.domain.tets.assemble import Parts, assemble
 from faultwave.domain.tets.generators.generate import GMSH_ADVICE
 from faultwave.domain.tets.generators.gmsh_geometry import MESHING, meshing_seconds
 from faultwave.domain.tets.mesh import Mesh
+
+if TYPE_CHECKING:
+    from faultwave.domain.build.settings import BuildSettings
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -94,7 +97,7 @@ class Sea:
     tag: int
 
 
-def build(setting: Any, place: Place) -> Mesh:
+def build(setting: BuildSettings, place: Place) -> Mesh:
     """Return the mesh of a setting.
 
     Volumes: the layers from the top down are 1, 2, ...; the sea is the last one, called 'sea'. Face tags: 1 on the free
@@ -142,7 +145,7 @@ def build(setting: Any, place: Place) -> Mesh:
     return replace(made, remarks=(*made.remarks, *_said(setting, place)))
 
 
-def _said(setting: Any, place: Place) -> list[Problem]:
+def _said(setting: BuildSettings, place: Place) -> list[Problem]:
     """Return warnings about properties of traces that are used, and those that are not."""
     found = []
     for asked in setting.faults:
@@ -196,7 +199,11 @@ def _lost(faults: Sequence[Fault], joined: Sequence[Fault], box: FlatBox, meshed
 
 
 def _boxed(
-    setting: Any, measures: tuple[Floats, Floats, Far, float], faults: Sequence[Fault], relief: Relief, waves: Waves
+    setting: BuildSettings,
+    measures: tuple[Floats, Floats, Far, float],
+    faults: Sequence[Fault],
+    relief: Relief,
+    waves: Waves,
 ) -> FlatBox:
     """Return the flat box with its faults and sizes.
 
@@ -260,7 +267,7 @@ def _sizes(
     return wanted(places, relief, of_waves, faults, growth)
 
 
-def _faults(setting: Any, lower: Floats, upper: Floats, far: float, place: Place) -> list[Fault]:
+def _faults(setting: BuildSettings, lower: Floats, upper: Floats, far: float, place: Place) -> list[Fault]:
     """Return all faults, read and checked; raises InputError."""
     problems, found = Problems(), list[Fault]()
     for number, asked in enumerate(setting.faults):
@@ -347,7 +354,7 @@ def _check_names(faults: Sequence[Fault], problems: Problems) -> None:
                 )
 
 
-def _until_resolved(setting: Any, box: FlatBox, names: Sequence[str], waves: Waves, sea: Sea) -> Mesh:
+def _until_resolved(setting: BuildSettings, box: FlatBox, names: Sequence[str], waves: Waves, sea: Sea) -> Mesh:
     """Return the mesh after refinement where waves are not resolved, within a limited number of rounds."""
     for number in range(setting.rounds):
         meshed = _meshed(box)

@@ -83,7 +83,7 @@ class Properties:
         return ", ".join(said)
 
 
-def read_properties(where: str, given: Mapping[str, Any]) -> Properties:
+def read_properties(where: str, given: Mapping[str, object]) -> Properties:
     """Return the fault geometry in the properties of a feature.
 
     Raises

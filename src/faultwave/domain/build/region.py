@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.domain.build.relief import Relief, flat_ground
+
+if TYPE_CHECKING:
+    from faultwave.base.math.projection import Projection
+    from faultwave.domain.build.settings import RegionSettings
 
 Floats = NDArray[np.float64]
 Heights = Callable[[Floats, float], Floats]
@@ -43,7 +47,7 @@ class Region:
         return lambda xy, width: surface(np.clip(xy, self.lower[:2], self.upper[:2]), width)
 
 
-def region_of(setting: Any) -> Region:
+def region_of(setting: RegionSettings) -> Region:
     """Return the region of a setting, with z = 0 on top."""
     lower, upper = np.array([*setting.lower, -setting.depth], float), np.array([*setting.upper, 0.0])
     return Region(lower, upper, setting.growth)
@@ -132,7 +136,7 @@ def _check_order(stack: Floats, names: list[str], levels: Floats, bottom: float,
     problems.raise_errors()
 
 
-def worded(projection: Any) -> Callable[[Floats], str]:
+def worded(projection: Projection | None) -> Callable[[Floats], str]:
     """Return a function that describes x, y in words, with longitude and latitude if there is a projection."""
 
     def place(xy: Floats) -> str:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from faultwave.base.errors import InputError, Problem, Problems, as_places
 from faultwave.base.files.paths import shown
 from faultwave.base.math.projection import NEEDED, Projection
+from faultwave.base.types import Settings
 from faultwave.domain.build.properties import Properties, read_properties
 
 Floats = NDArray[np.float64]
@@ -143,21 +144,21 @@ def _geojson(path: Path, text: str) -> list[Line]:
     return found
 
 
-def _features(path: Path, data: dict[str, Any]) -> list[Any]:
+def _features(path: Path, data: Settings) -> list[object]:
     found = data.get("features") or [] if data.get("type") == "FeatureCollection" else [data]
     if not isinstance(found, list):
         raise InputError(Problem(str(path), "its 'features' are no list"))
     return found
 
 
-def _object(where: str, given: Any) -> dict[str, Any]:
+def _object(where: str, given: Any) -> Settings:
     """Return an object of the file, empty if missing."""
     if not isinstance(given or {}, dict):
         raise InputError(Problem(where, f"has {shown(str(given), 60)} in place of an object"))
     return given or {}
 
 
-def _check_system(path: Path, data: dict[str, Any]) -> None:
+def _check_system(path: Path, data: Settings) -> None:
     """Raise InputError unless coordinates are longitude and latitude (RFC 7946); older files may name another system."""
     system = _object(f"{path}: crs", data.get("crs"))
     name = str(_object(f"{path}: crs", system.get("properties")).get("name", ""))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import struct
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +63,7 @@ def read_triangles(path: Path, projection: Projection | None) -> Floats:
 
 def _local(projection: Projection, flat: Floats) -> Floats:
     origin, ex, ey = projection.to_map(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
-    turn: Any = np.stack([ex - origin, ey - origin], 1)
+    turn: np.ndarray = np.stack([ex - origin, ey - origin], 1)
     return np.asarray((flat - origin) @ turn)
 
 

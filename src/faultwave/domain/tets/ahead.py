@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
@@ -15,7 +14,7 @@ from faultwave.base.files.hdf5 import opened
 from faultwave.domain.tets.gmsh.ahead import gmsh_cells
 
 
-def cells_ahead(setting: Any) -> int | None:
+def cells_ahead(setting: object) -> int | None:
     """Return the number of cells of a box, or of a PUML, netCDF or Gmsh file from its headers; None if unknown.
 
     ``setting`` is as for ``load_mesh``. None means that only reading or generating the mesh determines the number.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,20 +50,20 @@ class Geometry:
         """Outward unit normals (nc, 4, 3)."""
         return cast(Floats, OnDemand(lambda some: _normals(self.corners_of(some)), (len(self.cells), 4, 3)))
 
-    def corners_of(self, cells: Any = slice(None)) -> Floats:
+    def corners_of(self, cells: slice | np.ndarray | int = slice(None)) -> Floats:
         """Return the corners (..., 4, 3) of some cells, or all."""
         return np.asarray(self.vertices[self.cells[cells]])
 
-    def origin(self, cells: Any = slice(None)) -> Floats:
+    def origin(self, cells: slice | np.ndarray | int = slice(None)) -> Floats:
         """Return the first vertex v0 (..., 3) of some cells, or all."""
         return np.asarray(self.vertices[self.cells[cells, 0]])
 
-    def jacobian(self, cells: Any = slice(None)) -> Floats:
+    def jacobian(self, cells: slice | np.ndarray | int = slice(None)) -> Floats:
         """Return the Jacobian (..., 3, 3) with columns v1-v0, v2-v0, v3-v0; its determinant may be negative."""
         corners = self.corners_of(cells)
         return np.ascontiguousarray(np.moveaxis(corners[..., 1:, :] - corners[..., :1, :], -1, -2))
 
-    def points(self, cells: Any, reference: Floats) -> Floats:
+    def points(self, cells: slice | np.ndarray | int, reference: Floats) -> Floats:
         """Return the positions (n, m, 3) in some cells of points (m, 3) of the reference cell."""
         return self.origin(cells)[:, None] + np.einsum("cij,nj->cni", self.jacobian(cells), reference)
 
@@ -72,7 +72,7 @@ class Geometry:
         """Centroids (nc, 3), computed on each access."""
         return map_chunks(self.centroid, len(self.cells))
 
-    def centroid(self, cells: Any) -> Floats:
+    def centroid(self, cells: slice | np.ndarray | int) -> Floats:
         """Return the centroids (..., 3) of some cells."""
         return np.asarray(self.corners_of(cells).mean(axis=-2))
 

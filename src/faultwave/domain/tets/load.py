@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,11 +17,14 @@ from faultwave.domain.tets.generators.gmsh_geometry import SCRIPTS, SHAPES, mesh
 from faultwave.domain.tets.gmsh.reader import read_gmsh
 from faultwave.domain.tets.mesh import Mesh, permute_vertices, turn_mirrored
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _READ = "PUML HDF5, Gmsh 2.2, Gmsh 4.1, netCDF of SeisSol"
 
 
-def load_mesh(setting: Any) -> Mesh:
+def load_mesh(setting: object) -> Mesh:
     """Return the mesh of a case, read or generated; it is not checked (see ``check_mesh``).
 
     Vertices become scaling @ x + displacement; a mapping that mirrors keeps cells positively oriented.
@@ -110,7 +113,7 @@ def _recognise(path: Path) -> str:
     raise InputError(Problem(str(path), "is no known mesh file" if start else "is empty", _READ))
 
 
-def transform(mesh: Mesh, scaling: Any, displacement: Any) -> Mesh:
+def transform(mesh: Mesh, scaling: ArrayLike, displacement: ArrayLike) -> Mesh:
     """Return the mesh with vertices scaling (3, 3) @ x + displacement (3,); a mirrored mesh is oriented again."""
     matrix, shift = np.asarray(scaling, float), np.asarray(displacement, float)
     if (matrix == np.eye(3)).all() and not shift.any():

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from faultwave.base.processes.pieces import map_chunks
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 
 class OnDemand(NDArrayOperatorsMixin):
@@ -19,7 +22,7 @@ class OnDemand(NDArrayOperatorsMixin):
 
     dtype = np.dtype(np.float64)
 
-    def __init__(self, of: Callable[[Any], np.ndarray], shape: tuple[int, ...]):
+    def __init__(self, of: Callable[[slice | np.ndarray | int], np.ndarray], shape: tuple[int, ...]):
         self.of, self.shape, self.ndim = of, shape, len(shape)
 
     def __len__(self) -> int:
@@ -39,11 +42,11 @@ class OnDemand(NDArrayOperatorsMixin):
         places = np.arange(numbers.size).reshape(numbers.shape)
         return np.asarray(self.of(numbers.reshape(-1))[(places, *inner)])
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         made = map_chunks(self.of, len(self)) if len(self) else np.zeros(self.shape)
         return made if dtype is None else made.astype(dtype)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **options: object) -> Any:
         arrays = [np.asarray(x) if isinstance(x, OnDemand) else x for x in inputs]
         return getattr(ufunc, method)(*arrays, **options)
 

@@ -10,13 +10,16 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from faultwave.base.errors import BackendError, InputError, Problem
 from faultwave.domain.tets.curve import hilbert_order
 from faultwave.domain.tets.mesh import Floats, Integers
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 Method = Literal["auto", "metis", "curve"]
 
@@ -157,7 +160,7 @@ def _groups(neighbours: Integers, together: np.ndarray) -> tuple[Integers, int]:
     return group.astype(np.int64), int(count)
 
 
-def _graph(neighbours: Integers, group: Integers, count: int, traffic: Floats) -> Any:
+def _graph(neighbours: Integers, group: Integers, count: int, traffic: Floats) -> sparse.csr_matrix:
     """Return the sparse symmetric matrix of integer traffic between groups."""
     from scipy.sparse import coo_array
 
@@ -172,7 +175,7 @@ def _graph(neighbours: Integers, group: Integers, count: int, traffic: Floats) -
     return matrix
 
 
-def _metis(graph: Any, work: Floats, memory: Floats, parts: int, seed: int) -> Integers:
+def _metis(graph: sparse.csr_matrix, work: Floats, memory: Floats, parts: int, seed: int) -> Integers:
     spec = importlib.util.find_spec("pymetis")
     if spec is None:
         raise BackendError("METIS is not installed: pip install 'faultwave[mpi]', or take --method curve")

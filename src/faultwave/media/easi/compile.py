@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from faultwave.media.easi.language import Assign, Binary, Call, Expression, If, Name, Number, Program, Return, Statement
 from faultwave.media.easi.mathlib import FUNCTIONS
 from faultwave.media.points import Floats
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 Mask = NDArray[np.bool_]
 Evaluator = Callable[[Mapping[str, Any]], Any]
@@ -87,7 +90,7 @@ class _State:
     def __post_init__(self) -> None:
         self.returned = np.zeros(self.count, dtype=bool)
 
-    def give(self, value: Any, live: Mask) -> None:
+    def give(self, value: ArrayLike, live: Mask) -> None:
         if live.all():
             self.result = np.broadcast_to(value, self.count)
         else:
@@ -96,7 +99,7 @@ class _State:
             self.result = np.where(live, value, self.result)
         self.returned |= live
 
-    def assign(self, name: str, value: Any, live: Mask) -> None:
+    def assign(self, name: str, value: ArrayLike, live: Mask) -> None:
         # A variable first assigned on one path is undefined (NaN) on the others.
         whole = live.all()
         self.variables[name] = value if whole else np.where(live, value, self.variables.get(name, np.nan))

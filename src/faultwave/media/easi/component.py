@@ -147,7 +147,7 @@ def enter(component: Component, batch: Batch, wanted: Sequence[str]) -> Values:
     return component.evaluate(batch, wanted)
 
 
-def gather(actions: Iterable[Callable[[], Any]]) -> list[Any]:
+def gather(actions: Iterable[Callable[[], object]]) -> list[Any]:
     """Run all actions and return their results, or raise one InputError with the problems of all of them."""
     results: list[Any] = []
     problems: list[Problem] = []

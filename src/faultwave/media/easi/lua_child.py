@@ -15,9 +15,13 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from faultwave.base.types import Settings
+
 
 IDLE = 10.0
 """Time [s] without a request after which the process ends."""
@@ -172,7 +176,7 @@ def limit_memory(more: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
-def answer(asked: dict[str, Any], scripts: dict[int, Script], data: bytes) -> np.ndarray:
+def answer(asked: Settings, scripts: dict[int, Script], data: bytes) -> np.ndarray:
     if asked["script"] not in scripts:
         scripts[asked["script"]] = Script(asked["text"], asked["instructions"], asked["memory"])
     columns = np.frombuffer(data).reshape(len(asked["names"]), asked["count"])

@@ -16,7 +16,7 @@ from faultwave.base.math import special
 class MathFunction:
     """Vectorised function and its least and largest number of arguments (``most`` None: any number)."""
 
-    apply: Callable[..., Any]
+    apply: Callable[..., object]
     least: int = 1
     most: int | None = 1
 
@@ -27,7 +27,7 @@ class MathFunction:
         return f"{self.least} argument" + ("s" if self.least != 1 else "")
 
 
-def round_half_away(x: Any) -> Any:
+def round_half_away(x: np.ndarray) -> np.ndarray:
     """Return C's round(): halves go away from zero, unlike NumPy's round-half-even."""
     whole = np.trunc(x)
     return whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1.0, x), 0.0)
@@ -65,7 +65,7 @@ FUNCTIONS: dict[str, MathFunction] = {
 }
 
 # Functions that the lmathx library adds to Lua's own math table.
-LUA_ADDITIONS: dict[str, Callable[..., Any]] = {
+LUA_ADDITIONS: dict[str, Callable[..., object]] = {
     **{
         name: FUNCTIONS[name].apply
         for name in ("cbrt", "cosh", "erf", "log10", "log2", "pow", "round", "sinh", "tanh", "trunc")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.math.projection import Projection
@@ -15,8 +15,12 @@ from faultwave.media.field import Field
 from faultwave.media.models.model import COVERAGE, Model, Priority
 from faultwave.media.points import Floats, Integers
 
+if TYPE_CHECKING:
+    from faultwave.base.math.projection_settings import ProjectionSettings
+    from faultwave.media.models.settings import ModelSettings
 
-def open_models(settings: Sequence[Any], where: str, projection: Any = None) -> Field:
+
+def open_models(settings: Sequence[ModelSettings], where: str, projection: ProjectionSettings | None = None) -> Field:
     """Return the field of the models of all settings, of which the first that covers a point is used there.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.base.math.projection import NEEDED, Projection
 from faultwave.media.models.model import Map
 from faultwave.media.points import Floats
+
+if TYPE_CHECKING:
+    import pyproj
 
 
 def needed(path: Path, projection: Projection | None) -> Projection:
@@ -21,7 +24,7 @@ def needed(path: Path, projection: Projection | None) -> Projection:
     return projection
 
 
-def projected(path: Path, projection: Projection | None, crs: Any, origin: Floats, axes: Floats) -> Map:
+def projected(path: Path, projection: Projection | None, crs: str | pyproj.CRS, origin: Floats, axes: Floats) -> Map:
     """Return the map from x, y of a case to the coordinates of a model.
 
     Parameters
@@ -61,7 +64,7 @@ def projected(path: Path, projection: Projection | None, crs: Any, origin: Float
     return to_own
 
 
-def project(crs: Any, longitude: float, latitude: float, path: Path) -> Floats:
+def project(crs: str | pyproj.CRS, longitude: float, latitude: float, path: Path) -> Floats:
     """Return the coordinates (2,) [m] of a longitude and latitude [deg] in ``crs``."""
     import pyproj
 

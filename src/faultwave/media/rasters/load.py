@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from faultwave.base.registry import entries
 from faultwave.media.points import coordinates
 from faultwave.media.rasters.plateaus import walled_plateaus
 from faultwave.media.rasters.raster import Raster
+
+if TYPE_CHECKING:
+    from faultwave.base.math.projection_settings import ProjectionSettings
 
 PACKAGE = "faultwave.media.rasters.formats"
 LOCAL = "local"
@@ -153,7 +156,7 @@ def _listed(xy: np.ndarray) -> str:
     return ", ".join(coordinates(p) for p in xy[:SHOWN]) + " m"
 
 
-def load_ground(setting: Any, projection: Any, where: str) -> RasterGround:
+def load_ground(setting: Any, projection: ProjectionSettings | None, where: str) -> RasterGround:
     """Return the raster of a setting.
 
     Parameters

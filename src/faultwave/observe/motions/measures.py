@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from scipy import interpolate
 
 GRAVITY = 9.80665
 DIRECTIONS = 180
@@ -207,7 +210,7 @@ def summed(values: np.ndarray, step: float) -> np.ndarray:
     return np.asarray(_spline(values, step).antiderivative()(step * np.arange(values.shape[-1])))
 
 
-def _spline(values: np.ndarray, step: float) -> Any:
+def _spline(values: np.ndarray, step: float) -> interpolate.CubicSpline:
     from scipy.interpolate import CubicSpline
 
     return CubicSpline(step * np.arange(values.shape[-1]), values, axis=-1)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from faultwave.base.errors import InputError, Problem, Problems, suggest
+
+if TYPE_CHECKING:
+    from faultwave.observe.snapshots.settings import FieldLaw, NamesFields, SnapshotCase, SnapshotSettings
 
 WRITE_BUFFER = 1 << 28
 """Maximum size of snapshots queued for writing [bytes]."""
@@ -25,18 +28,18 @@ Boundaries are free surfaces of rock, sea surfaces with gravity, and free surfac
 """
 
 
-def volume_fields(setting: Any, law: Any, more: Sequence[str] = ()) -> list[str]:
+def volume_fields(setting: NamesFields, law: FieldLaw, more: Sequence[str] = ()) -> list[str]:
     """Return the fields of volume snapshots: quantities of the law and ``more``, by default the velocities."""
     default = law.roles.get("velocity", law.quantities[: law.visible])
     return known_fields(setting.fields, [*law.quantities, *more], default, "output.volume.fields")
 
 
-def surface_fields(setting: Any, more: Sequence[str] = ()) -> list[str]:
+def surface_fields(setting: NamesFields, more: Sequence[str] = ()) -> list[str]:
     """Return the fields of surface snapshots, including fields of ``more`` that the case names."""
     return known_fields(setting.fields, [*SURFACE_FIELDS, *more], SURFACE_FIELDS, "output.surface.fields")
 
 
-def fault_receiver_fields(setting: Any, known: Sequence[str]) -> list[str]:
+def fault_receiver_fields(setting: NamesFields, known: Sequence[str]) -> list[str]:
     """Return the quantities of fault receivers, by default with total tractions."""
     default = [n for n in known if n not in ("T_s", "T_d", "P_n")]
     return known_fields(setting.fields, known, default, "output.fault_receivers.fields")
@@ -50,7 +53,7 @@ def known_fields(asked: Sequence[str] | None, known: Sequence[str], default: Seq
     return list(asked or default)
 
 
-def check_snapshots(where: str, setting: Any, xdmf: bool, problems: Problems) -> None:
+def check_snapshots(where: str, setting: SnapshotSettings, xdmf: bool, problems: Problems) -> None:
     """Report settings of mesh snapshots that only grids support, and cells that XDMF does not support."""
     if setting.formats != ["vtkhdf"]:
         allowed = "vtkhdf with engine: dg (and output.xdmf)"
@@ -61,12 +64,12 @@ def check_snapshots(where: str, setting: Any, xdmf: bool, problems: Problems) ->
         problems.warn(f"{where}.degree", "XDMF has no cells of high degree: this output is written as VTKHDF only")
 
 
-def snapshot_count(setting: Any, case: Any) -> int:
+def snapshot_count(setting: SnapshotSettings, case: SnapshotCase) -> int:
     """Return the number of snapshots until the end of a run."""
     return int(case.end_time / setting.interval + 1e-9) + 1
 
 
-def snapshot_bytes(setting: Any, case: Any, values: int, fields: int, corners: int) -> int:
+def snapshot_bytes(setting: SnapshotSettings, case: SnapshotCase, values: int, fields: int, corners: int) -> int:
     """Return the size of snapshots on disk [bytes], in all their files, including the mesh, stored once in each.
 
     Parameters
@@ -88,7 +91,9 @@ def snapshot_bytes(setting: Any, case: Any, values: int, fields: int, corners: i
     return files * values * (snapshots + mesh)
 
 
-def snapshot_row(name: str, setting: Any, case: Any, values: int, fields: int, corners: int) -> tuple[str, str]:
+def snapshot_row(
+    name: str, setting: SnapshotSettings, case: SnapshotCase, values: int, fields: int, corners: int
+) -> tuple[str, str]:
     """Return name and size of snapshots as a row of ``faultwave plan``."""
     steps, size = snapshot_count(setting, case), snapshot_bytes(setting, case, values, fields, corners)
     what = "cells" if setting.degree is None else "nodes"

@@ -66,7 +66,7 @@ def map_formats() -> dict[str, MapFormat]:
     return scan("faultwave.output.formats", MapFormat)
 
 
-def check_formats(where: str, names: Sequence[str], known: Mapping[str, Any], problems: Problems) -> None:
+def check_formats(where: str, names: Sequence[str], known: Mapping[str, object], problems: Problems) -> None:
     """Report one error for each name without a format."""
     for number, name in enumerate(names):
         if name not in known:

@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import comb, factorial, prod
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from faultwave.observe.snapshots.refine import refine_tet, refine_triangle
+
+if TYPE_CHECKING:
+    from faultwave.observe.snapshots.settings import PiecesSettings
 
 _EDGES = {2: ((0, 1), (1, 2), (2, 0)), 3: ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))}
 _FACES = ((0, 1, 3), (2, 3, 1), (0, 3, 2), (0, 2, 1))
@@ -162,12 +165,12 @@ def _of_degree(corners: np.ndarray, centres: np.ndarray, degree: int | None) -> 
     return Pieces(nodes, nodes.reshape(-1, corners.shape[2]), degree)
 
 
-def triangle_pieces(setting: Any) -> Pieces:
+def triangle_pieces(setting: PiecesSettings) -> Pieces:
     """Return the subdivision of the reference triangle in snapshots of a surface or a fault."""
     return _of_degree(*refine_triangle(setting.refinement, getattr(setting, "split", "four")), setting.degree)
 
 
-def tet_pieces(setting: Any) -> Pieces:
+def tet_pieces(setting: PiecesSettings) -> Pieces:
     """Return the subdivision of the reference tetrahedron in snapshots of the volume."""
     return _of_degree(*refine_tet(setting.refinement), setting.degree)
 

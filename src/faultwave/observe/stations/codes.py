@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from faultwave.base.errors import Problems
 from faultwave.base.sanitise import is_unprintable, printable
@@ -79,7 +78,7 @@ def with_stations(receivers: Dataset, stations: Sequence[Station], origin_time: 
     return replace(receivers, attrs={**receivers.attrs, **attrs, **since(origin_time)})
 
 
-def since(origin_time: datetime | None) -> Mapping[str, Any]:
+def since(origin_time: datetime | None) -> Mapping[str, object]:
     """Return the attribute with the origin time, if known."""
     return {} if origin_time is None else {"origin_time": origin_time.isoformat()}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from faultwave.observe.stations.codes import Station, invalid_codes, named
 from faultwave.observe.stations.files import read_station_file
 from faultwave.observe.stations.listed import ListedStation
 
+if TYPE_CHECKING:
+    from faultwave.base.math.projection_settings import ProjectionSettings
+    from faultwave.observe.stations.settings import StationSettings
+
 AS_CASE, SEA_LEVEL, GROUND = 0, 1, 2
 """References from which z of a point is measured."""
 PLACE = "x y z in metres"
@@ -25,7 +29,7 @@ GEOGRAPHIC_PLACE = "longitude latitude z, in degrees and metres"
 STATION_COLUMNS = "; then codes of station and network, if wanted"
 
 
-def read_points(setting: Any, projection: Any = None) -> np.ndarray:
+def read_points(setting: Any, projection: ProjectionSettings | None = None) -> np.ndarray:
     """Return the points (n, 3) [m] of a receiver setting: listed ones, geographic ones, then the contents of its files.
 
     ``projection`` is the setting of the case. Raises InputError with file and line.
@@ -57,7 +61,7 @@ def read_points(setting: Any, projection: Any = None) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def _of_stations(path: Path, projection: Any) -> list[np.ndarray]:
+def _of_stations(path: Path, projection: ProjectionSettings | None) -> list[np.ndarray]:
     """Return the places [m] of the stations of a file as arrays (k, 3); z is a height or minus the depth below the ground."""
     listed = read_station_file(path)
     if not any(station.degrees or station.corner is not None for station in listed):
@@ -95,7 +99,7 @@ def z_references(setting: Any) -> np.ndarray:
     return np.array([*[AS_CASE] * points, *stations], np.int8)
 
 
-def read_stations(setting: Any, warned: Problems | None = None) -> tuple[Station, ...]:
+def read_stations(setting: StationSettings, warned: Problems | None = None) -> tuple[Station, ...]:
     """Return the codes of the receivers of ``read_points``, in the same order.
 
     Parameters
@@ -161,7 +165,7 @@ def point_lines(path: Path, form: str, named: bool = False) -> PointFile:
     return replace(found, points=np.array(points, float).reshape(-1, 3))
 
 
-def projected(setting: Any, where: str) -> Projection:
+def projected(setting: ProjectionSettings | None, where: str) -> Projection:
     """Return the projection of the case, or raise InputError if it has none, naming ``where`` it is needed."""
     return needed(None if setting is None else Projection(setting.crs, setting.origin, setting.azimuth), where)
 
@@ -170,7 +174,9 @@ NEARER = 0.1
 """Distance ratio below which exchanged longitude and latitude are suggested."""
 
 
-def exchange_advice(setting: Any, place: np.ndarray, distance: float, lower: np.ndarray, upper: np.ndarray) -> str:
+def exchange_advice(
+    setting: ProjectionSettings | None, place: np.ndarray, distance: float, lower: np.ndarray, upper: np.ndarray
+) -> str:
     """Return advice for a place outside the domain that wrong signs or exchanged longitude and latitude may explain.
 
     Parameters
@@ -203,7 +209,7 @@ def exchange_advice(setting: Any, place: np.ndarray, distance: float, lower: np.
     return f"Are longitude and latitude exchanged? The other way round it is {found}."
 
 
-def with_degrees(receivers: Dataset, setting: Any) -> Dataset:
+def with_degrees(receivers: Dataset, setting: ProjectionSettings | None) -> Dataset:
     """Return receivers with longitude, latitude and azimuth of the y axis, if the case has a projection."""
     if setting is None:
         return receivers

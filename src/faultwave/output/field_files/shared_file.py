@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from faultwave.base.errors import BackendError
 from faultwave.comm import World
 from faultwave.output.atomic import translate_os_errors
 from faultwave.output.field_files.fields import put
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 Way = Literal["auto", "mpi", "posix"]
 
@@ -74,7 +77,7 @@ class SharedFile:
         self.file = None
 
 
-def _as_system(error: Any) -> OSError:
+def _as_system(error: MPI.Exception) -> OSError:
     """Return the operating system error that caused an MPI error."""
     from mpi4py import MPI
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 
@@ -76,7 +75,7 @@ class SharedFieldWriter(AtomicWriter):
                 self.file.put(data, offset + first * (data.nbytes // len(data)))
 
     @staticmethod
-    def _described(whole: CellFieldWriter) -> tuple[Any, ...]:
+    def _described(whole: CellFieldWriter) -> tuple[object, ...]:
         return whole.path, *whole.target(), whole.dtype, list(whole.times), whole.described(), type(whole)
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:

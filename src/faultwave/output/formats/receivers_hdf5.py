@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
@@ -181,7 +180,7 @@ def _seissol(path: Path, file: h5py.File) -> Dataset:
     return receivers_from_arrays(values[:, 0, 0], values[:, :, 1:], quantities, places)
 
 
-def _attribute(value: Any) -> Any:
+def _attribute(value: object) -> object:
     if isinstance(value, np.ndarray):
         return [_attribute(v) for v in value.tolist()]
     if isinstance(value, np.generic):

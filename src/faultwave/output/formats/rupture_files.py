@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.types import Settings
 from faultwave.observe.dataset import Variable
 from faultwave.observe.result import Result
 from faultwave.output.atomic import atomic_text
@@ -33,7 +33,7 @@ def _write_maps(results: Sequence[Result], folder: Path, prefix: str) -> list[Pa
 
 
 def _write_parameters(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
-    content: dict[str, Any] = {}
+    content: Settings = {}
     for result in results:
         variables = result.data.variables.items()
         if result.kind == "source_parameters":

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.types import Settings
 from faultwave.output.converters import Conversion, Converter
 from faultwave.output.faultplane import FaultPlane, fit_plane, mean_plane, orient_hanging_wall_left, plane_through
 from faultwave.output.folder import MANIFEST
@@ -109,7 +109,7 @@ def _plane_of_receivers(results: Results, on: Sequence[Trace]) -> FaultPlane:
 
 def _header(results: Results, file: VtkHdfReader | None) -> ScecHeader:
     path = results.folder / f"{results.prefix}{MANIFEST}"
-    manifest: dict[str, Any] = read_manifest(path) if path.exists() else {}
+    manifest: Settings = read_manifest(path) if path.exists() else {}
     case = manifest.get("case", {})
     title = str(case.get("title") or results.prefix)
     named = re.search(r"\bTPV\d+(-\w+)?\b", title)

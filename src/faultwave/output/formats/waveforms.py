@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,11 @@ from faultwave.observe.stations.codes import default_code
 from faultwave.output.atomic import atomic_path, atomic_text
 from faultwave.output.converters import Conversion, Converter
 from faultwave.output.trace import Trace
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import obspy
 
 UNKNOWN = datetime(1970, 1, 1, tzinfo=UTC)
 """Date in miniSEED files if no origin time is given."""
@@ -119,13 +124,13 @@ def _event_headers(trace: Trace) -> dict[str, float]:
     return found | {f"user{3 + i}": float(x) for i, x in enumerate(place[:3])}
 
 
-def _numbers(event: Mapping[str, Any]) -> dict[str, float]:
+def _numbers(event: Mapping[str, object]) -> dict[str, float]:
     """Return the attributes of an event that are finite numbers."""
     found = {k: float(v) for k, v in event.items() if isinstance(v, int | float | np.number)}
     return {k: v for k, v in found.items() if np.isfinite(v)}
 
 
-def _refer(sac: Any, trace: Trace) -> None:
+def _refer(sac: obspy.core.AttribDict, trace: Trace) -> None:
     """Set the times of a SAC header, relative to the origin time or to an undefined reference time."""
     if trace.origin is not None:
         sac.reftime = import_obspy().UTCDateTime(trace.origin)
@@ -216,7 +221,7 @@ def write_stationxml(path: str | Path, traces: Sequence[Trace]) -> Path:
     return path
 
 
-def import_obspy() -> Any:
+def import_obspy() -> ModuleType:
     """Return the module obspy, or raise InputError with installation advice if it is not installed."""
     try:
         import obspy

@@ -6,7 +6,6 @@ Modules of other packages register by the entry point group ``faultwave.plot.pla
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from faultwave.base.errors import Problems
 from faultwave.base.registry import modules
@@ -19,7 +18,7 @@ OF_RESULTS = ("field", "time", "log", "stations")
 """Options that apply to figures of results only."""
 
 
-def plot_model(model: Model, out: str | Path, look: Look | None = None, **asked: Any) -> Pictures:
+def plot_model(model: Model, out: str | Path, look: Look | None = None, **asked: object) -> Pictures:
     """Draw a planned run into the folder ``out`` and return the figures written; raise InputError for invalid options.
 
     The figures are, as far as they apply: map, vertical sections and profiles of the material, faults with their loads, resolution,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from faultwave.plot.surface import Surface, map_frame, peak_velocity
 from faultwave.report.blocks import Block, Figure, Section, numbers
 from faultwave.report.figures import axis, bar, colour_range, map_figure, scale
 from faultwave.report.loaded import Run
+from faultwave.report.plotly import Plotted
 from faultwave.report.raster import Grid, Raster, grid_over
 
 ORDER = 30
@@ -56,9 +56,9 @@ def _raster(surface: Surface, grid: Grid) -> Raster:
     return Raster(KM * surface.points[:, :2], surface.cells, grid)
 
 
-def _marks(outline: np.ndarray, stations: np.ndarray) -> list[dict[str, Any]]:
+def _marks(outline: np.ndarray, stations: np.ndarray) -> list[Plotted]:
     """Return the fault in map view, and the receivers."""
-    found: list[dict[str, Any]] = []
+    found: list[Plotted] = []
     if len(outline):
         gaps = np.concatenate([outline, np.full((len(outline), 1, 2), np.nan)], 1).reshape(-1, 2)
         style = {"color": "#7fd6ff", "width": 1.5}
@@ -71,7 +71,7 @@ def _marks(outline: np.ndarray, stations: np.ndarray) -> list[dict[str, Any]]:
     return [{**mark, "showlegend": False} for mark in found]
 
 
-def _snapshots(surface: Surface, grid: Grid, over: list[dict[str, Any]]) -> Figure:
+def _snapshots(surface: Surface, grid: Grid, over: list[Plotted]) -> Figure:
     """Return the vertical velocity at several times, selected by a slider."""
     raster = _raster(surface, grid)
     steps = np.unique(np.round(np.linspace(0, len(surface.times) - 1, min(FRAMES, len(surface.times)))).astype(int))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from typing import Any
 
 from ruamel.yaml import YAML
 
@@ -38,14 +37,14 @@ def _of(run: Run) -> Iterator[Block]:
     yield Text(_yaml(_without_nothing(run.case)), verbatim=True)
 
 
-def _without_nothing(value: Any) -> Any:
+def _without_nothing(value: object) -> object:
     """Return settings without those that are None or empty."""
     if isinstance(value, dict):
         return {k: _without_nothing(v) for k, v in value.items() if v is not None and v != [] and v != {}}
     return [_without_nothing(v) for v in value] if isinstance(value, list) else value
 
 
-def _yaml(value: Any) -> str:
+def _yaml(value: object) -> str:
     text = io.StringIO()
     writer = YAML()
     writer.default_flow_style = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from faultwave.plot.style import nice_step
 from faultwave.report.blocks import Block, Section, Text, numbers
 from faultwave.report.figures import map_figure
 from faultwave.report.loaded import Run
+from faultwave.report.plotly import Plotted
 from faultwave.report.raster import Grid, Raster, grid_over
 
 ORDER = 10
@@ -72,7 +72,7 @@ def _faults(run: Run) -> list[FaultMap]:
     return [] if path is None else read_fault_maps(path)
 
 
-def _contours(fault: FaultMap, raster: Raster, grid: Grid) -> list[dict[str, Any]]:
+def _contours(fault: FaultMap, raster: Raster, grid: Grid) -> list[Plotted]:
     if fault.rupture_time is None or np.isfinite(fault.rupture_time).sum() < 3:
         return []
     latest = float(np.nanmax(fault.rupture_time))

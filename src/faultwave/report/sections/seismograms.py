@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from faultwave.output.trace import Kind, Trace
 from faultwave.report.blocks import Block, Browser, Section, Table, Text, numbers
 from faultwave.report.figures import length_unit
 from faultwave.report.loaded import Run
+from faultwave.report.plotly import Plotted
 
 ORDER = 40
 NEAR = 0.01
@@ -70,7 +70,7 @@ def _browser(
     yield Browser(title, description, [_name(t, scale, unit) for t in chosen], quantities, runs)
 
 
-def _series(run: Run, traces: Sequence[Trace | None]) -> dict[str, Any]:
+def _series(run: Run, traces: Sequence[Trace | None]) -> Plotted:
     stations = [
         None if t is None else {"time": numbers(t.time), "values": {name: numbers(v) for name, v in t.columns.items()}}
         for t in traces
@@ -78,7 +78,7 @@ def _series(run: Run, traces: Sequence[Trace | None]) -> dict[str, Any]:
     return {"name": run.name, "stations": stations}
 
 
-def _recorded(pair: Pair | None) -> dict[str, Any] | None:
+def _recorded(pair: Pair | None) -> Plotted | None:
     """Return the observed record of a receiver in the format of ``_series``."""
     if pair is None:
         return None

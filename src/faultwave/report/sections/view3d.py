@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from faultwave.plot.surface import Surface, peak_velocity
 from faultwave.report.blocks import Figure, Section, indices, numbers
 from faultwave.report.figures import axis, bar, colour_range, scale
 from faultwave.report.loaded import Run
+from faultwave.report.plotly import Plotted
 
 ORDER = 5
 MOST = 60_000
@@ -41,7 +41,7 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
         return
     for place, mesh in zip((1.0, 1.14), data, strict=False):
         mesh["colorbar"] |= {"x": place, "len": 0.7}
-    scene: dict[str, Any] = {f"{n}axis": axis(f"{n} [km]") for n in "xyz"}
+    scene: Plotted = {f"{n}axis": axis(f"{n} [km]") for n in "xyz"}
     scene |= {"aspectmode": "data", "camera": {"eye": {"x": -1.35, "y": -1.6, "z": 0.85}}}
     told = f"In three dimensions: {' and '.join(words)}. Drag to turn, scroll to zoom."
     layout = {"scene": scene, "margin": {"l": 0, "r": 0, "t": 10, "b": 0}}
@@ -62,7 +62,7 @@ def _moved(surface: Surface) -> np.ndarray | None:
 
 def _mesh(
     name: str, points: np.ndarray, cells: np.ndarray, values: np.ndarray, label: str, colours: str, opacity: float
-) -> dict[str, Any]:
+) -> Plotted:
     x, y, z = (KM * np.asarray(points, float)).T
     low, high = colour_range([values])
     return {

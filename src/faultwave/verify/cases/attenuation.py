@@ -7,10 +7,10 @@ Theory: docs/theory/attenuation.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.media.attenuation import Spectrum
 from faultwave.media.maxwell_elements import Mechanisms, maxwell_elements
 from faultwave.physics.waves.viscoelastic import element_names
@@ -44,7 +44,7 @@ def exact(rock: Mapping[str, float] = ROCK, band: Mapping[str, float] = BAND) ->
     return AttenuatedWaves(values, tuple(WAVES.values()))
 
 
-def case_settings(order: int, n: int, **more: Any) -> dict[str, Any]:
+def case_settings(order: int, n: int, **more: object) -> Settings:
     """Return the case of the periodic cube [-1, 1]^3 with n bricks a side."""
     mesh = setups.box((n,) * 3, (-1.0,) * 3, (1.0,) * 3, setups.periodic(), shuffle=True)
     return setups.settings("viscoelastic", mesh, {"constant": ROCK}, END, order, attenuation=BAND, **more)
@@ -66,7 +66,7 @@ def noise_growth(order: int, steps: int = 1000) -> float:
     mesh = setups.box((2, 2, 2), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), FREE, shuffle=True)
     rock = ROCK | {"Qp": 7.0, "Qs": 5.0}
 
-    def made(high: float) -> Any:
+    def made(high: float) -> Settings:
         band = {"attenuation": {"high": high}}
         return setups.settings("viscoelastic", mesh, {"constant": rock}, 1e9, order, **band)
 
@@ -76,10 +76,10 @@ def noise_growth(order: int, steps: int = 1000) -> float:
     return float(np.log(total[1:] / total[:-1]).max()) / 50
 
 
-def measure(grids: Mapping[int, tuple[int, ...]], progress: Progress) -> dict[int, dict[int, Any]]:
+def measure(grids: Mapping[int, tuple[int, ...]], progress: Progress) -> dict[int, dict[int, np.ndarray]]:
     """Return the errors of the quantities in NAMES for every order and grid."""
     solution = exact()
-    found: dict[int, dict[int, Any]] = {}
+    found: dict[int, dict[int, np.ndarray]] = {}
     for order, sizes in grids.items():
         found[order] = {}
         for n in sizes:

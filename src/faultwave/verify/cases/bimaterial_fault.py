@@ -9,10 +9,10 @@ next to the fault, which last for some steps and cancel in the slip.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.verify import meshes, setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.exact.bimaterial_fault import BimaterialFault, Step
@@ -78,7 +78,7 @@ LOADS = (
 JUMP = Load("jump", 8, 0.4, 0.0)
 
 
-def case_settings(mesh: dict[str, Any], order: int, load: Load) -> dict[str, Any]:
+def case_settings(mesh: Settings, order: int, load: Load) -> Settings:
     """Return the case of the column with its fault.
 
     Strike is +x seen from y < 0, so positive slip is the displacement above minus the one below.
@@ -86,7 +86,7 @@ def case_settings(mesh: dict[str, Any], order: int, load: Load) -> dict[str, Any
     jump = load.duration == 0
     start = load.sign * (STRENGTH + RISE * jump)
     values = {"mu_s": FRICTION, "mu_d": FRICTION, "d_c": 0.4, "cohesion": 0.0, "T_n": NORMAL, "T_s": start, "T_d": 0.0}
-    fault: dict[str, Any] = {
+    fault: Settings = {
         "friction": "linear-slip-weakening",
         "parameters": {"constant": values},
         "reference": (0.0, float(load.plus), 0.0),

@@ -5,10 +5,9 @@ Modes and limits: docs/theory/exact-solutions.md, "Energy in closed boxes".
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.verify import setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.exact.cavity import LameMode, PressureRelease
@@ -20,7 +19,7 @@ FREE = dict.fromkeys(("x", "y", "z"), "free-surface")
 STEPS = 10_000
 
 
-def closed_box(law: str, order: int, n: int, end_time: float) -> dict[str, Any]:
+def closed_box(law: str, order: int, n: int, end_time: float) -> Settings:
     """Return the case of the unit cube with free sides, n bricks a side."""
     mesh = setups.box((n, n, n), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), FREE, shuffle=True)
     medium = WATER if law == "acoustic" else ROCK

@@ -6,10 +6,9 @@ interface lies in the middle of a cell; the source, a Gaussian of 0.25 s, has fa
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, VerificationCase, at_most
 from faultwave.verify.exact.medium import Array
@@ -18,7 +17,7 @@ RECEIVERS = ((1510.0, 820.0, -5.0), (-1210.0, 1730.0, -5.0), (600.0, -900.0, -14
 END, LIMIT = 3.6, 0.03
 
 
-def case(engine: str, spacing: float = 80.0, edge: float = 500.0) -> dict[str, Any]:
+def case(engine: str, spacing: float = 80.0, edge: float = 500.0) -> Settings:
     """Return the case for one of the engines."""
     lower, upper = np.array([-7000.0, -7000.0, -6000.0]), np.array([7000.0, 7000.0, 0.0])
     layers = {"rho": (2600, 2700), "vp": (4000, 6000), "vs": (2000, 3464)}

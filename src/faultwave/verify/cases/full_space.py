@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.verify import setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.exact.full_space import FullSpace, tensor
@@ -50,7 +50,7 @@ class Mirrored:
         for signs in product((1.0, -1.0), repeat=3):
             mirror = np.diag(signs)
             x, y, z = mirror @ np.array(self.location)
-            image: dict[str, Any] = {"location": (x, y, z)}
+            image: Settings = {"location": (x, y, z)}
             if self.kind == "force":
                 image["force"] = tuple(mirror @ np.array(FORCE))
             else:
@@ -59,12 +59,12 @@ class Mirrored:
         return total
 
 
-def case_settings(order: int, points_per_wavelength: float, kind: str) -> tuple[dict[str, Any], Mirrored]:
+def case_settings(order: int, points_per_wavelength: float, kind: str) -> tuple[Settings, Mirrored]:
     """Return the case of the octant and its exact solution."""
     edge = order * WAVELENGTH / points_per_wavelength
     cells = int(np.ceil(FAR_SIDE * WAVELENGTH / edge))
     x, y, z = (float(s) for s in SOURCE * WAVELENGTH)
-    source: dict[str, Any] = {
+    source: Settings = {
         "kind": kind,
         "location": (x, y, z),
         "time_function": {"kind": "ricker", "duration": 1 / FREQUENCY},
@@ -98,7 +98,7 @@ def measure(order: int, points_per_wavelength: float, kind: str) -> Array:
     return compare_receivers(case, exact)
 
 
-def compare_receivers(case: dict[str, Any], exact: Mirrored) -> Array:
+def compare_receivers(case: Settings, exact: Mirrored) -> Array:
     """Run the case and return the velocity misfit of every receiver."""
     data = setups.started(case).run(write=False).receivers
     time, column = data.variables["time"].data, data.attrs["quantities"].index("v1")

@@ -9,10 +9,10 @@ velocity is judged.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.domain.tets import Mesh
 from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.verify.case import Progress, Result, VerificationCase, at_most
@@ -38,7 +38,7 @@ def layered_box() -> Mesh:
 
 def layer_over_half_space(order: int = ORDER) -> Array:
     """Return the misfits at the receivers."""
-    case: dict[str, Any] = {
+    case: Settings = {
         "end_time": END, "numerics": {"order": order}, "attenuation": BAND,
         "sources": [{"kind": "moment-tensor", "location": [0, 0, -2000], "tensor": {"xy": 1e18},
                      "time_function": {"kind": "gaussian", "duration": SIGMA}}],

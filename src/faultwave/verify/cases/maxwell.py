@@ -6,10 +6,10 @@ Modes: docs/theory/exact-solutions.md, "Electromagnetic cavity".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.observe.resonances import resonances
 from faultwave.verify import convergence, setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_least, at_most, rate
@@ -28,7 +28,7 @@ TABLE: dict[int, dict[int, float]] = {
 CONDUCTING = dict.fromkeys(("x", "y", "z"), "pec")
 
 
-def closed_cube(n: int, order: int, end_time: float, **more: Any) -> dict[str, Any]:
+def closed_cube(n: int, order: int, end_time: float, **more: object) -> Settings:
     """Return the case of the unit cube with conducting walls, n bricks a side, unit permittivity and permeability."""
     mesh = setups.box((n,) * 3, (0.0,) * 3, (1.0,) * 3, CONDUCTING, shuffle=True)
     material = {"constant": {"permittivity": 1.0, "permeability": 1.0}}

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.observe.resonances import resonances
 from faultwave.run import simulate
 from faultwave.verify import meshes, setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.exact.mie import bistatic
+
+if TYPE_CHECKING:
+    from faultwave.run.session import Session
 
 UNIT = {"permittivity": 1.0, "permeability": 1.0}
 HALF_WIDTH, LAYER = 4.0, 1.6
@@ -55,7 +59,7 @@ def scattered(
     mesh = meshes.shells([1.0, 1.5, HALF_WIDTH], sizes, ["ball", "around", "far"], box=True)
     frequency = 2.0 / (2 * np.pi)
     with meshes.as_gmsh(mesh) as setting:
-        case: dict[str, Any] = {
+        case: Settings = {
             "law": "maxwell", "mesh": setting | {"boundaries": {"absorbing": ["outside"]}},
             "material": {"regions": {"ball": UNIT | {"permittivity": 4.0}, "around": UNIT, "far": UNIT}},
             "matched_layer": {"sides": ["x-", "x+", "y-", "y+", "z-", "z+"], "thickness": LAYER},
@@ -66,9 +70,16 @@ def scattered(
                                      "phi": [0.0, 90.0]}},
         }  # fmt: skip
         sim = setups.started(case).run(write=False)
-    table = sim.cross_sections
+    table = _cross_sections(sim)
     exact = np.pi * bistatic(2.0, 2.0, np.deg2rad(table[:, 1]), np.deg2rad(table[:, 2]))
     return table[:, 3], exact
+
+
+def _cross_sections(sim: Session) -> np.ndarray:
+    """Return the far field of a run as a table (n, 4): frequency [Hz], theta and phi [degrees], cross section [m^2]."""
+    found = sim.result("far_field")
+    assert found is not None
+    return np.stack([found[name] for name in ("frequency", "theta", "phi", "cross_section")], 1)
 
 
 def example() -> Row:
@@ -76,8 +87,8 @@ def example() -> Row:
 
     The null of the cross section lies 30 dB below the largest value.
     """
-    sim: Any = simulate("em-mie", force=True).run(write=False)
-    table, radius = sim.cross_sections, 0.01
+    sim = simulate("em-mie", force=True).run(write=False)
+    table, radius = _cross_sections(sim), 0.01
     size = 2 * np.pi * table[0, 0] * radius / 299792458.0
     exact = np.pi * radius**2 * bistatic(size, 2.0, np.deg2rad(table[:, 1]), np.deg2rad(table[:, 2]))
     difference = np.abs(10 * np.log10(table[:, 3] / exact))

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.verify import setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most, near
+
+if TYPE_CHECKING:
+    from faultwave.verify.exact.medium import Solution
 
 UNIT = {"constant": {"permittivity": 1.0, "permeability": 1.0}}
 RATIOS = (0.0, 0.25, 1.0, 3.0, 20.0)
 
 
-def bar(edges: int, length: float, end: str, order: int, time: float, **more: Any) -> dict[str, Any]:
+def bar(edges: int, length: float, end: str, order: int, time: float, **more: Any) -> Settings:
     """Return the case of a bar along x, open at x = 0, whose sides admit E along y; ``edges`` bricks along it."""
     sides = {"x-": "absorbing", "x+": end, "y": "pec", "z": "pmc"}
     mesh = setups.box((edges, 1, 1), (0.0,) * 3, (length, 0.125, 0.125), sides, shuffle=True)
     return setups.settings("maxwell", mesh, more.pop("material", UNIT), time, order, **more)
 
 
-def pulse(quantities: int, at: float, width: float, carrier: float = 0.0) -> Any:
+def pulse(quantities: int, at: float, width: float, carrier: float = 0.0) -> Solution:
     """Return a pulse of unit E that travels along x."""
 
     def field(points: np.ndarray, t: float) -> np.ndarray:
@@ -32,7 +36,7 @@ def pulse(quantities: int, at: float, width: float, carrier: float = 0.0) -> Any
     return field
 
 
-def probe(x: float, interval: float = 0.01) -> dict[str, Any]:
+def probe(x: float, interval: float = 0.01) -> Settings:
     return {"receivers": {"points": [[x, 0.05, 0.07]], "interval": interval}}
 
 

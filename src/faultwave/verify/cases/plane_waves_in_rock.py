@@ -7,10 +7,10 @@ Waves and tables: docs/theory/exact-solutions.md, "Plane waves".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.physics.waves import law
 from faultwave.physics.waves.anisotropic import CONSTANTS
 from faultwave.verify import convergence, setups
@@ -52,16 +52,16 @@ POROUS_WAVES = LawWaves(law("poroelastic"), POROUS, (Mode(K, 0), Mode(BACK, 1, 0
 NAMES = {"anisotropic": ("s_xx", "v1"), "poroelastic": ("s_xx", "v1", "p", "v1_f")}
 
 
-def case_settings(waves: LawWaves, order: int, n: int) -> dict[str, Any]:
+def case_settings(waves: LawWaves, order: int, n: int) -> Settings:
     """Return the case of the periodic cube [-1, 1]^3 with n bricks a side."""
     mesh = setups.box((n,) * 3, (-1.0,) * 3, (1.0,) * 3, setups.periodic(), shuffle=True)
     return setups.settings(waves.law.name, mesh, {"constant": dict(waves.material)}, END, order)
 
 
-def measure(waves: LawWaves, grids: Grids, progress: Progress) -> dict[int, dict[int, Any]]:
+def measure(waves: LawWaves, grids: Grids, progress: Progress) -> dict[int, dict[int, np.ndarray]]:
     """Return the errors of the quantities in NAMES for every order and grid."""
     columns = [waves.law.quantities.index(name) for name in NAMES[waves.law.name]]
-    found: dict[int, dict[int, Any]] = {}
+    found: dict[int, dict[int, np.ndarray]] = {}
     for order, sizes in grids.items():
         found[order] = {}
         for n in sizes:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.registry import get_entry, scan
+from faultwave.base.types import Record
 
 Array = np.ndarray
 Place = tuple[float, float]
@@ -207,8 +208,8 @@ class Benchmark:
     name: str
     title: str
     faults: tuple[Fault, ...]
-    material: Mapping[str, Any]
-    fault_settings: Mapping[str, Any]
+    material: Record
+    fault_settings: Record
     start: Start
     stations: Mapping[str, tuple[Place, ...]]
     end_time: float
@@ -220,7 +221,7 @@ class Benchmark:
     source: str = ""
     notes: tuple[str, ...] = ()
     reference: str = ""
-    plasticity: Mapping[str, Any] | None = None
+    plasticity: Record | None = None
     grid: OnGrid | None = None
 
     @property

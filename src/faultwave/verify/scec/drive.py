@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row
@@ -19,6 +19,9 @@ from faultwave.verify.scec.measure import Measured, Run, read_run
 from faultwave.verify.scec.mesh_key import mesh_key
 from faultwave.verify.scec.references import against_reference
 from faultwave.verify.scec.summary import PICTURE, Summary, folder_of, keep
+
+if TYPE_CHECKING:
+    from faultwave.engine.progress import Progress as RunProgress
 
 
 @dataclass(frozen=True)
@@ -136,11 +139,11 @@ def _ended(benchmark: Benchmark, resolution: Resolution, folder: Path) -> Run | 
     return None if cost is None else read_run(benchmark, resolution, place, cost)
 
 
-def _tenths(progress: Progress, name: str) -> Callable[[Any], None]:
+def _tenths(progress: Progress, name: str) -> Callable[[RunProgress], None]:
     """Return a callback that reports progress at every tenth of a run."""
     told = [-1]
 
-    def report(state: Any) -> None:
+    def report(state: RunProgress) -> None:
         if (tenth := int(10 * state.time / state.end_time)) > told[0]:
             told[0] = tenth
             progress(f"{name}: t = {state.time:.3f} s of {state.end_time:g} s")

@@ -7,12 +7,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from ruamel.yaml import YAML
 from ruamel.yaml.scalarstring import LiteralScalarString
 
+from faultwave.base.types import Settings
 from faultwave.base.version import __version__
 from faultwave.domain.tets import write_puml
 from faultwave.output.atomic import atomic_text
@@ -93,7 +93,7 @@ def case_text(benchmark: Benchmark, resolution: Resolution) -> str:
     return yaml_text(settings(benchmark, resolution), _head(benchmark, resolution))
 
 
-def yaml_text(case: Mapping[str, Any], head: Sequence[str]) -> str:
+def yaml_text(case: Mapping[str, object], head: Sequence[str]) -> str:
     """Return a case as YAML text, below the lines of ``head`` as comments."""
     writer = YAML(typ="rt")
     writer.width = 120
@@ -113,7 +113,7 @@ def _head(benchmark: Benchmark, resolution: Resolution) -> list[str]:
     ]
 
 
-def settings(benchmark: Benchmark, resolution: Resolution) -> dict[str, Any]:
+def settings(benchmark: Benchmark, resolution: Resolution) -> Settings:
     """Return the case as a dictionary; it expects the mesh in the folder of the case file."""
     points = [
         [round(float(x), 6) for x in benchmark.fault(name).point(s, d)]
@@ -141,7 +141,7 @@ def settings(benchmark: Benchmark, resolution: Resolution) -> dict[str, Any]:
     }
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return lists, dictionaries and numbers in the form that YAML writes best: multi-line texts as blocks."""
     if isinstance(value, Mapping):
         return {name: _plain(item) for name, item in value.items()}

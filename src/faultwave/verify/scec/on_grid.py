@@ -6,14 +6,13 @@ A grid point takes the parameters at its position and represents its cell. Param
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.types import Record, Settings
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import load_results
 from faultwave.run import simulate
@@ -60,7 +59,7 @@ def with_margin(benchmark: Benchmark) -> Benchmark:
     return replace(benchmark, domain=replace(benchmark.domain, margin=MARGIN), reference="")
 
 
-def settings(benchmark: Benchmark, resolution: Resolution) -> dict[str, Any]:
+def settings(benchmark: Benchmark, resolution: Resolution) -> Settings:
     """Return the grid case as a dictionary."""
     grid, (fault,), h = benchmark.grid, benchmark.faults, resolution.size
     assert grid is not None
@@ -89,7 +88,7 @@ def settings(benchmark: Benchmark, resolution: Resolution) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _friction(benchmark: Benchmark, grid: OnGrid, spacing: float) -> Mapping[str, Any]:
+def _friction(benchmark: Benchmark, grid: OnGrid, spacing: float) -> Record:
     parameters = benchmark.fault_settings["parameters"]
     smooth = {name: text(spacing) for name, text in grid.means.items()}
     expressions = {**parameters.get("expression", {}), **smooth}

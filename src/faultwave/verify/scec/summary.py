@@ -6,10 +6,10 @@ import itertools
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.output.atomic import atomic_text
 from faultwave.verify.case import Row
 from faultwave.verify.scec.benchmark import benchmarks
@@ -102,7 +102,7 @@ def read_summaries(folder: Path) -> dict[str, tuple[Path, Summary]]:
         if (place / SUMMARY).is_file():
             kept = json.loads((place / SUMMARY).read_text(encoding="utf-8"))
             rows = tuple(Row(**row) for row in kept.pop("rows"))
-            given: dict[str, Any] = {name: _tuples(value) for name, value in kept.items()}
+            given: Settings = {name: _tuples(value) for name, value in kept.items()}
             summary = Summary(**{**given, "engine": engine}, rows=rows)
             found[summary.folder] = (place, summary)
     return found

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.bench.accuracy.problem import (
     REGULAR,
     AccuracyProblem,
@@ -78,9 +78,9 @@ def points(setting: Setting) -> float:
     return float(wavelength / spacing)
 
 
-def case_of(setting: Setting) -> dict[str, Any]:
+def case_of(setting: Setting) -> Settings:
     """Return the case as a dictionary."""
-    case: dict[str, Any] = {
+    case: Settings = {
         "law": "elastic", "end_time": END + tail_of(setting, 1.0), "material": {"constant": ROCK.parameters()},
         "sources": [{"kind": "moment-tensor", "location": SOURCE.tolist(), "tensor": MOMENT,
                      "time_function": {"kind": "ricker", "duration": 1 / WAVELET}}],

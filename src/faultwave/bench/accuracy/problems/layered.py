@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+from faultwave.base.types import Settings
 from faultwave.bench.accuracy.problem import (
     REGULAR,
     AccuracyProblem,
@@ -87,9 +87,9 @@ def points(setting: Setting) -> float:
 
 
 @contextmanager
-def case_of(setting: Setting) -> Iterator[dict[str, Any]]:
+def case_of(setting: Setting) -> Iterator[Settings]:
     """Yield the case; its files exist as long as the context."""
-    case: dict[str, Any] = {
+    case: Settings = {
         "end_time": END + tail_of(setting, 0.5),
         "sources": [{"kind": "moment-tensor", "location": [*SOURCE, -DEPTH], "tensor": {"xy": 1e18},
                      "time_function": {"kind": "gaussian", "duration": SIGMA}}],
@@ -112,7 +112,7 @@ def places() -> Array:
     return np.asarray((np.array(SOURCE) + AWAY + PERIOD / 2) % PERIOD - PERIOD / 2)
 
 
-def _grid(setting: Setting) -> dict[str, Any]:
+def _grid(setting: Setting) -> Settings:
     half = PERIOD / 2
     sides = {"x": "periodic", "y": "periodic"}
     grid = {"lower": [-half, -half, -5000.0], "upper": [half, half, 0.0], "spacing": LAYER / setting.size}

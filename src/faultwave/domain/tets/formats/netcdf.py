@@ -11,14 +11,16 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.files.hdf5 import dataset, opened
 from faultwave.domain.tets.mesh import FILE_FACES, Floats, Integers, Mesh, make_mesh
+
+if TYPE_CHECKING:
+    import h5py
 
 FACES = np.array([0, 1, 3, 2])
 """Face of the file (0 2 1, 0 1 3, 0 3 2, 1 2 3) for each of ``FILE_FACES``."""
@@ -143,7 +145,7 @@ def _at(place: Floats) -> str:
     return "(" + ", ".join(f"{x:.9g}" for x in place) + ")"
 
 
-def _blocks(path: Path, file: Any) -> tuple[Integers, Integers]:
+def _blocks(path: Path, file: h5py.File) -> tuple[Integers, Integers]:
     """Return the numbers of cells and vertices (blocks,) in each block."""
     sizes, problems = [], Problems()
     for name, of, width in (("element_size", "element_vertices", 4), ("vertex_size", "vertex_coordinates", 3)):
@@ -160,7 +162,7 @@ def _blocks(path: Path, file: Any) -> tuple[Integers, Integers]:
     return sizes[0], sizes[1]
 
 
-def _joined(path: Path, file: Any, name: str, counts: Integers, width: tuple[int, ...], kinds: str) -> NDArray[Any]:
+def _joined(path: Path, file: h5py.File, name: str, counts: Integers, width: tuple[int, ...], kinds: str) -> np.ndarray:
     """Return the valid entries of all blocks, concatenated."""
     found = dataset(path, file, name, 2 + len(width), kinds)
     if found.shape[0] != len(counts) or found.shape[1] < counts.max() or found.shape[2:] != width:
@@ -181,7 +183,7 @@ def _numbered(path: Path, cells: Integers, counts: tuple[Integers, Integers]) ->
     return np.asarray(cells + before[block][:, None])
 
 
-def _periodic(path: Path, places: Floats, cells: Integers, tags: NDArray[Any]) -> Integers | None:
+def _periodic(path: Path, places: Floats, cells: Integers, tags: np.ndarray) -> Integers | None:
     """Return the vertex (nv,) identified with each vertex across opposite sides of tag 6; None without such faces."""
     faces = cells[:, FILE_FACES][tags == PERIODIC]
     if not len(faces):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import h5py
 import numpy as np
@@ -50,7 +50,7 @@ def read_puml(path: str | Path, boundary_format: str = "auto", topology_format: 
 
 
 class _Reader:
-    def __init__(self, path: Path, file: Any, problems: Problems):
+    def __init__(self, path: Path, file: h5py.File, problems: Problems):
         self.path, self.file, self.problems = path, file, problems
 
     def read(self, boundary_format: str, topology_format: str) -> Mesh:
@@ -71,7 +71,7 @@ class _Reader:
     def rank(self, name: str) -> int | None:
         return self.file[name].ndim if isinstance(self.file.get(name), h5py.Dataset) else None
 
-    def dataset(self, name: str, shape: tuple[int | None, ...], kinds: str) -> NDArray[Any] | None:
+    def dataset(self, name: str, shape: tuple[int | None, ...], kinds: str) -> np.ndarray | None:
         where = f"{self.path}:/{name}"
         item = self.file.get(name)
         if not isinstance(item, h5py.Dataset):
@@ -103,8 +103,8 @@ class _Reader:
         return text
 
     def topology_data(
-        self, topology: str, cells: NDArray[Any] | None, vertices: NDArray[Any] | None
-    ) -> tuple[str, NDArray[Any]] | None:
+        self, topology: str, cells: np.ndarray | None, vertices: np.ndarray | None
+    ) -> tuple[str, np.ndarray] | None:
         if topology == "auto":
             topology = next((name for name, data in _TOPOLOGY_DATA.items() if data in self.file), "geometric")
         if topology not in _TOPOLOGY_DATA:
@@ -116,7 +116,7 @@ class _Reader:
         return None if data is None else (topology, data)
 
 
-def unpack(boundary: NDArray[Any], packing: str, path: Path) -> NDArray[np.int32]:
+def unpack(boundary: np.ndarray, packing: str, path: Path) -> NDArray[np.int32]:
     """Return tags (nc, 4) from packed ones."""
     where = f"{path}:/boundary"
     rank = boundary.ndim
@@ -151,7 +151,7 @@ def unpack(boundary: NDArray[Any], packing: str, path: Path) -> NDArray[np.int32
     return ((pattern[:, None] >> shifts) & (2**bits - 1)).astype(np.int32)
 
 
-def _identified(mesh: Mesh, topology: str, data: NDArray[Any]) -> Mesh:
+def _identified(mesh: Mesh, topology: str, data: np.ndarray) -> Mesh:
     """Return the mesh with the topological id of every vertex."""
     if topology == "identify-vertex":
         return make_mesh(mesh.vertices, mesh.cells, mesh.groups, mesh.tags, data, mesh.name)
@@ -205,7 +205,7 @@ def write_puml(path: str | Path, mesh: Mesh, boundary_format: str = "auto") -> N
         temporary.unlink(missing_ok=True)
 
 
-def _pack(tags: NDArray[np.int32], boundary_format: str) -> NDArray[Any]:
+def _pack(tags: NDArray[np.int32], boundary_format: str) -> np.ndarray:
     if boundary_format == "i32x4":
         return tags
     bits = _BITS[boundary_format]

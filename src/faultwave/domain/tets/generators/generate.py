@@ -20,7 +20,7 @@ GMSH_ADVICE = (
 )
 
 
-def generate(setting: Any) -> Mesh:
+def generate(setting: object) -> Mesh:
     """Return a built-in mesh of shape 'box' or 'tpv5'.
 
     Parameters
@@ -40,7 +40,7 @@ def generate(setting: Any) -> Mesh:
     return make(_declared(kind, setting))
 
 
-def _declared(kind: type, setting: Any) -> Any:
+def _declared(kind: type, setting: object) -> Any:
     """Return the settings of a generator, filled from the setting of the case."""
     names = {f.name: f for f in dataclasses.fields(kind)}
     if not isinstance(setting, Mapping):

@@ -9,7 +9,6 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import gmsh
 import numpy as np
@@ -98,6 +97,6 @@ def nodes() -> tuple[Integers, Floats]:
     return np.asarray(ids, np.int64), np.asarray(coordinates, float).reshape(-1, 3)
 
 
-def elements(kind: int, entity: int, width: int) -> Any:
+def elements(kind: int, entity: int, width: int) -> Integers:
     """Return the node ids (n, width) of the elements of a type on an entity (-1: all) of the current model."""
     return np.asarray(gmsh.model.mesh.getElementsByType(kind, entity)[1], np.int64).reshape(-1, width)

@@ -14,7 +14,10 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 """Numbers of Landlock's system calls, equal on all architectures."""
@@ -57,7 +60,9 @@ def limit_time(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
-def mesh(gmsh: Any, path: str, made: str, size: float | None, script: bool, opening: float, meshing: float) -> None:
+def mesh(
+    gmsh: ModuleType, path: str, made: str, size: float | None, script: bool, opening: float, meshing: float
+) -> None:
     limit_time(opening)
     gmsh.option.setNumber("General.Terminal", 0)
     gmsh.option.setNumber("Mesh.ElementOrder", 1)
@@ -80,7 +85,7 @@ def mesh(gmsh: Any, path: str, made: str, size: float | None, script: bool, open
     gmsh.write(made)
 
 
-def name_everything(gmsh: Any) -> None:
+def name_everything(gmsh: ModuleType) -> None:
     for dimension, word in ((3, "volume"), (2, "surface")):
         for number, (_, tag) in enumerate(gmsh.model.getEntities(dimension), 1):
             label = gmsh.model.getEntityName(dimension, tag).rsplit("/", 1)[-1]

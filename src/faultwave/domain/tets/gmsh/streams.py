@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,7 +142,7 @@ class BinaryStream:
             raise EOFError(f"section ${section} does not end")
         self.at = end
 
-    def take(self, count: int, kind: str, size: int) -> NDArray[Any]:
+    def take(self, count: int, kind: str, size: int) -> np.ndarray:
         if count < 0 or self.at + count * size > len(self.data):
             raise EOFError("the file ends in the middle of a section")
         part = np.frombuffer(self.data, np.dtype(kind).newbyteorder("<" if self.order == "<" else ">"), count, self.at)

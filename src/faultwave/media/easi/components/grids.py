@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +35,7 @@ class Grid:
     origin: tuple[float, ...]
     spacing: tuple[float, ...]
     shape: tuple[int, ...]
-    data: NDArray[Any]
+    data: np.ndarray
 
     @property
     def last(self) -> tuple[float, ...]:

@@ -7,7 +7,7 @@ Heights are transformed by z_logical = -dim_z (z_top - z) / (z_top + dim_z) betw
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
@@ -22,11 +22,14 @@ from faultwave.media.models.place import projected
 from faultwave.media.models.surface import on_nodes
 from faultwave.media.points import Floats
 
+if TYPE_CHECKING:
+    from faultwave.media.models.settings import ModelSettings
+
 KNOWN = {"density": "rho", "rho": "rho", "vp": "vp", "vs": "vs", "qp": "Qp", "qs": "Qs"}
 UNITS = {"rho": "kg/m^3", "vp": "m/s", "vs": "m/s", "Qp": "", "Qs": ""}
 
 
-def read(path: Path, setting: Any, projection: Projection | None) -> Model:
+def read(path: Path, setting: ModelSettings, projection: Projection | None) -> Model:
     """Read a GeoModelGrids file; raises InputError with the file and its problem."""
     with opened(path, "GeoModelGrids file") as file:
         numbers = ("origin_x", "origin_y", "y_azimuth", "dim_x", "dim_y", "dim_z")
@@ -49,7 +52,7 @@ def read(path: Path, setting: Any, projection: Projection | None) -> Model:
     return Model(str(path), ordered, to_own, solid or top, setting.vertical == "ground", setting.outside, setting.water)
 
 
-def _values(path: Path, file: Any) -> dict[str, tuple[int, float]]:
+def _values(path: Path, file: h5py.File) -> dict[str, tuple[int, float]]:
     """Return, by name, the index among the values of a point and the factor to SI units."""
     listed, units = (text_list(path, file, f"data_{n}") for n in ("values", "units"))
     found = {}
@@ -69,7 +72,7 @@ def _values(path: Path, file: Any) -> dict[str, tuple[int, float]]:
     return found
 
 
-def _axis(path: Path, owner: Any, axis: str, count: int, resolution: str) -> Floats:
+def _axis(path: Path, owner: h5py.HLObject, axis: str, count: int, resolution: str) -> Floats:
     """Return the coordinates along an axis, listed in the file or multiples of a resolution."""
     if f"{axis}_coordinates" in owner.attrs:
         nodes: Floats = np.atleast_1d(np.asarray(attribute(path, owner, f"{axis}_coordinates"), float))
@@ -83,7 +86,7 @@ def _axis(path: Path, owner: Any, axis: str, count: int, resolution: str) -> Flo
     return np.asarray(step * np.arange(count))
 
 
-def _surface(path: Path, file: Any, name: str, given: dict[str, float]) -> Surface | None:
+def _surface(path: Path, file: h5py.File, name: str, given: dict[str, float]) -> Surface | None:
     if f"surfaces/{name}" not in file:
         return None
     found = dataset(path, file, f"surfaces/{name}", None)
@@ -99,7 +102,12 @@ def _surface(path: Path, file: Any, name: str, given: dict[str, float]) -> Surfa
 
 
 def _block(
-    path: Path, file: Any, name: str, values: dict[str, tuple[int, float]], given: dict[str, float], top: Surface | None
+    path: Path,
+    file: h5py.File,
+    name: str,
+    values: dict[str, tuple[int, float]],
+    given: dict[str, float],
+    top: Surface | None,
 ) -> tuple[float, Block]:
     """Return the height of a block's top in logical space, and the block."""
     found = dataset(path, file, f"blocks/{name}", 4)

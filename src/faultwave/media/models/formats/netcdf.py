@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from faultwave.media.models.model import Block, Map, Model
 from faultwave.media.models.place import needed
 from faultwave.media.points import Floats
 
+if TYPE_CHECKING:
+    from faultwave.media.models.settings import ModelSettings
+
 WHAT = "NetCDF model"
 AXES = {"x": "x", "easting": "x", "longitude": "x", "lon": "x", "y": "y", "northing": "y", "latitude": "y", "lat": "y",
         "z": "z", "height": "z", "elevation": "z", "depth": "depth"}  # fmt: skip
@@ -29,7 +32,7 @@ KNOWN = {"rho": "rho", "density": "rho", "vp": "vp", "vs": "vs", "qp": "Qp", "qs
 UNITS = {"rho": "kg/m^3", "vp": "m/s", "vs": "m/s", "Qp": "", "Qs": ""}
 
 
-def read(path: Path, setting: Any, projection: Projection | None) -> Model:
+def read(path: Path, setting: ModelSettings, projection: Projection | None) -> Model:
     """Read a NetCDF model; raises InputError with the file and its problem."""
     file = open_netcdf(path, WHAT)
     with naming_file_errors(path, WHAT):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from faultwave.media.models.model import Block, Model
 from faultwave.media.models.place import needed, project, projected, sw4_axes
 from faultwave.media.models.surface import on_nodes
 from faultwave.media.points import Floats
+
+if TYPE_CHECKING:
+    from faultwave.media.models.settings import ModelSettings
 
 NAMES = {3: ("rho", "vp", "vs"), 5: ("rho", "vp", "vs", "Qp", "Qs")}
 LONGEST = 10_000  # characters of a projection string
@@ -50,7 +53,7 @@ class Header:
     offset: int
 
 
-def read(path: Path, setting: Any, projection: Projection | None) -> Model:
+def read(path: Path, setting: ModelSettings, projection: Projection | None) -> Model:
     """Read an rfile; raises InputError with the file and its problem."""
     with path.open("rb") as file:
         order, kind, attenuation, azimuth, lon, lat, crs, headers = _header(path, file)
@@ -81,7 +84,7 @@ def read(path: Path, setting: Any, projection: Projection | None) -> Model:
     return Model(str(path), blocks, to_own, ground, setting.vertical == "ground", setting.outside, setting.water)
 
 
-def _header(path: Path, file: Any) -> tuple[str, np.dtype, bool, float, float, float, str, list[Header]]:
+def _header(path: Path, file: BinaryIO) -> tuple[str, np.dtype, bool, float, float, float, str, list[Header]]:
     def take(form: str, what: str) -> tuple[Any, ...]:
         data = file.read(struct.calcsize("=" + form))
         if len(data) < struct.calcsize("=" + form):

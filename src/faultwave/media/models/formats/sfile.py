@@ -7,7 +7,7 @@ the setting, or the projection of the case.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,10 +20,15 @@ from faultwave.media.models.place import needed, project, projected, sw4_axes
 from faultwave.media.models.surface import on_nodes
 from faultwave.media.points import Floats
 
+if TYPE_CHECKING:
+    import h5py
+
+    from faultwave.media.models.settings import ModelSettings
+
 DATASETS = {"rho": "Rho", "vp": "Cp", "vs": "Cs", "Qp": "Qp", "Qs": "Qs"}
 
 
-def read(path: Path, setting: Any, projection: Projection | None) -> Model:
+def read(path: Path, setting: ModelSettings, projection: Projection | None) -> Model:
     """Read an sfile; raises InputError with the file and its problem."""
     case = needed(path, projection)
     with opened(path, "sfile") as file:
@@ -52,7 +57,7 @@ def read(path: Path, setting: Any, projection: Projection | None) -> Model:
     )
 
 
-def _shape(path: Path, file: Any, grid: int, names: list[str]) -> tuple[int, int, int]:
+def _shape(path: Path, file: h5py.File, grid: int, names: list[str]) -> tuple[int, int, int]:
     found = {dataset(path, file, f"Material_model/grid_{grid}/{DATASETS[n]}", 3).shape for n in names}
     if len(found) > 1:
         raise InputError(Problem(str(path), f"the datasets of grid_{grid} have shapes {sorted(found)}", "one shape"))
@@ -60,7 +65,7 @@ def _shape(path: Path, file: Any, grid: int, names: list[str]) -> tuple[int, int
     return int(nx), int(ny), int(nz)
 
 
-def _interface(path: Path, file: Any, number: int, extent: list[float]) -> Surface:
+def _interface(path: Path, file: h5py.File, number: int, extent: list[float]) -> Surface:
     """Return the depth [m] of an interface as a function of x, y."""
     named = [f"Z_interfaces/{n}_{number}" for n in ("z_values", "z_interface")]
     name = next((n for n in named if n in file), named[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.base.files.xml_text import refuse_declarations
 from faultwave.base.units import finite_number
 from faultwave.media.rasters.raster import Raster, ascending
+
+if TYPE_CHECKING:
+    import tifffile
 
 ENDINGS = (".tif", ".tiff", ".gtiff")
 SCALE, TIE_POINT, TRANSFORMATION, KEYS, METADATA, NO_DATA = 33550, 33922, 34264, 34735, 42112, 42113
@@ -66,7 +69,7 @@ def _length(path: Path, what: str, code: int) -> float:
     return LENGTHS[code]
 
 
-def _of_band(path: Path, text: Any) -> tuple[float, float, float | None]:
+def _of_band(path: Path, text: object) -> tuple[float, float, float | None]:
     """Return scale, offset and unit in metres of the first band from GDAL's metadata; the unit is None if not named."""
     from xml.etree import ElementTree
 
@@ -100,7 +103,7 @@ def _check_size(path: Path, page: Any) -> None:
         raise InputError(Problem(str(path), what, advice="Was it cut short on the way?"))
 
 
-def _values(path: Path, page: Any) -> np.ndarray:
+def _values(path: Path, page: tifffile.TiffPage) -> np.ndarray:
     try:
         values = np.asarray(page.asarray())
     except (ValueError, ImportError, RuntimeError) as error:
@@ -142,7 +145,7 @@ def _crs(keys: dict[int, int]) -> str | None:
     return None if code in (0, USER_DEFINED) else f"EPSG:{code}"
 
 
-def _without(values: np.ndarray, missing: Any) -> np.ndarray:
+def _without(values: np.ndarray, missing: float | None) -> np.ndarray:
     """Return the values with NaN where they are missing."""
     found = values.astype(np.float64 if values.dtype.itemsize > 4 else np.float32)
     try:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.fd.method.absorbing import stable_along
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, VerificationCase, at_most
@@ -35,7 +36,7 @@ LAYERED = {
 SOFTEST = "Vp/Vs 9.1"
 
 
-def box(kind: str, grow: float, end: float, along: float | None = None) -> dict[str, Any]:
+def box(kind: str, grow: float, end: float, along: float | None = None) -> Settings:
     """Return the case of a source in the middle of a box whose sides are ``grow`` [m] further away than in the small one."""
     half, low = HALF + grow, -HALF - grow
     points = [[0.0, 0.0, 1200.0], [1200.0, 0.0, 0.0], [0.0, -1200.0, 300.0], [900.0, 900.0, 600.0]]
@@ -65,7 +66,7 @@ def reflections(kind: str, along: float | None = None, end: float = 3.5) -> Arra
 def left_over(kind: str, values: Mapping[str, tuple[float, ...]], steps: int) -> float:
     """Return the energy after ``steps`` over its largest value while the source acts, in layers below a free surface."""
     soft = "if (z > -600) { return %s; } if (z > -1200) { return %s; } return %s;"
-    case: dict[str, Any] = {
+    case: Settings = {
         "engine": "fd", "end_time": steps * 0.0074, "material": {"expression": {k: soft % v for k, v in values.items()}},
         "grid": {"lower": [0.0, 0.0, -1800.0], "upper": [1600.0, 1400.0, 0.0], "spacing": SPACING,
                  "absorbing": {"kind": kind}},

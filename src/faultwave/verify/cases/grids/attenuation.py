@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most, near
 
@@ -37,9 +38,9 @@ def plane_wave(
         "amplitude": 1.0,
         "polarisation": np.eye(3)[across].tolist(),
     }
-    attenuation: dict[str, Any] = {"low": LOW, "high": HIGH, "reference": REFERENCE, "exponent": exponent}
+    attenuation: Settings = {"low": LOW, "high": HIGH, "reference": REFERENCE, "exponent": exponent}
     attenuation |= {"corner": REFERENCE} if exponent else {}
-    case: dict[str, Any] = {
+    case: Settings = {
         "engine": "fd", "end_time": PERIODS / frequency, "material": {"constant": {**ROCK, "Qp": q, "Qs": q}},
         "attenuation": attenuation, "numerics": {"precision": precision, "threads": 1},
         "grid": {"lower": [0.0] * 3, "upper": (h * np.where(np.arange(3) == axis, POINTS, 8)).tolist(), "spacing": h,

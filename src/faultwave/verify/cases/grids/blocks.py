@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.fd.method.stencils import NORMAL, SHEAR, VELOCITY
 from faultwave.fd.operators.operator import Operator
 from faultwave.fd.operators.points import norm_weights
@@ -78,10 +79,10 @@ class LeapfrogEnergy:
         return self.between(before, self.state())
 
 
-def three(ground: bool = False, attenuation: bool = False) -> dict[str, Any]:
+def three(ground: bool = False, attenuation: bool = False) -> Settings:
     """Return the case of three blocks of spacings 100, 200 and 600 m below a free surface, periodic along x and y."""
     below = (2000.0, 4400.0) if ground else (1400.0, 3800.0)
-    grid: dict[str, Any] = {
+    grid: Settings = {
         "lower": [0, 0, -below[1] - 4800.0], "upper": [4800, 4800, 200.0 * ground], "spacing": 100.0,
         "blocks": [{"below": below[0], "spacing": 200.0}, {"below": below[1], "spacing": 600.0}],
         "boundaries": {"x": "periodic", "y": "periodic", "z-": "rigid", "z+": "free-surface"},
@@ -95,7 +96,7 @@ def three(ground: bool = False, attenuation: bool = False) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def two() -> dict[str, Any]:
+def two() -> Settings:
     """Return the case of two small blocks of spacings 100 and 200 m below a free surface."""
     made = three()
     made["grid"] |= {
@@ -150,7 +151,7 @@ def reciprocity() -> float:
     return float(np.abs(forward - found).max() / np.abs(forward).max())
 
 
-def wave_case(ratio: int, points: int, blocks: bool) -> dict[str, Any]:
+def wave_case(ratio: int, points: int, blocks: bool) -> Settings:
     """Return the case of a double couple above a block interface by six of the larger spacings, in homogeneous rock."""
     h, shear = 10.0, 1000.0
     coarse = ratio * h
@@ -184,13 +185,13 @@ def wave_error(ratio: int, points: int) -> float:
     return 100 * float(np.sqrt(((with_blocks - one) ** 2).sum((0, 2)) / (one**2).sum((0, 2))).max())
 
 
-def _velocities(case: dict[str, Any]) -> Array:
+def _velocities(case: Settings) -> Array:
     data = simulate(case).run(write=False).receivers
     assert data is not None
     return np.stack([data.quantity(f"v{i}") for i in (1, 2, 3)], -1)
 
 
-def rising_case(points: int, blocks: bool, step: float | None = None) -> dict[str, Any]:
+def rising_case(points: int, blocks: bool, step: float | None = None) -> Settings:
     """Return the case of an S wave that rises through a block interface and is recorded below, or without the finer block."""
     h, coarse, shear = 10.0, 30.0, 1000.0
     f0, width = shear / (2.5 * points * coarse), 8 * coarse
@@ -226,7 +227,7 @@ FACES = ((1000.0, 150.0), (3700.0, 450.0))
 """Depths of block interfaces and the spacings below them [m]; the uppermost spacing is 50 m."""
 
 
-def basin(finer: int, blocks: bool) -> dict[str, Any]:
+def basin(finer: int, blocks: bool) -> Settings:
     """Return the case of a column with a plane wave rising from below; the spacing is 50 m over ``finer``."""
     spacing = SLOWEST / (6 * HIGHEST) / finer
     shear = f"min({FASTEST}, {SLOWEST} - z * {(FASTEST - SLOWEST) / FLOOR})"
@@ -245,7 +246,7 @@ def basin(finer: int, blocks: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def updates(case: dict[str, Any]) -> float:
+def updates(case: Settings) -> float:
     """Return the number of point updates of a case per square metre."""
     plan: Any = simulate(case).plan
     return float(plan.points * plan.steps / np.prod(plan.upper[:2] - plan.lower[:2]))

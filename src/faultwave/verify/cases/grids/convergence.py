@@ -7,14 +7,18 @@ order 3.7 or more. Double precision avoids the rounding of coefficients.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.physics.waves.plane_waves import plane_waves
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_least, rate
 from faultwave.verify.exact.medium import Array
+
+if TYPE_CHECKING:
+    from faultwave.run.session import Session
 
 MATERIAL = {"rho": 1.0, "lambda": 2.0, "mu": 1.0}
 SIZES = (8, 16, 32)
@@ -24,9 +28,9 @@ ORDER = 3.7
 
 def errors(cells: int, courant: float) -> Array:
     """Return the relative L2 error of every quantity."""
-    wave: dict[str, Any] = {"k": [2 * np.pi, 2 * np.pi, 0.0], "amplitude": 1.0}
+    wave: Settings = {"k": [2 * np.pi, 2 * np.pi, 0.0], "amplitude": 1.0}
     waves = [{"mode": "P", **wave}, {"mode": "S", "polarisation": [0, 0, 1.0], **wave, "k": [0.0, -2 * np.pi, 0.0]}]
-    sim: Any = simulate({
+    sim: Session = simulate({
         "engine": "fd", "end_time": 0.3, "material": {"constant": MATERIAL},
         "grid": {"lower": [0, 0, 0], "upper": [1, 1, 1], "spacing": 1.0 / cells, "boundaries": dict.fromkeys("xyz", "periodic")},
         "initial": {"kind": "plane-wave", "wave": waves}, "numerics": {"precision": "double", "cfl": courant},

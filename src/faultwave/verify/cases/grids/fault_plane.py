@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.scec.benchmark import Benchmark, Domain, Fault, Resolution, Start, square
@@ -52,7 +53,7 @@ SMALL = Benchmark(
 )
 
 
-def on_grid(spacing: float) -> dict[str, Any]:
+def on_grid(spacing: float) -> Settings:
     """Return the case of the fault on a grid."""
     half, parameters = 0.5 * spacing, {"constant": CONSTANT, "expression": {"T_s": EDGES}}
     friction = {"friction": SMALL.fault_settings["friction"], "parameters": parameters}

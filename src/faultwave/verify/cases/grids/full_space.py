@@ -7,11 +7,10 @@ scheme's second order in time and fourth in space then cause similar errors. The
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import optimize
 
+from faultwave.base.types import Settings
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.exact.full_space import FullSpace, tensor
@@ -31,10 +30,10 @@ RECEIVERS = SOURCE + ROCK.cs / FREQUENCY * np.array(
 )
 
 
-def settings(kind: str, far: float, spacing: float = SPACING) -> dict[str, Any]:
+def settings(kind: str, far: float, spacing: float = SPACING) -> Settings:
     """Return the case in a box that ends ``far`` wavelengths from the source, with all sides absorbing."""
     wavelength = ROCK.cs / FREQUENCY
-    acting: dict[str, Any] = {"force": FORCE} if kind == "force" else {"tensor": MOMENT}
+    acting: Settings = {"force": FORCE} if kind == "force" else {"tensor": MOMENT}
     inside = [r for r in RECEIVERS if np.abs(r).max() < far * wavelength]
     distance = max(float(np.linalg.norm(r - SOURCE)) for r in inside)
     return {
@@ -56,12 +55,12 @@ def settings(kind: str, far: float, spacing: float = SPACING) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def misfits(case: dict[str, Any], kind: str) -> Array:
+def misfits(case: Settings, kind: str) -> Array:
     """Return the velocity misfit of every receiver."""
     data = simulate(case).run(write=False).receivers
     assert data is not None
     found = np.stack([data.quantity(f"v{i}") for i in (1, 2, 3)], -1)
-    acting: dict[str, Any] = (
+    acting: Settings = (
         {"force": FORCE} if kind == "force" else {"moment": tuple(map(tuple, np.array(tensor(**MOMENT))))}
     )
     x, y, z = (float(c) for c in SOURCE)

@@ -9,15 +9,19 @@ and the reference is the engine dg on a mesh whose surface is the same hill.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.exact.medium import Array
 from faultwave.verify.meshes import as_setting
+
+if TYPE_CHECKING:
+    from faultwave.domain.tets import Mesh
 
 SHEAR, SPACING, CELLS = 1000.0, 10.0, 8
 ROCK = {"rho": 2000.0, "vp": 3**0.5 * SHEAR, "vs": SHEAR}
@@ -37,7 +41,7 @@ def gaussian(height: float, width: float, axes: tuple[tuple[str, float], ...]) -
     return f"{height} * exp(-({square}) / {width * width})"
 
 
-def plane_case(points: int, slope: float, finer: int) -> dict[str, Any]:
+def plane_case(points: int, slope: float, finer: int) -> Settings:
     """Return the case of a hill in two dimensions, with the spacing divided by ``finer``."""
     height, width = (SPACING * n for n in SHAPES[slope])
     h, f0 = SPACING / finer, SHEAR / (2.5 * points * SPACING)
@@ -86,9 +90,9 @@ def height(x: Array, y: Array) -> Array:
     return np.asarray(HILL * np.exp(-(x * x + y * y) / WIDTH**2))
 
 
-def hill_case(engine: str, points: int = 8) -> dict[str, Any]:
+def hill_case(engine: str, points: int = 8) -> Settings:
     """Return the case for one of the engines, without the mesh."""
-    common: dict[str, Any] = {
+    common: Settings = {
         "engine": engine, "end_time": END, "material": {"constant": {"rho": 2500.0, "vp": 3**0.5 * SPEED, "vs": SPEED}},
         "sources": [{"kind": "moment-tensor", "location": [130.0, -70.0, -600.0], "tensor": {"xy": 1e15, "zz": 5e14, "xx": -5e14},
                      "time_function": {"kind": "ricker", "duration": 1 / PEAK}}],
@@ -124,7 +128,7 @@ def facet(x: float, y: float) -> float:
     return float(z[0] + along)
 
 
-def bent_mesh() -> Any:
+def bent_mesh() -> Mesh:
     """Return a box of tetrahedra whose upper side is the hill."""
     axes = (ACROSS, ACROSS, UPWARDS)
     counts = (len(ACROSS) - 1, len(ACROSS) - 1, len(UPWARDS) - 1)
@@ -149,7 +153,7 @@ def against_tetrahedra(points: int = 8) -> Array:
 # ---- for many steps -------------------------------------------------------------------------------------------------------
 
 
-def long_case(rigid: bool) -> dict[str, Any]:
+def long_case(rigid: bool) -> Settings:
     """Return the case of a small box under a hill of slope 1.27 for many steps.
 
     Rigid sides are run at the largest stable step, absorbing ones with soft ground.
@@ -173,7 +177,7 @@ def long_case(rigid: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def energies(case: dict[str, Any]) -> Array:
+def energies(case: Settings) -> Array:
     """Return the energies of the grid [J] at LOOKS equally spaced times over STEPS steps."""
     operator: Any = simulate(case).solver.operator  # type: ignore[attr-defined]
     found = []

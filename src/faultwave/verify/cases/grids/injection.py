@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, VerificationCase, at_most
 from faultwave.verify.exact.medium import Array
@@ -26,10 +26,10 @@ OUTSIDE = [[1360.0, 800.0, -310.0], [170.0, 1280.0, -1450.0], [1290.0, 1310.0, 0
 ROUNDING, LATTICE, PLANE = 1e-12, 0.05, 0.02
 
 
-def settings(folder: Path, record: Path | None = None, soft: bool = False, attenuation: bool = True) -> dict[str, Any]:
+def settings(folder: Path, record: Path | None = None, soft: bool = False, attenuation: bool = True) -> Settings:
     """Return the case with the source, or with a ``record`` injected in its place."""
     rock = {name: v for name, v in ROCK.items() if attenuation or not name.startswith("Q")}
-    made: dict[str, Any] = {
+    made: Settings = {
         "engine": "fd", "end_time": 1.8,
         "grid": {"lower": [-480, 0, -1600], "upper": [1600, 1600, 0], "spacing": 80.0, "frequency": 2.5, "step": 0.01,
                  "absorbing": {"frequency": 1.5}},
@@ -51,7 +51,7 @@ def settings(folder: Path, record: Path | None = None, soft: bool = False, atten
     return made
 
 
-def velocities(made: dict[str, Any]) -> tuple[Array, Array]:
+def velocities(made: Settings) -> tuple[Array, Array]:
     """Run a case and return its velocities (samples, receivers, 3) inside and outside the box."""
     data = simulate(made).run().receivers
     assert data is not None
@@ -96,7 +96,7 @@ def run(progress: Progress) -> Result:
     return Result(tuple(rows), (told,))
 
 
-def _plane(folder: Path) -> dict[str, Any]:
+def _plane(folder: Path) -> Settings:
     made = settings(folder, folder, attenuation=False)
     wave = {
         "mode": "S", "direction": [0.3, 0.1, 1.0], "polarisation": [1, 0.4, 0], "reference": [480, 480, -960], "onset": 0.2,

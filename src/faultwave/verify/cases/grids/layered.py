@@ -11,12 +11,14 @@ The relative L2 misfit of velocity is judged. SW4's own Lamb problem is another 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+from faultwave.base.types import Settings
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.cases.grids.surface_waves import lamb_rows
@@ -42,7 +44,9 @@ def constant_q(q: float) -> Modulus:
     return lambda frequency: np.cos(np.pi * g / 2) ** 2 * (1j * frequency / BAND["reference"]) ** (2 * g)
 
 
-def reference(attenuation: bool, layers: Any, sigma: float = SIGMA, **source: Any) -> LayeredHalfSpace:
+def reference(
+    attenuation: bool, layers: Sequence[Sequence[float]], sigma: float = SIGMA, **source: Any
+) -> LayeredHalfSpace:
     """Return the exact solution of a case."""
     made = [
         Layer(top, rho, vp, vs, constant_q(qp) if attenuation else None, constant_q(qs) if attenuation else None)
@@ -56,7 +60,7 @@ def reference(attenuation: bool, layers: Any, sigma: float = SIGMA, **source: An
     return LayeredHalfSpace(made, spectrum=spectrum, **source)
 
 
-def misfits(case: dict[str, Any], layers: Any, exact: LayeredHalfSpace) -> Array:
+def misfits(case: Settings, layers: Sequence[Sequence[float]], exact: LayeredHalfSpace) -> Array:
     """Return the velocity misfit of every receiver for a case run on a table of layers."""
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "layers.txt"
@@ -75,7 +79,7 @@ def layer_over_half_space(
 ) -> Array:
     """Return the misfits of LOH.1 or LOH.3 at the receivers, in a box that ends 2 km behind the farthest."""
     upper = [max(r[axis] for r in receivers) + 2000.0 for axis in range(2)]
-    case: dict[str, Any] = {
+    case: Settings = {
         "engine": "fd", "end_time": end, "numerics": {"cfl": 0.6},
         "grid": {"lower": [-3000, -3000, -5000], "upper": [*upper, 0], "spacing": spacing},
         "sources": [{"kind": "moment-tensor", "location": [0, 0, -2000], "tensor": {"xy": 1e18},
@@ -105,11 +109,11 @@ def lamb_aside(spacing: float = 50.0) -> Array:
 
 
 def below(
-    box: dict[str, Any], end: float, depth: float, force: tuple[float, ...], places: tuple[tuple[float, float], ...]
+    box: Settings, end: float, depth: float, force: tuple[float, ...], places: tuple[tuple[float, float], ...]
 ) -> Array:
     """Return the misfits at positions on the surface of a half-space for a force at ``depth`` [m]."""
     sigma = 0.25
-    case: dict[str, Any] = {
+    case: Settings = {
         "engine": "fd", "end_time": end, "numerics": {"cfl": 0.6}, "grid": box,
         "sources": [{"kind": "force", "location": [0, 0, -depth], "force": list(force),
                      "time_function": {"kind": "gaussian", "duration": sigma}}],
@@ -121,7 +125,7 @@ def below(
 def lamb_on_top(spacing: float = 50.0) -> float:
     """Return the misfit of vertical motion 1.2 km from a vertical force on the surface."""
     rock, sigma, x, y = Medium(2500.0, 1e10, 1e10), 0.3, 1000.0, 600.0
-    case: dict[str, Any] = {
+    case: Settings = {
         "engine": "fd", "end_time": 3.2, "numerics": {"cfl": 0.6}, "material": {"constant": rock.parameters()},
         "grid": {"lower": [-500, -500, -1000], "upper": [1400, 1400, 0], "spacing": spacing},
         "sources": [{"kind": "force", "location": [0, 0, 0], "force": [0, 0, 1e12],

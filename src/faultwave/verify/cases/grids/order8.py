@@ -6,10 +6,9 @@ order 4 the misfits of the full space need 8 points (``full_space``), and a forc
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.cases.grids import full_space
@@ -38,7 +37,7 @@ def full_space_misfits(kind: str) -> np.ndarray:
 
 def lamb() -> list[float]:
     """Return the misfits of vertical motion for a vertical force on the surface, where Rayleigh waves dominate."""
-    case: dict[str, Any] = {
+    case: Settings = {
         "engine": "fd", "end_time": 5.4, "material": {"constant": ROCK.parameters()}, "numerics": {"cfl": CFL},
         "grid": {"lower": [-1500, -1500, -2500], "upper": [3000, 2800, 0], "spacing": SPACING, "order": 8},
         "sources": [{"kind": "force", "location": [0, 0, 0], "force": [0, 0, 1e12],

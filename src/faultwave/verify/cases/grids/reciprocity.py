@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.green_tensors import green_tensors, seismograms
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
@@ -29,7 +30,7 @@ LIMITS = {"double": 1e-10, "single": 1e-5}
 
 def settings(
     boundaries: dict[str, str], precision: str, site: tuple[float, ...], attenuation: bool = False
-) -> dict[str, Any]:
+) -> Settings:
     """Return the forward case."""
     sources = [
         {"kind": "moment-tensor", "location": list(place), "tensor": dict(zip(NAMES, tensor, strict=True)),
@@ -44,7 +45,7 @@ def settings(
     }  # fmt: skip
 
 
-def difference(made: dict[str, Any]) -> float:
+def difference(made: Settings) -> float:
     """Return the largest difference of both velocities at any step, over the largest forward one."""
     sim: Any = simulate(made)
     dt = sim.plan.scheme.step

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.backends import make_stencils
+from faultwave.base.types import Settings
 from faultwave.fd.method.absorbing import Absorber
 from faultwave.fd.method.grid import SIDES, Grid
 from faultwave.fd.method.program import Scheme, build_program
@@ -99,7 +100,7 @@ def cell_error() -> float:
     return float(np.abs(np.array(found) - wanted).max() / np.abs(wanted).max())
 
 
-def column(direction: int) -> dict[str, Any]:
+def column(direction: int) -> Settings:
     """Return the case of a one-dimensional column with an S wave from below, polarised along x or y."""
     rock = {n: f"if (z > -{DEPTH:g}) {{ return {SOIL[n]:g}; }} return {ROCK[n]:g};" for n in ROCK}
     wave = {

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
 
+from faultwave.base.types import Settings
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.exact.medium import Array, Medium
@@ -48,7 +49,7 @@ def rayleigh_error(points: int, ratio: float, order: int = 4) -> float:
     least = 2 * order  # cells along an axis
     k, cells = 2 * np.pi / (points * SPACING), points * -(-least // points)
     exact = k * c * SHEAR
-    case: dict[str, Any] = {
+    case: Settings = {
         "engine": "fd", "end_time": PERIODS * 2 * np.pi / exact, "numerics": {"precision": "double", "cfl": 0.5},
         "material": {"constant": {"rho": RHO, "vp": ratio * SHEAR, "vs": SHEAR}},
         "grid": {"lower": [0, 0, -4 * points * SPACING], "upper": [cells * SPACING, least * SPACING, 0], "spacing": SPACING, "order": order,
@@ -94,7 +95,7 @@ def lamb_as_sw4(points: int, reach: int) -> float:
     rock = Medium(RHO, RHO * SHEAR**2, RHO * SHEAR**2)
     t = np.linspace(0, 1, 2001)
     shift = 0.5 * spacing  # puts force and receivers on points of the grid, as in SW4's problem
-    case: dict[str, Any] = {
+    case: Settings = {
         "engine": "fd", "end_time": reach / 0.9 + 1.5, "numerics": {"cfl": 0.9}, "material": {"constant": rock.parameters()},
         "grid": {"lower": [-1500 - shift, -side - shift, -side], "upper": [1000 * reach + 1000 - shift, side - shift, 0],
                  "spacing": spacing, "time_dispersion": "remove"},

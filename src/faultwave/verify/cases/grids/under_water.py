@@ -7,11 +7,10 @@ source's spectrum has fallen to 5 %. The relative L2 misfit of velocity, radial 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+from faultwave.base.types import Settings
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.exact.medium import Array
@@ -29,7 +28,7 @@ DISTANCES = (600.0, 1200.0)
 LIMIT = 0.03
 
 
-def misfits(floor: tuple[float, float, float], points: float, **numerics: Any) -> dict[tuple[str, float], float]:
+def misfits(floor: tuple[float, float, float], points: float, **numerics: object) -> dict[tuple[str, float], float]:
     """Return the misfits by (place, distance)."""
     slowest = min(WATER[1], floor[2])
     shortest = 2 * np.pi * SIGMA / FALLEN * slowest
@@ -39,7 +38,7 @@ def misfits(floor: tuple[float, float, float], points: float, **numerics: Any) -
     sea, rock = ({"rho": WATER[0], "vp": WATER[1], "vs": 0.0}, dict(zip(("rho", "vp", "vs"), floor, strict=True)))
     text = {name: f"if (z > 0.0) {{ return {sea[name]:g}; }} return {rock[name]:g};" for name in sea}
     where = [[0.8 * r, 0.6 * r, height * shortest] for r in DISTANCES for height in PLACES.values()]
-    case: dict[str, Any] = {
+    case: Settings = {
         "engine": "fd", "end_time": END, "material": {"expression": text}, "numerics": {"cfl": 0.5, **numerics},
         "grid": {"lower": [-400.0, -400.0, -deep], "upper": [1300.0, 1100.0, high], "spacing": spacing,
                  "boundaries": {"z+": "absorbing"}},

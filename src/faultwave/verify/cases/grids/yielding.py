@@ -7,10 +7,9 @@ grows there as spacings shrink. Spacing and elements are so small that 1.5 times
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from faultwave.base.types import Settings
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, VerificationCase, at_least, at_most
 from faultwave.verify.exact.medium import Array
@@ -23,10 +22,10 @@ SPACING, EDGE, END = 36.0, 3600.0 / 22, 1.4
 LIMIT, LINEAR_LIMIT, WORK_LIMIT, CHANGE = 0.05, 0.03, 0.1, 0.3
 
 
-def case(engine: str, yields: bool, spacing: float = SPACING, edge: float = EDGE) -> dict[str, Any]:
+def case(engine: str, yields: bool, spacing: float = SPACING, edge: float = EDGE) -> Settings:
     """Return the case for one of the engines."""
     sides = np.array(UPPER) - LOWER
-    made: dict[str, Any] = {
+    made: Settings = {
         "engine": engine, "end_time": END, "material": {"constant": {"rho": 2700.0, "vp": 3464.1, "vs": 2000.0}},
         "mesh": {"generate": {"shape": "box", "cells": np.round(sides / edge).astype(int).tolist(),
                               "lower": LOWER, "upper": UPPER, "boundaries": {"z+": "free-surface"}}},

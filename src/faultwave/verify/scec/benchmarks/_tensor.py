@@ -1,13 +1,12 @@
 """Common definition of TPV24 to 27 and 29: stress growing with depth under hydrostatic pore pressure, and forced nucleation."""
 
-from typing import Any
-
+from faultwave.base.types import Settings
 from faultwave.verify.scec.texts import forced, number
 
 GRADIENT = (2670.0 - 1000.0) * 9.8
 """Gradient of the effective vertical stress [Pa/m]."""
 
-FRICTION: dict[str, Any] = {"mu_s": 0.18, "mu_d": 0.12, "d_c": 0.3}
+FRICTION: Settings = {"mu_s": 0.18, "mu_d": 0.12, "d_c": 0.3}
 CRITICAL = 4e3
 """Radius within which rupture is forced [m]."""
 
@@ -33,7 +32,7 @@ def stress(parallel: float, normal: float, shear: float, taper: tuple[float, flo
     }
 
 
-def fault_settings(tensor: dict[str, str], cohesion: str, start: tuple[float, float]) -> dict[str, Any]:
+def fault_settings(tensor: dict[str, str], cohesion: str, start: tuple[float, float]) -> Settings:
     """Return the group ``fault`` of a case; ``cohesion`` is an expression, and rupture is forced around ``start`` (s, d)."""
     return {
         "friction": "linear-slip-weakening",

@@ -1,13 +1,12 @@
 """Common definition of TPV10, 11 and 12: a normal fault with a dip of 60 degrees and stress proportional to distance down dip."""
 
-from typing import Any
-
+from faultwave.base.types import Settings
 from faultwave.verify.scec.benchmark import Fault, Start, square
 from faultwave.verify.scec.texts import down_dip, squares
 
 DIP = 60.0
 FAULT = Fault("main", (-15e3, 15e3), (0.0, 15e3), dip=DIP, patches=(square(0, 12e3),))
-ROCK: dict[str, Any] = {"constant": {"rho": 2700.0, "vp": 5716.0, "vs": 3300.0}}
+ROCK: Settings = {"constant": {"rho": 2700.0, "vp": 5716.0, "vs": 3300.0}}
 SPEEDS = (5716.0, 3300.0)
 START = Start((0.0, 12e3), 1.5e3 * 2**0.5)
 STATIONS = {"main": ((0, 12e3), (0, 7.5e3), (12e3, 7.5e3), (4.5e3, 7.5e3), (0, 4.5e3), (0, 1.5e3), (0, 0), (12e3, 0))}
@@ -15,7 +14,7 @@ UP_DIP = (0.0, 9e3), (0.0, 3e3)
 """Positions between which rupture is in-plane, up towards the surface."""
 
 
-def proportional_stress(mu_s: float) -> dict[str, Any]:
+def proportional_stress(mu_s: float) -> Settings:
     """Return the fault settings of TPV10 and 11, with a normal stress of 7378 Pa/m.
 
     The shear stress is 0.55 of the normal stress and, in the nucleation patch, just above the strength.

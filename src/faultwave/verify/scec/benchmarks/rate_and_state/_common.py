@@ -1,8 +1,6 @@
 """Common definition of the rate-and-state benchmarks: velocity-weakening region with a 3 km transition, and smooth nucleation."""
 
-from collections.abc import Mapping
-from typing import Any
-
+from faultwave.base.types import Record, Settings
 from faultwave.verify.scec.benchmark import Fault, quick
 from faultwave.verify.scec.texts import box, smooth_patch
 
@@ -38,7 +36,7 @@ def outside(inner: str, change: str) -> str:
     )
 
 
-def nucleation(amplitude: float) -> list[Mapping[str, Any]]:
+def nucleation(amplitude: float) -> list[Record]:
     """Return the nucleation stress, which rises within a second, 3 km around the hypocentre at 7.5 km depth."""
     stress = {
         "constant": {"Tnuc_n": 0.0, "Tnuc_d": 0.0},
@@ -47,7 +45,7 @@ def nucleation(amplitude: float) -> list[Mapping[str, Any]]:
     return [{"start": 0.0, "duration": 1.0, "stress": stress}]
 
 
-def ageing() -> dict[str, Any]:
+def ageing() -> Settings:
     """Return the group ``fault`` of TPV101 and TPV102."""
     return {
         "friction": "rate-and-state-ageing",
@@ -60,7 +58,7 @@ def ageing() -> dict[str, Any]:
     }
 
 
-def strong() -> dict[str, Any]:
+def strong() -> Settings:
     """Return the group ``fault`` of TPV103 and TPV104."""
     return {
         "friction": "strong-velocity-weakening",

@@ -1,8 +1,8 @@
 """Common definition of TPV31 and TPV32: a vertical strike-slip fault in layers, with stress proportional to the rigidity."""
 
 from collections.abc import Sequence
-from typing import Any
 
+from faultwave.base.types import Settings
 from faultwave.verify.scec.benchmark import Benchmark, Domain, Fault, Resolution, Start
 from faultwave.verify.scec.checks import ruptures, symmetric
 from faultwave.verify.scec.texts import above, bump, number, profile, radius, rigid
@@ -15,7 +15,7 @@ def layered(name: str, title: str, tables: tuple[Sequence[float], ...], quick: R
     """Return the benchmark for ``tables`` of depths, P speeds, S speeds and densities, linear in between, with jumps."""
     depths, vp, vs, rho = tables
     shear = f"{radius(0, 7500)}\n{bump(4.95e6, 1400, 2000)}"
-    settings: dict[str, Any] = {
+    settings: Settings = {
         "friction": "linear-slip-weakening",
         "parameters": {
             "constant": {"mu_s": 0.58, "mu_d": 0.45, "d_c": 0.18, "T_d": 0.0},
