@@ -104,7 +104,7 @@ def test_scattered_field_is_the_difference_of_two_runs(tmp_path, upper, attenuat
 @pytest.mark.parametrize("there", [True, False], ids=["record", "missing"])
 def test_grids_beyond_memory_are_refused_at_once(tmp_path, monkeypatch, recorded, spacing, there):
     """Before the points of the box take memory, which they do in proportion to its surface, whether or not there is a record."""
-    monkeypatch.setattr(injection.InjectedWaves, "placed", lambda part, placing: pytest.fail("was placed"))
+    monkeypatch.setattr(injection.InjectedWaves, "locate", lambda part, placing: pytest.fail("was placed"))
     changes = {
         "lower": [-3000, -3000, -6000],
         "upper": [3000, 3000, 0],

@@ -322,7 +322,7 @@ def test_speeds_given_outside_the_band_are_a_warning():
 def test_a_grid_beyond_memory_is_told_before_parts_are_placed(monkeypatch):
     """Those of waves that come in take memory in proportion to the surface of their box."""
     monkeypatch.setattr(
-        "faultwave.fd.capabilities.receivers.Receivers.placed", lambda part, placing: pytest.fail("was placed")
+        "faultwave.fd.capabilities.receivers.Receivers.locate", lambda part, placing: pytest.fail("was placed")
     )
     assert "this machine has" in problems(grid__spacing=0.5)
 

@@ -17,7 +17,7 @@ from faultwave.base.errors import BackendError
 from faultwave.dg.operators.operator import Operator
 from faultwave.dg.operators.replays import MOST, SOON, Replays
 from faultwave.dg.report import plan_report
-from faultwave.engine.capability import Call
+from faultwave.engine.capability import Callback
 from tests.backends.here import DEVICE, needs_device
 from tests.run.rupture.setup import settings, slip_weakening
 from tests.run.watching import watch
@@ -307,7 +307,7 @@ def test_observers_are_heeded(tmp_path: Any) -> None:
     due = sim.solver.parts["receivers"].callbacks[0].due
     assert not due(0.199) and due(0.201) and engine.replays.on_device(0.201)
     assert engine.replays.replayed > 0
-    watch(sim, Call("after correct", lambda cluster, time, step: None))
+    watch(sim, Callback("after correct", lambda cluster, time, step: None))
     replayed = engine.replays.replayed
     sim.run(until=0.19 + 4 * longest, write=False)
     assert engine.replays.replayed == replayed

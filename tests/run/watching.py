@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from faultwave.engine.capability import Call, Capability
+from faultwave.engine.capability import Callback, Capability
 
 
-def watch(sim: Any, call: Call) -> None:
+def watch(sim: Any, call: Callback) -> None:
     """Have ``call`` made in the steps of a simulation."""
     part = Capability()
     part.callbacks = (call,)

@@ -197,7 +197,7 @@ class Solver:
             }
             for i in range(self.layout.clusters)
         ]
-        self.splitting = [c for c in found if c.splits is not None]
+        self.splitting = [c for c in found if c.needs_intermediate_state is not None]
         # For each cluster: steps that end before this time need no callback, or no check whether they are split.
         self.idle: list[dict[When, float]] = [
             dict.fromkeys(self.callbacks, -np.inf) for _ in range(self.layout.clusters)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from faultwave.dg.method.basis import triangle_basis
-from faultwave.engine.capability import Call
+from faultwave.engine.capability import Callback
 from faultwave.run import simulate
 from tests.run import watching
 
@@ -62,7 +62,7 @@ def test_state_follows_its_equation(tmp_path, law: str) -> None:
                 column.append(value)
             normal.append(r["stress_n"][0, 0] + r["traction_n"][0, 0])
 
-    watching.watch(sim, Call("after correct", watch))
+    watching.watch(sim, Callback("after correct", watch))
     sim.run(write=False)
     assert sim.solver.parts["rupture"].fault.record()["unconverged"].max() == 0
     t, psi, v, friction, strength, normal = (np.array(x) for x in (t, psi, v, friction, strength, normal))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.engine.capability import Call
+from faultwave.engine.capability import Callback
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.run import simulate
 from tests.run.watching import watch
@@ -30,7 +30,7 @@ def outputs(folder: Path, apart: bool) -> dict[str, np.ndarray]:
     sim: Any = simulate(case, force=True)
     assert sim.solver.layout.clusters >= 2
     if apart:
-        watch(sim, Call("after correct", lambda *_: None, splits=lambda *_: True))
+        watch(sim, Callback("after correct", lambda *_: None, needs_intermediate_state=lambda *_: True))
     sim.run()
     found = {"seismograms": sim.receivers["values"], "fault receivers": sim.fault_receivers["values"]}
     for kind in ("volume", "surface", "fault"):
