@@ -96,17 +96,17 @@ def green_tensors(
     settings, problems = load_case(case, overrides)
     problems.raise_errors()
     assert settings is not None
-    asked = _asked(settings, points, duration, delay)
-    _check_fits_memory(asked, len(asked.sites), None)
-    made = [(times, strain) for _, _, times, strain in _forces(asked, say)]
+    requested = _request(settings, points, duration, delay)
+    _check_fits_memory(requested, len(requested.sites), None)
+    made = [(times, strain) for _, _, times, strain in _forces(requested, say)]
     times = made[0][0]
-    whole = np.stack([strain for _, strain in made]).reshape(len(asked.sites), 3, *made[0][1].shape)
-    variables = _variables(asked, times) | {"strain": Variable(whole, DIMS, UNIT, TEXT)}
-    return Dataset("strain Green tensors", variables, _attrs(asked))
+    whole = np.stack([strain for _, strain in made]).reshape(len(requested.sites), 3, *made[0][1].shape)
+    variables = _variables(requested, times) | {"strain": Variable(whole, DIMS, UNIT, TEXT)}
+    return Dataset("strain Green tensors", variables, _attrs(requested))
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Request:
     """Request of strain Green tensors.
 
     Attributes
@@ -140,7 +140,7 @@ class _Asked:
         )
 
 
-def _asked(case: Case, points: np.ndarray | None, duration: float | None, delay: float) -> _Asked:
+def _request(case: Case, points: np.ndarray | None, duration: float | None, delay: float) -> _Request:
     plan = _plan(case)
     if points is None:
         points = plan.sources.location
@@ -150,12 +150,12 @@ def _asked(case: Case, points: np.ndarray | None, duration: float | None, delay:
     sites = receivers.points
     setting = case.output.receivers
     assert setting is not None
-    asked = _Asked(plan, sites, points, duration or SHARP / plan.frequency, delay, setting.interval)
-    _check(asked)
-    return asked
+    requested = _Request(plan, sites, points, duration or SHARP / plan.frequency, delay, setting.interval)
+    _check(requested)
+    return requested
 
 
-def _forces(asked: _Asked, say: Callable[[str], None]) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
+def _forces(asked: _Request, say: Callable[[str], None]) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
     """Yield site, direction, times (nt,) [s] and strain (points, component, nt) of each force."""
     for number, site in enumerate(asked.sites):
         for axis in range(3):
@@ -168,7 +168,7 @@ DIMS = ("site", "force", "point", "component", "time")
 UNIT, TEXT = "1/(N s)", "strain, components " + " ".join(COMPONENTS)
 
 
-def _variables(asked: _Asked, times: np.ndarray) -> dict[str, Variable]:
+def _variables(asked: _Request, times: np.ndarray) -> dict[str, Variable]:
     return {
         "time": Variable(times, ("time",), "s", "time"),
         "site_location": Variable(asked.sites, ("site", "axis"), "m", "where forces along x, y, z act"),
@@ -176,7 +176,7 @@ def _variables(asked: _Asked, times: np.ndarray) -> dict[str, Variable]:
     }
 
 
-def _attrs(asked: _Asked) -> Settings:
+def _attrs(asked: _Request) -> Settings:
     centre = 6 * asked.sigma + asked.delay
     return {"components": " ".join(COMPONENTS), "duration": asked.sigma, "centre": centre, "interval": asked.interval}
 
@@ -199,14 +199,14 @@ def _plan(case: Case) -> FdPlan:
     sites = case.output.receivers.model_copy(
         update={"interval": case.end_time, "rotation": False, "strain_rate": False}
     )
-    kept = {"folder": case.output.folder, "prefix": case.output.prefix}
-    output = Output.model_validate(kept).model_copy(update={"receivers": sites})  # nothing else is written
+    retained = {"folder": case.output.folder, "prefix": case.output.prefix}
+    output = Output.model_validate(retained).model_copy(update={"receivers": sites})  # nothing else is written
     bare = case.model_copy(update={"output": output})
     plan: FdPlan = together.agree(lambda: ENGINE.share(bare, together))
     return plan
 
 
-def _check(asked: _Asked) -> None:
+def _check(asked: _Request) -> None:
     problems, plan, points = Problems(), asked.plan, asked.points
     if not len(points):
         problems.error("sources", "there are none, so no points to see strain at", "sources, or points")
@@ -225,7 +225,7 @@ def _check(asked: _Asked) -> None:
     problems.raise_errors()
 
 
-def _check_fits_memory(asked: _Asked, held: int, folder: Path | None) -> None:
+def _check_fits_memory(asked: _Request, held: int, folder: Path | None) -> None:
     """Raise InputError if memory is too small for the strain of one force and of ``held`` sites, or the disk for the file."""
     problems, numbers = Problems(), len(asked.points) * len(COMPONENTS)
     one = WORKING * 8.0 * (asked.samples + 2 * BLOCK) * numbers / asked.plan.world.size
@@ -240,7 +240,7 @@ def _check_fits_memory(asked: _Asked, held: int, folder: Path | None) -> None:
     problems.raise_errors()
 
 
-def _run(asked: _Asked, site: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
+def _run(asked: _Request, site: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
     """Return times (nt,) [s] and strain (nt, points, 6) of one force, collected from all processes."""
     plan = asked.plan
     shape = time_function(TimeFunction.model_validate({"kind": "gaussian", "duration": asked.sigma}), "force")
@@ -302,10 +302,10 @@ def save_green_tensors(
     settings, problems = load_case(case, overrides)
     problems.raise_errors()
     assert settings is not None
-    asked = _asked(settings, places, duration, 0.0)
-    _check_fits_memory(asked, 0, output)
+    requested = _request(settings, places, duration, 0.0)
+    _check_fits_memory(requested, 0, output)
     world().together(lambda: create_folder(output))  # before hours of runs
-    centre = _attrs(asked)["centre"]
+    centre = _attrs(requested)["centre"]
     if centre >= settings.end_time:
         say(
             f"warning: end_time, {settings.end_time:g} s, comes before the forces are strongest, at {centre:.4g} s: add that to it"
@@ -313,17 +313,17 @@ def save_green_tensors(
     path = output / f"{settings.output.prefix}-sgt.nc"
     with ExitStack() as stack:
         file: h5py.Dataset | None = None
-        for site, axis, times, strain in _forces(asked, say):
+        for site, axis, times, strain in _forces(requested, say):
             if not world().first:
                 continue
             if file is None:
-                file = stack.enter_context(_opened(path, asked, times))
+                file = stack.enter_context(_opened(path, requested, times))
             file["strain"][site, axis] = strain
     return path
 
 
 @contextmanager
-def _opened(path: Path, asked: _Asked, times: np.ndarray) -> Iterator[h5py.Dataset]:
+def _opened(path: Path, asked: _Request, times: np.ndarray) -> Iterator[h5py.Dataset]:
     """Open the file, which is filled force by force, so that memory does not grow with the number of sites."""
     import netCDF4
 

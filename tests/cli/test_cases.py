@@ -242,7 +242,10 @@ def test_plan_for_a_processor_that_is_not_here(cli, case, room):
     room("faultwave.run.engines", engine_of=lambda asked: engine)
     room("faultwave.run.planned", doubts=lambda asked, made: ())
     room("faultwave.bench.kernel_report", architecture=architecture)
-    room("faultwave.dg.report", absent_room=lambda plan, target: (f"memory of one {target.device}", [("taken", plan)]))
+    room(
+        "faultwave.dg.report",
+        absent_device_memory=lambda plan, target: (f"memory of one {target.device}", [("taken", plan)]),
+    )
     result = cli("plan", "deck.par", "--backend", "cuda", "--arch", "sm_90")
     assert result.exit_code == 0 and "memory of one H200" in result.stdout
     assert case.asked == ("deck.par", {"backend": "auto"}), "times are measured on what is here"

@@ -102,7 +102,7 @@ def test_a_signal_before_there_is_a_launcher(monkeypatch):
 
     monkeypatch.setattr(launch.subprocess, "Popen", popen)
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(signals.Told, match="SIGTERM while the run was being set up"):
+    with pytest.raises(signals.StopSignal, match="SIGTERM while the run was being set up"):
         launch._run([sys.executable, "-c", "import time; time.sleep(30)"], dict(os.environ))
     assert signal.getsignal(signal.SIGTERM) == before
 
@@ -243,7 +243,7 @@ def test_a_check_that_is_stopped_blames_no_case(monkeypatch):
     monkeypatch.setattr(room, "engine_of", stopped)
     case = {"end_time": 1, "mesh": {"generate": {"shape": "box", "cells": [2, 2, 2], "lower": [0, 0, 0], "upper": [1, 1, 1]}},
             "material": {"constant": {"rho": 2700, "vp": 6000, "vs": 3464}}}  # fmt: skip
-    with pytest.raises(signals.Told, match="SIGTERM"):
+    with pytest.raises(signals.StopSignal, match="SIGTERM"):
         room.check(case)
 
 

@@ -13,7 +13,7 @@ from faultwave.dg.method.forms import PenalisedFaces, form
 from faultwave.dg.method.lts_exchange import places
 from faultwave.dg.operators.layout import Connections, build_layout
 from faultwave.dg.operators.operator import Cells, Operator
-from faultwave.dg.operators.rounding import shapely, worst_shape
+from faultwave.dg.operators.rounding import allows_edge_components, worst_shape
 from faultwave.domain.tets.clusters import assign_clusters
 from faultwave.domain.tets.connectivity.topology import build_topology
 from faultwave.domain.tets.generators.box import Box, box_mesh
@@ -63,7 +63,7 @@ class Waves:
             g.inverse, g.volume, g.areas, g.normals, self.topology.neighbours, self.topology.kinds, fault, self.material,
             None if wall is None else np.full((cells, 4), wall), penalised=penalised,
         )  # fmt: skip
-        fast = shapely(worst_shape(g.inverse, self.backend.dtype)) if fast is None else fast
+        fast = allows_edge_components(worst_shape(g.inverse, self.backend.dtype)) if fast is None else fast
         made = form(self.law, order, time_unit, fast, predictor, narrow, compensated)
         self.operator = Operator(made, self.backend, self.layout, self.cells, compensated=compensated)
         ratios = np.cumprod([1, *self.clustering.ratios[:-1]])

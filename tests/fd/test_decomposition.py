@@ -123,7 +123,7 @@ def step_in_parts(backend, of, counts, ahead):
                 box_source(r.halo_buffer(out), np.dtype(np.float32), "exact", CompressionLoss(), False),
                 box_target(r.halo_buffer(into), np.dtype(np.float32), "exact", False),
             )
-            for other, direction, out, into in p.told(r.program, found.depth)
+            for other, direction, out, into in p.exchanges(r.program, found.depth)
         }
         for p, r in zip(parts, runners, strict=True)
     ]
@@ -156,7 +156,9 @@ def step_in_parts(backend, of, counts, ahead):
         for name in ("surface_a1", "surface_v2", "surface_peak") if top else ():
             z, y, x = p.own
             assert np.array_equal(r.values(name)[0, y, x], one.values(name)[0][own[1:]]), (p.rank, name)
-    assert all(len(list(itertools.chain(*p.told(r.program, found.depth)))) for p, r in zip(parts, runners, strict=True))
+    assert all(
+        len(list(itertools.chain(*p.exchanges(r.program, found.depth)))) for p, r in zip(parts, runners, strict=True)
+    )
 
 
 def test_processes_of_a_machine_take_a_device_each(monkeypatch):

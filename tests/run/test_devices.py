@@ -13,7 +13,7 @@ from faultwave import backends
 from faultwave.backends.device.backend import readable_bytes
 from faultwave.backends.device.target import TARGETS
 from faultwave.base.errors import BackendError, InputError, RunError
-from faultwave.dg.report import _needed, _size, absent_room
+from faultwave.dg.report import _needed, _size, absent_device_memory
 from faultwave.dg.solver import Solver
 from faultwave.run.check import check
 from tests.backends.here import DEVICE, needs_device
@@ -83,13 +83,13 @@ def test_a_case_that_does_not_fit_is_told_before_the_run(tmp_path: Any, monkeypa
     whole: Any = fw.simulate(on(DEVICE, tmp_path, "fits"))
     held = whole.solver.backend.held
     kind = type(whole.solver.backend.device)
-    monkeypatch.setattr(kind, "room", lambda device: int(0.9 * held))
+    monkeypatch.setattr(kind, "free_memory", lambda device: int(0.9 * held))
     with pytest.raises(
         BackendError,
         match=r"has \d+.\d+ MiB free \(.*3 %.*\); \d+.\d+ MiB are taken and \d+.\d+ MiB more are needed\. Take",
     ):
         fw.simulate(on(DEVICE, tmp_path, "too large"))
-    monkeypatch.setattr(kind, "room", lambda device: int(1.05 * held))
+    monkeypatch.setattr(kind, "free_memory", lambda device: int(1.05 * held))
     fw.simulate(on(DEVICE, tmp_path, "just fits"))
     assert not list(tmp_path.glob("too large"))
 
@@ -111,12 +111,12 @@ def test_memory_is_counted_for_a_processor_that_is_not_here(tmp_path: Any) -> No
     sim: Any = fw.simulate(on("cpu", tmp_path, "absent"))
     other: Any = fw.simulate(on(DEVICE, tmp_path, "present"))
     held = Solver(other.plan).backend.held  # type: ignore[attr-defined]
-    title, rows = absent_room(sim.plan, TARGETS["sm_90"])
+    title, rows = absent_device_memory(sim.plan, TARGETS["sm_90"])
     assert title == "memory of one H200, sm_90" and dict(rows)["taken"].startswith(
         f"{readable_bytes(held)} of 124.75 GiB"
     )
     small = replace(TARGETS["gfx90a"], memory=held / 1.5)
-    assert dict(absent_room(sim.plan, small)[1])["taken"].endswith("does not fit: 2 of them")
+    assert dict(absent_device_memory(sim.plan, small)[1])["taken"].endswith("does not fit: 2 of them")
 
 
 def test_a_backend_that_cannot_run_here_is_an_error_before_the_run(tmp_path: Any, monkeypatch: Any) -> None:

@@ -91,5 +91,5 @@ def test_other_functions_speak_of_keywords(tmp_path: Path) -> None:
         and "spacing=" in texts[4]
         and "force=True" in texts[-1]
     )
-    (told_of,) = [text for text in texts if "stat=" in text]
-    assert "does not exist" in told_of
+    (trace_warnings,) = [text for text in texts if "stat=" in text]
+    assert "does not exist" in trace_warnings

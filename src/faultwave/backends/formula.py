@@ -128,7 +128,7 @@ class Formula:
         """Return the name of a value in one of the rows that are written side by side."""
         return name
 
-    def _beside(self) -> tuple[str, ...]:
+    def _row_counters(self) -> tuple[str, ...]:
         """Return the C variables that count the rows written side by side."""
         return ("r",)
 
@@ -140,7 +140,7 @@ class Formula:
         self.scopes = [*outside[:depth], body]
         values = [self._name(v) for v in loop.values]
         active = self._name(loop.active)
-        each = range(len(self._beside()))
+        each = range(len(self._row_counters()))
         change, leave = [], []
         for k in each:
             going = self.copy(running, k)

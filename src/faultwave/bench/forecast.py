@@ -160,14 +160,14 @@ def _stepped(solver: Solver, seconds: float) -> tuple[float, float, float]:
 def _tiny(plan: Plan) -> Plan:
     """Return a plan like the given one, but with 48 cells of the first cell's material in one cluster."""
     n = plan.case.numerics
-    asked: Settings = {
+    requested: Settings = {
         "law": plan.case.law, "end_time": 1.0,
         "mesh": {"generate": {"shape": "box", "cells": [2, 2, 2], "lower": [0, 0, 0], "upper": [1, 1, 1]}},
         "material": {"constant": {k: float(v[0]) for k, v in plan.material.items()}},
         "numerics": {"order": n.order, "precision": n.precision, "backend": n.backend, "threads": n.threads,
                      "integrator": n.integrator, "clustering": {"rates": [1]}},
     }  # fmt: skip
-    case, problems = load_case(asked)
+    case, problems = load_case(requested)
     problems.raise_errors()
     assert case is not None
     return make_plan(case)

@@ -38,7 +38,7 @@ def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
     faults, split = kernels.StoringVariant("stress" in law.roles), kernels.StoringVariant(derivatives=False, parts=2)
     makers = (kernels.predict, kernels.correct_and_predict)
     found = [
-        *[make(form, kept, to_slower=kept is split) for make in makers for kept in (None, faults, split)],
+        *[make(form, retained, to_slower=retained is split) for make in makers for retained in (None, faults, split)],
         kernels.correct(form), kernels.sample(form, np.ones((1, form.b3))), kernels.samples(form, 1), kernels.energies(form),
     ]  # fmt: skip
     result = {k.name: k for k in found}

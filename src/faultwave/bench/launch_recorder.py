@@ -50,13 +50,13 @@ class Book:
         return getattr(self.inner, name)
 
     def batch(self, *args: Any, **options: Any) -> Any:
-        return self._kept(self.inner.batch(*args, **options))
+        return self._registered(self.inner.batch(*args, **options))
 
     def store(self, *args: Any, **options: Any) -> Any:
-        return self._kept(self.inner.store(*args, **options))
+        return self._registered(self.inner.store(*args, **options))
 
     def index(self, *args: Any, **options: Any) -> Any:
-        return self._kept(self.inner.index(*args, **options))
+        return self._registered(self.inner.index(*args, **options))
 
     @property
     def index_bytes(self) -> int:
@@ -64,9 +64,9 @@ class Book:
         return int(self.inner.index(np.zeros((self.inner.lanes, 1), np.int64)).nbytes) // self.inner.lanes
 
     def matrix(self, *args: Any, **options: Any) -> Any:
-        return self._kept(self.inner.matrix(*args, **options))
+        return self._registered(self.inner.matrix(*args, **options))
 
-    def _kept(self, buffer: Any) -> Any:
+    def _registered(self, buffer: Any) -> Any:
         self._buffers.append(weakref.ref(buffer))
         return buffer
 
@@ -131,8 +131,8 @@ class _Noted:
         if isinstance(s, WhenAny):
             return self.book.occasion
         slots = np.asarray(self.buffers[s.index.name].get())
-        asked = slots.reshape(len(slots), -1)[begin:end, s.column] > 0
-        return float(asked.reshape(-1, self.book.inner.lanes).any(1).mean())
+        requested = slots.reshape(len(slots), -1)[begin:end, s.column] > 0
+        return float(requested.reshape(-1, self.book.inner.lanes).any(1).mean())
 
 
 __all__ = ["Book", "Entry"]

@@ -71,12 +71,12 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
         for _ in range(4):
             _advance(solver, steps)
     plain = problem.plain(replace(setting, cells=cells))
-    beside = None if plain is None else problem.solver(plain)
+    adjacent = None if plain is None else problem.solver(plain)
     faces = int(solver.plan.frictional.sum()) // 2
     samples = []
     for i in range(setting.repeats):
         say(f"measuring, repeat {i + 1} of {setting.repeats}")
-        samples.append(_sample(solver, book, roofs, steps, beside))
+        samples.append(_sample(solver, book, roofs, steps, adjacent))
     found = {
         "format": FORMAT,
         **known,
@@ -207,9 +207,9 @@ class Sample:
     per_joule: float | None  # updates; None where the driver does not count, or not as finely
 
 
-def _sample(solver: Solver, book: Book, roofs: DeviceRoofs | Roofs, steps: int, beside: Solver | None) -> Sample:
+def _sample(solver: Solver, book: Book, roofs: DeviceRoofs | Roofs, steps: int, adjacent: Solver | None) -> Sample:
     found = roofs.sample()
-    elastic = _rate(beside, steps) if beside is not None else 0.0
+    elastic = _rate(adjacent, steps) if adjacent is not None else 0.0
     _advance(solver, 1)  # the caches are the engine's again
     spent, before = joules(book), solver.updates
     rate = _rate(solver, steps, warm=0)

@@ -13,7 +13,7 @@ def _energy(r: Measured) -> tuple[str, str]:
     return (f"{found:,.0f}", "of the board") if found else ("not available", r.get("energy_missing", ""))
 
 
-def _beside(r: Measured) -> list[tuple[str, ...]]:
+def _elastic_share_row(r: Measured) -> list[tuple[str, ...]]:
     """Return the row of the rate relative to elastic rock, if it was measured."""
     share = r.get("elastic_fraction")
     rate = f"{r['elastic_updates_per_second']:,.0f} updates/s, measured in turn" if share else ""
@@ -48,7 +48,7 @@ def proxy_sections(r: Measured) -> list[Section]:
             f"{r['dofs_per_cell']:,} a cell",
         ),
         ("ns an update", f"{r['ns_per_update']:,.0f}", ""),
-        *_beside(r),
+        *_elastic_share_row(r),
         *_faults(r),
         ("updates per joule", *_energy(r)),
         ("useful flops an update", f"{r['useful_flops_per_update']:,.0f}", f"of the {r['useful_flops_source']}"),

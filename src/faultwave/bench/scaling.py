@@ -103,14 +103,14 @@ def run(
     RunError
         With the output of the processes, if they fail.
     """
-    asked = {
+    requested = {
         "case": case,
         "overrides": {**overrides, "threads": threads},
         "seconds": seconds,
         "repeats": repeats,
         "delay": delay,
     }
-    command = [*PYTHON, "-m", "faultwave.bench.worker", json.dumps(asked)]
+    command = [*PYTHON, "-m", "faultwave.bench.worker", json.dumps(requested)]
     command = [launcher, "-n", str(ranks), *command] if ranks > 1 else command
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)

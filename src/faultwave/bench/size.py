@@ -144,8 +144,8 @@ def _needed(setting: Setting, cells: int, found: Sequence[Measured]) -> float:
 
 def apart(case: Settings, steps: int) -> Measured:
     """Measure one box in another process; raise RunError with its output if it fails."""
-    asked = json.dumps({"case": case, "steps": steps, "started": clock.time()})
-    done = subprocess.run([*PYTHON, "-m", "faultwave.bench.size_worker", asked], capture_output=True, text=True)
+    requested = json.dumps({"case": case, "steps": steps, "started": clock.time()})
+    done = subprocess.run([*PYTHON, "-m", "faultwave.bench.size_worker", requested], capture_output=True, text=True)
     lines = [line for line in done.stdout.splitlines() if line.startswith(MARK)]
     if done.returncode or not lines:
         why = f"was ended by signal {-done.returncode}" if done.returncode < 0 else "failed"
@@ -190,15 +190,15 @@ def markdown(found: Measured) -> str:
     ]  # fmt: skip
     lines += [f"| {' | '.join(_cells(s))} |" for s in sizes]
     several = sum(s["cells"] >= LARGE for s in sizes) > 2  # a line through two points is always exact
-    told = [
+    reported = [
         f"{called} {e[0]:.3f}" + (f" (within {100 * (e[1] - 1):.0f} %)" if several else "")
         for n, called in LAWS.items()
         if (e := found["exponents"][n])
     ]
-    if told:
+    if reported:
         fixed = f"{found['fixed']['setup_s']:.2g} s and {found['fixed']['bytes'] / 2**30:.2g} GiB"
         what = f"Exponents from {LARGE:,} cells on, beside what every run takes ({fixed} with {TINY} cells)"
-        lines += ["", f"{what}: {', '.join(told)}."]
+        lines += ["", f"{what}: {', '.join(reported)}."]
     left = [f"{int(n):,} cells ({size / 2**30:.3g} GiB)" for n, size in found["left_out"].items()]
     if left:
         lines += ["", f"Too large for this machine's memory: {', '.join(left)}."]

@@ -146,8 +146,8 @@ def _doubt(
     worst = values[beyond]
     part = "" if beyond.all() else f" at {100 * beyond.mean():.3g} % of the points"
     some = "Has one layer or region another unit, or a digit too many?"
-    told = advice(limits.meant(float(np.median(worst)))) if beyond.mean() > SHARE_OUT_OF_RANGE else some
-    problems.warn(where, f"{words} {_range_text(worst)}{f' {unit}' if unit else ''}{part}", limits.allowed, told)
+    reported = advice(limits.meant(float(np.median(worst)))) if beyond.mean() > SHARE_OUT_OF_RANGE else some
+    problems.warn(where, f"{words} {_range_text(worst)}{f' {unit}' if unit else ''}{part}", limits.allowed, reported)
     return True
 
 

@@ -85,9 +85,11 @@ def _independent_errors(
         cause = item.get("ctx", {}).get("error")
         at = _user_location(data, item["loc"])
         if isinstance(cause, WrongSettings):
-            kept = {place: told for place, told in cause.wrong.items() if not _may_result_from(place, changed)}
-            if kept:
-                yield item | {"ctx": {"error": WrongSettings(kept)}}
+            retained = {
+                place: reported for place, reported in cause.wrong.items() if not _may_result_from(place, changed)
+            }
+            if retained:
+                yield item | {"ctx": {"error": WrongSettings(retained)}}
             continue
         if item["type"] == "missing":
             at = (*at, item["loc"][-1])
@@ -105,8 +107,8 @@ def _may_result_from(at: Location, changed: Iterable[Location]) -> bool:
         shared = min(len(at), len(other))
         if other == ("engine",) or at[:shared] == other[:shared]:
             return True
-        beside = len(at) == len(other) and at[:-1] == other[:-1]
-        if beside and (_later(at[-1], other[-1]) or suggest(str(other[-1]), [str(at[-1])])):
+        adjacent = len(at) == len(other) and at[:-1] == other[:-1]
+        if adjacent and (_later(at[-1], other[-1]) or suggest(str(other[-1]), [str(at[-1])])):
             return True
     return False
 

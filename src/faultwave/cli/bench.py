@@ -174,9 +174,9 @@ def scaling(
             if number == 1 and mode != modes[0]:
                 continue  # a single process sends no messages
             say(f"{number} processes of {each} threads, {mode}")
-            asked = {"progress": mode} | ({} if order is None else {"order": order})
+            requested = {"progress": mode} | ({} if order is None else {"order": order})
             chosen = bench.widened(case, number) if weak else case
-            found.append(bench.run(launcher if number > 1 else "", chosen, number, each, asked, seconds, repeats))
+            found.append(bench.run(launcher if number > 1 else "", chosen, number, each, requested, seconds, repeats))
     rows, header = bench.weak_scaling(found) if weak else bench.scaling(found)
     screen.out().print(screen.table(f"{case}: {found[0]['cells']:,} cells", rows, header))
     screen.files(files.keep(found, lambda path: bench.draw(found, path)))
@@ -216,12 +216,15 @@ def comm(
     measured, ranks, threads = [], together.ranks, together.threads
     given = {n: v for n, v in (("progress", together.progress), ("backend", backend)) if v is not None}
     options = [given | {"halo": way} for way in halo] if halo else [given]
-    bench.check(case, [{**asked, "threads": threads} for asked in options], seconds, files, delay)
+    bench.check(case, [{**requested, "threads": threads} for requested in options], seconds, files, delay)
     launcher = launcher_for(ranks)
     with screen.status(case) as say:
-        for asked in options:
-            say(f"{ranks} processes of {threads} threads" + (f", halo {asked['halo']}" if "halo" in asked else ""))
-            measured.append(bench.run(launcher, case, ranks, threads, asked, seconds, 10 if delay else 3, delay))
+        for requested in options:
+            say(
+                f"{ranks} processes of {threads} threads"
+                + (f", halo {requested['halo']}" if "halo" in requested else "")
+            )
+            measured.append(bench.run(launcher, case, ranks, threads, requested, seconds, 10 if delay else 3, delay))
     for found in measured:
         _exchanged(found, delay)
     _show([], measured if len(measured) > 1 else measured[0], files)
@@ -361,8 +364,8 @@ def size(
     from faultwave.bench.results import Files
 
     files = Files(**vars(kept))
-    asked = {name: value for name, value in vars(options).items() if value is not None}
-    setting = room.Setting(**asked)
+    requested = {name: value for name, value in vars(options).items() if value is not None}
+    setting = room.Setting(**requested)
     room.check(setting, files)
     with screen.status("size") as say:
         found = room.measure(setting, say)
@@ -395,9 +398,9 @@ def device(
     from faultwave.bench.results import Files
 
     files = Files(**vars(kept))
-    asked = dict(vars(options))
-    orders = asked.pop("order")
-    plan = room.Plan(**asked, orders=tuple(orders) if orders else None)
+    requested = dict(vars(options))
+    orders = requested.pop("order")
+    plan = room.Plan(**requested, orders=tuple(orders) if orders else None)
     room.check(plan, files)
     with screen.status("device") as say:
         found = room.measure(plan, say)

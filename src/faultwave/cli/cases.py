@@ -100,12 +100,12 @@ def run(
     ranks, threads, progress = read_tuned(tuned, processes.ranks, changes.threads, processes.progress)
     relaunch(ranks, threads, progress)
     changes = replace(changes, threads=threads)
-    asked = given(**vars(changes), progress=progress, halo=processes.halo, checkpoint_every=checkpoint_every)
+    requested = given(**vars(changes), progress=progress, halo=processes.halo, checkpoint_every=checkpoint_every)
     with stop_signals_as_errors(), screen.status(case) as say, suspended_gc():
         from faultwave.run.simulation import prepare_run
 
         say("reading and preparing")
-        simulation = prepare_run(case, force=force, **asked)
+        simulation = prepare_run(case, force=force, **requested)
         if estimate_errors:
             from faultwave.run.coarser import check_coarser
 
@@ -155,7 +155,7 @@ def resume(
     previous one used.
     """
     relaunch(processes.ranks, threads, processes.progress)
-    asked = given(
+    requested = given(
         order=order, precision=precision, backend=backend, until=until, threads=threads, progress=processes.progress,
         halo=processes.halo, checkpoint_every=checkpoint_every,
     )  # fmt: skip
@@ -164,7 +164,7 @@ def resume(
         from faultwave.run.simulation import restore_session
 
         say("reading and preparing")
-        found = find_resumption(folder, case, as_recorded, **asked)
+        found = find_resumption(folder, case, as_recorded, **requested)
         simulation = None if found.finished is not None else restore_session(found, put_aside)
     for change in found.applied:
         screen.out().print(f"{change.path}: {change.values}; the run goes on with that of the case", soft_wrap=True)
@@ -189,7 +189,7 @@ def run_and_show(simulation: Session) -> None:
     with screen.progress() as report:
         simulation.run(progress=report)
     screen.out().print(report.summary(), soft_wrap=True)
-    warn([told for told in simulation.warnings if told not in before])  # warnings about the results
+    warn([reported for reported in simulation.warnings if reported not in before])  # warnings about the results
     screen.out().print(f"see it with: faultwave plot {simulation.case.output.folder}", soft_wrap=True)
 
 
@@ -206,10 +206,10 @@ def check(
     """
     with screen.status(case) as say, suspended_gc():
         say("reading everything")
-        asked, problems = load(case, given(**vars(changes)))
+        requested, problems = load(case, given(**vars(changes)))
         from faultwave.run.check import check as check_case
 
-        found = check_case(asked, ranks)
+        found = check_case(requested, ranks)
     problems.extend(p for p in found.items if p not in problems.items)
     if problems.items:
         screen.show_problems(problems.items)
@@ -270,7 +270,7 @@ def plan(case: CaseName, changes: Changes, elsewhere: TargetMachine, goal: Accur
         far = wanted in ("cuda", "hip")
         target = architecture(wanted if far else "", elsewhere.arch)
         changes = replace(changes, backend=wanted if wanted and not far else "auto")
-    asked, problems = load(case, given(**vars(changes)))
+    requested, problems = load(case, given(**vars(changes)))
     warn(problems.warnings)  # even if the plan fails, since they may explain it
     from faultwave.comm import World
     from faultwave.run.engines import engine_of
@@ -278,19 +278,21 @@ def plan(case: CaseName, changes: Changes, elsewhere: TargetMachine, goal: Accur
 
     with screen.status(case) as say:
         say("reading everything")
-        chosen = engine_of(asked)
-        made = chosen.share(asked, World())  # the plan of a single process, which may exceed the memory of this machine
-        warn(doubts(asked, made))
+        chosen = engine_of(requested)
+        made = chosen.share(
+            requested, World()
+        )  # the plan of a single process, which may exceed the memory of this machine
+        warn(doubts(requested, made))
         sections = []
         if share is not None:
             from faultwave.bench.accuracy import planned, table
 
             sections = [planned.section(made, table.read(), share, goal.frequency)]
         say("measuring")
-        sections = [*chosen.report(made, asked), *sections]
+        sections = [*chosen.report(made, requested), *sections]
         if target is not None:
-            sections.append(_device_memory_section(made, asked, target))
-        scaling = _forecast(made, asked, elsewhere, say) if elsewhere.nodes is not None else None
+            sections.append(_device_memory_section(made, requested, target))
+        scaling = _forecast(made, requested, elsewhere, say) if elsewhere.nodes is not None else None
     for section, rows in sections:
         screen.out().print(screen.table(section, rows), "")
     if scaling is not None:
@@ -324,9 +326,9 @@ def _device_memory_section(made: Plan, case: Case, target: Any) -> tuple[str, li
         raise NotBuiltError(
             Problem("--arch", f"memory is counted for meshes, not for the engine {case.engine}", "engine: dg")
         )
-    from faultwave.dg.report import absent_room
+    from faultwave.dg.report import absent_device_memory
 
-    return absent_room(made, target)
+    return absent_device_memory(made, target)
 
 
 def _forecast(

@@ -103,23 +103,23 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
 
     Raises
     ------
-    signals.Told
+    signals.StopSignal
         If a signal came before its processes could report it.
     """
     numbers = [n for n in signals.stop_signals() if signal.getsignal(n) != signal.SIG_IGN]
-    told: list[int] = []
+    reported: list[int] = []
     passed: list[int] = []
     process: subprocess.Popen[bytes] | None = None
 
     def stop(number: int, frame: FrameType | None) -> None:
-        told.append(number)
+        reported.append(number)
         pass_on()
 
     def pass_on() -> None:
-        while process is not None and len(passed) < len(told):
+        while process is not None and len(passed) < len(reported):
             passed.append(signal.SIGUSR1)  # the one that launchers forward; they handle the others themselves
             process.send_signal(signal.SIGUSR1)
-        if len(told) == 2 and process is not None:  # the second signal: what remains after ``GRACE`` is ended
+        if len(reported) == 2 and process is not None:  # the second signal: what remains after ``GRACE`` is ended
             signal.signal(signal.SIGALRM, end)
             signal.setitimer(signal.ITIMER_REAL, GRACE)
 
@@ -139,10 +139,10 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
         signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in old.items():
             signal.signal(number, handler)
-    if len(told) > 1 and code not in (0, FaultwaveError.code, InputError.code, Interrupted.code):
-        return 128 + told[-1]
-    if told and code not in (0, FaultwaveError.code, InputError.code, Interrupted.code):
-        raise stopped_in_setup(told[0])
+    if len(reported) > 1 and code not in (0, FaultwaveError.code, InputError.code, Interrupted.code):
+        return 128 + reported[-1]
+    if reported and code not in (0, FaultwaveError.code, InputError.code, Interrupted.code):
+        raise stopped_in_setup(reported[0])
     return code if code >= 0 else 128 - code
 
 
@@ -164,22 +164,22 @@ def _die_with_parent(parent: int) -> Callable[[], None] | None:
     return bind
 
 
-def stopped_in_setup(number: int) -> signals.Told:
+def stopped_in_setup(number: int) -> signals.StopSignal:
     """Return the error for a signal that came before the first step."""
     name = signal.Signals(number).name
     what = f"told to stop by {name} while the run was being set up"
     text = f"{what}; nothing was computed and no output was changed, the same command starts anew"
-    return signals.Told(text, number)
+    return signals.StopSignal(text, number)
 
 
-def stopped_without_result(number: int) -> signals.Told:
+def stopped_without_result(number: int) -> signals.StopSignal:
     """Return the error for a signal during a command that leaves no results when stopped."""
     text = f"told to stop by {signal.Signals(number).name}; nothing is left of what was begun, the same command starts anew"
-    return signals.Told(text, number)
+    return signals.StopSignal(text, number)
 
 
 @contextmanager
-def stop_signals_as_errors(told: Callable[[int], signals.Told] = stopped_in_setup) -> Iterator[None]:
+def stop_signals_as_errors(told: Callable[[int], signals.StopSignal] = stopped_in_setup) -> Iterator[None]:
     """Turn stop signals into errors within the block, so that work in progress is cleaned up, including compilers.
 
     A run in its time loop handles signals itself.
@@ -197,9 +197,9 @@ def stop_signals_as_errors(told: Callable[[int], signals.Told] = stopped_in_setu
             signal.signal(number, handler)
 
 
-def leave(error: FaultwaveError | signals.Told) -> None:
+def leave(error: FaultwaveError | signals.StopSignal) -> None:
     """Abort the other processes before this one ends with an error, because they may not have received the signal."""
-    if isinstance(error, Interrupted | signals.Told) and launched():
+    if isinstance(error, Interrupted | signals.StopSignal) and launched():
         world().abort(error)
 
 
@@ -318,12 +318,12 @@ def mpiexec() -> str:
 
 
 def _without_ranks(arguments: list[str]) -> list[str]:
-    kept, skip = [], False
+    retained, skip = [], False
     for word in arguments:
         if skip or word.startswith("--ranks="):
             skip = False
         elif word == "--ranks":
             skip = True
         else:
-            kept.append(word)
-    return kept
+            retained.append(word)
+    return retained

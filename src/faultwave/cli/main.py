@@ -65,13 +65,13 @@ class FaultwaveCommands(screen.Commands):
         return self._own.get(cmd_name) if file is None else commands_of(file).get(cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
-        told = (
+        reported = (
             launch.stopped_in_setup if launch.launched() else launch.stopped_without_result
         )  # launchers signal all processes at once
         launch.watch()
         with command_line():
             try:
-                with launch.stop_signals_as_errors(told):
+                with launch.stop_signals_as_errors(reported):
                     return super().invoke(ctx)
             except typer.BadParameter as error:
                 error.message = _with_value(error)
@@ -83,7 +83,7 @@ class FaultwaveCommands(screen.Commands):
             except KeyboardInterrupt as error:
                 if str(error):
                     screen.show_error(Interrupted(str(error)))
-                if isinstance(error, signals.Told):
+                if isinstance(error, signals.StopSignal):
                     launch.leave(error)
                 raise typer.Exit(getattr(error, "code", signals.AT_ONCE)) from error
 

@@ -85,11 +85,11 @@ def new(
     values = {**vars(region), **vars(quake)}
     if sys.stdin.isatty():
         values = _prompt_missing(values)
-    asked = _new_case_options(values)
+    requested = _new_case_options(values)
     try:
-        made = new_case(asked, folder, force)
+        made = new_case(requested, folder, force)
     except InputError as error:
-        raise _pictured(asked, error, folder.with_name(f"{folder.name}-problems")) from None
+        raise _pictured(requested, error, folder.with_name(f"{folder.name}-problems")) from None
     if made.warnings:
         screen.show_problems(made.warnings)
     screen.files(made.files)

@@ -234,7 +234,7 @@ def compare(
     """
     if _has_records(reference):
         limits = {"--limit": limit != LIMIT, "--group": bool(group), "--rupture-time": rupture_time != RUPTURE_TIME}
-        if given := [name for name, told in limits.items() if told]:
+        if given := [name for name, reported in limits.items() if reported]:
             raise InputError(Problem(", ".join(given), f"does nothing: {reference} holds records", "--least SCORE"))
         _score(run, reference, records, until, json)
         return
@@ -290,11 +290,11 @@ def _score(run: Path, data: Path, records: Records, until: str | None, json: Pat
     from faultwave.output.atomic import atomic_text
     from faultwave.verify.observed import HEADER, score
 
-    asked = {name: value for name, value in vars(records).items() if name != "least"}
-    found = score(run, data, until=seconds(until, "until"), **asked)
+    requested = {name: value for name, value in vars(records).items() if name != "least"}
+    found = score(run, data, until=seconds(until, "until"), **requested)
     if found.warnings:
         screen.show_problems(found.warnings)
-    title = f"{run} against {data}: {found.processing.told()}"
+    title = f"{run} against {data}: {found.processing.describe()}"
     screen.out().print(screen.table(title, [s.row for s in found.scores], HEADER))
     screen.out().print(f"mean score {found.mean:.2f} of 10")
     if json is not None:

@@ -146,11 +146,11 @@ def query_library(kind: str) -> tuple[bool | None, str]:
         on = os.environ.get(CRAY) == "1"
         return on, f"{name}: {CRAY} is {'' if on else 'not '}1"
     library = ctypes.CDLL(MPI.__file__)  # names are also searched in the libraries it is linked to
-    asked = [q for q in QUERIES[kind] if hasattr(library, q)]
-    yes = [q for q in asked if getattr(library, q)()]
-    if not asked:
+    requested = [q for q in QUERIES[kind] if hasattr(library, q)]
+    yes = [q for q in requested if getattr(library, q)()]
+    if not requested:
         return None, f"{name} does not tell"
-    return bool(yes), f"{name}: {(yes or asked)[0]}() is {int(bool(yes))}"
+    return bool(yes), f"{name}: {(yes or requested)[0]}() is {int(bool(yes))}"
 
 
 def _child_can(world: World, device: DeviceMemoryProvider, command: Sequence[str]) -> tuple[bool, str]:

@@ -29,8 +29,8 @@ def diagnose(solver: Solver) -> Diagnosis:
         size = float(np.abs(dofs).max(initial=0.0))
     broken = int(world.total(np.array([broken]))[0])
     worst = not solver.operator.finite() if broken else size == world.largest([size])[0]
-    told = -world.largest([-(world.rank if worst else np.inf)])[0]
-    found = _here(solver, broken) if world.rank == told else None
+    reported = -world.largest([-(world.rank if worst else np.inf)])[0]
+    found = _here(solver, broken) if world.rank == reported else None
     return next(d for d in world.share(world.gather(found)) if d is not None)
 
 
@@ -48,9 +48,9 @@ def _here(solver: Solver, broken: int) -> Diagnosis:
         f"first suspect: cell {plan.numbers[cell]} at ({x[0]:g}, {x[1]:g}, {x[2]:g}), inradius {plan.geometry.inradius[cell]:.4g} m, "
         f"time step {step:.4g} s (stable: {plan.step[cell]:.4g} s), {material}",
     ]
-    told = [part.diagnosis(x, bad) for part in solver.parts.values()]
-    lines += [line for found, _ in told for line in found]
-    causes = _causes(plan, [cause for _, found in told for cause in found])
+    reported = [part.diagnosis(x, bad) for part in solver.parts.values()]
+    lines += [line for found, _ in reported for line in found]
+    causes = _causes(plan, [cause for _, found in reported for cause in found])
     numbered = [f"  {i + 1}. {c}" for i, c in enumerate(causes)]
     return _with_neighbourhood(solver, "\n".join([*lines, "likely causes, in order:", *numbered]), cell)
 

@@ -133,17 +133,17 @@ def _size(plan: Plan, solver: Solver) -> Rows:
         ("memory of the operator", f"{memory / 2**20:,.0f} MiB, {memory / plan.cells / 1024:.1f} KiB a cell"),
         *process_memory_rows(snapshots=not solver.backend.asynchronous, most=whole_memory(solver)),
         *[row for part in solver.parts.values() for row in part.report().get("size", ())],
-        *_room(solver.backend, memory),
+        *_device_memory_rows(solver.backend, memory),
     ]
 
 
-def _room(backend: Any, memory: int) -> Rows:
+def _device_memory_rows(backend: Any, memory: int) -> Rows:
     """Return the use of a device's memory; the memory of the host is managed by the system."""
     if not hasattr(backend, "held"):
         return [("graphics processors it would fill", _needed(memory))]
-    share = 100 * backend.held / max(1, backend.room)
-    taken, room = backend.held / 2**30, backend.room / 2**30
-    return [("memory of the device", f"{taken:,.2f} of {room:,.1f} GiB taken, {share:.0f} %")]
+    share = 100 * backend.held / max(1, backend.capacity)
+    taken, available = backend.held / 2**30, backend.capacity / 2**30
+    return [("memory of the device", f"{taken:,.2f} of {available:,.1f} GiB taken, {share:.0f} %")]
 
 
 SHARE = 0.95
@@ -158,24 +158,27 @@ def _needed(memory: int) -> str:
     return ", ".join(f"{100 * n:.2g} % of 1 {d}" if n < 1 else f"{math.ceil(n)} {d}" for d, n in kinds)
 
 
-def absent_room(plan: Plan, target: Target) -> tuple[str, Rows]:
+def absent_device_memory(plan: Plan, target: Target) -> tuple[str, Rows]:
     """Return the section on the memory of a graphics processor that need not be present, counted like the allocations of a run."""
     counting: Any = absent.backend(target, plan.case.numerics.precision)
     Solver(plan, counting)
-    room = SHARE * target.memory
-    share, most = counting.held / room, (1.0 - SPARE) * room
+    available = SHARE * target.memory
+    share, most = counting.held / available, (1.0 - SPARE) * available
     fits = (
         f"{100 * share:.2g} %" if counting.held <= most else f"does not fit: {math.ceil(counting.held / most)} of them"
     )
     return f"memory of one {target.device}, {target.name}", [
-        ("taken", f"{readable_bytes(counting.held)} of {readable_bytes(room)} that are left by its driver: {fits}"),
+        (
+            "taken",
+            f"{readable_bytes(counting.held)} of {readable_bytes(available)} that are left by its driver: {fits}",
+        ),
         (
             "a cell",
             f"{counting.held / plan.cells / 1024:,.1f} KiB; {int(most / (counting.held / plan.cells)):,} such cells fit",
         ),
         (
             "kept for results",
-            f"{readable_bytes(room - most)}; samples of receivers and surfaces, 16 MiB for each cluster at most, come besides",
+            f"{readable_bytes(available - most)}; samples of receivers and surfaces, 16 MiB for each cluster at most, come besides",
         ),
     ]
 
@@ -223,17 +226,17 @@ def _resolution(plan: Plan) -> Rows:
     inner = within_region(plan.case, geo.centroids)
     frequency = resolved_frequency(plan.law, material, edge, order)[inner]
     region = "" if inner.all() else " of the region, around which elements grow"
-    asked = highest_frequency(plan.case, plan.parts)
+    requested = highest_frequency(plan.case, plan.parts)
     rows: Rows = [
-        ("waves cross the mesh", _crossings(plan, asked)),
+        ("waves cross the mesh", _crossings(plan, requested)),
         ("edge length", f"{edge.min():.4g} to {edge.max():.4g} m"),
         (
             f"frequency with 10 points per {'S ' if 'mu' in moduli else ''}wavelength",
             f"{frequency.min():.3g} Hz everywhere, {np.median(frequency):.3g} Hz in half of the cells{region}",
         ),
     ]
-    if asked is not None:
-        rows.append((f"at {asked:.4g} Hz, the highest asked for", _in_wavelengths(plan, asked)))
+    if requested is not None:
+        rows.append((f"at {requested:.4g} Hz, the highest asked for", _in_wavelengths(plan, requested)))
     return rows + _of_parts(plan, "resolution")
 
 

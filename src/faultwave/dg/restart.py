@@ -145,16 +145,16 @@ def _material(solver: Solver) -> dict[str, int]:
     if known is not None:
         return dict(known)
     plan, world = solver.plan, solver.world
-    found = {name: _told_apart(values, plan.numbers) for name, values in sorted(plan.material.items())}
+    found = {name: _fingerprint(values, plan.numbers) for name, values in sorted(plan.material.items())}
     for part in plan.parts:
-        found |= {name: _told_apart(*item) for name, item in part.identity().items()}
+        found |= {name: _fingerprint(*item) for name, item in part.identity().items()}
     everywhere = world.gather({name: int(number) for name, number in found.items()}) or [{}]
     names = dict.fromkeys(name for part in everywhere for name in part)
     solver.material_identity = world.share({n: sum(part.get(n, 0) for part in everywhere) % 2**64 for n in names})
     return dict(solver.material_identity)
 
 
-def _told_apart(values: np.ndarray, numbers: np.ndarray) -> np.uint64:
+def _fingerprint(values: np.ndarray, numbers: np.ndarray) -> np.uint64:
     """Return ``row_sum`` of items (n, ...)."""
     return row_sum(values.reshape(len(values), math.prod(values.shape[1:])), numbers)
 

@@ -33,7 +33,7 @@ from faultwave.dg.operators.layout import Connections, build_layout
 from faultwave.dg.operators.method_of_lines import MethodOfLines
 from faultwave.dg.operators.operator import Cells
 from faultwave.dg.operators.replays import Event, Replays
-from faultwave.dg.operators.rounding import shapely, worst_shape
+from faultwave.dg.operators.rounding import allows_edge_components, worst_shape
 from faultwave.dg.planning.plan import Plan
 from faultwave.domain import tets
 from faultwave.engine.capability import Callback, State, When
@@ -157,7 +157,7 @@ class Solver:
             plan.reflection_coefficients, plan.share.cells if plan.share else None,
         )  # fmt: skip
         (worst,) = plan.world.largest([worst_shape(geo.inverse, self.backend.dtype)])  # one form for all processes
-        form = make_form(numerics, plan.law, plan.time_unit, shapely(worst))
+        form = make_form(numerics, plan.law, plan.time_unit, allows_edge_components(worst))
         between = [part.cell_work for part in plan.parts if part.cell_work is not None]
         flows = any(part.requirements.flows for part in plan.parts)
         self.operator = make_operator(

@@ -127,7 +127,7 @@ def choose_precision(numerics: Any, found: Estimate, can_compensate: bool, probl
     Choice
         Settings in which ``auto`` is replaced, with a note.
     """
-    most, kept = numerics.precision_error, found.compensated()
+    most, retained = numerics.precision_error, found.compensated()
     if numerics.precision == "double" and numerics.stored_waves == "single":
         own = found.stored_waves()
         if own.error > most:
@@ -141,19 +141,19 @@ def choose_precision(numerics: Any, found: Estimate, can_compensate: bool, probl
             problems.warn("numerics.precision_error", "does nothing: precision is double by default", advice=advice)
         return Choice(numerics)
     if numerics.precision == "single":
-        own = kept if numerics.compensated else found
+        own = retained if numerics.compensated else found
         if own.error > most:
             advice = f"Take double ({option('precision', 'double')}), or a larger numerics.precision_error."
             problems.warn("numerics.precision", f"single may change results by {own}", f"{most:g}", advice)
         return Choice(numerics)
     limit = f"numerics.precision_error is {most:g}"
-    for own, compensated in ((found, False), (kept, True)):
+    for own, compensated in ((found, False), (retained, True)):
         if own.error <= most and (can_compensate or not compensated) and (compensated or not numerics.compensated):
             how = "single, compensated" if compensated else "single"
             made = numerics.model_copy(update={"precision": "single", "compensated": compensated})
             return Choice(made, f"precision auto: {how}, which changes results by {own}; {limit}")
     made = numerics.model_copy(update={"precision": "double", "compensated": False})
-    best = kept if can_compensate else found
+    best = retained if can_compensate else found
     return Choice(made, f"precision auto: double, as single may change results by {best}; {limit}")
 
 

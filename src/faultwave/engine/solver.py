@@ -36,7 +36,7 @@ class Control(Protocol):
     """
 
     @property
-    def stop_asked(self) -> bool:
+    def stop_requested(self) -> bool:
         """True if a signal requested this process to stop."""
 
     stopped: bool
@@ -64,7 +64,7 @@ class Control(Protocol):
 class Unattended:
     """``Control`` of unattended runs, which take no checkpoints and are never stopped."""
 
-    stop_asked: bool = False
+    stop_requested: bool = False
     stopped: bool = False
     keeps: bool = False
     checkpoint_interval: float = np.inf

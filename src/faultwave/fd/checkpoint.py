@@ -119,8 +119,8 @@ def blocks(operator: Operator) -> dict[str, dict[str, BlockState]]:
     """
     found = {}
     for n, op in enumerate(operator.blocks):
-        kept = {name: _block(op, name, halo) for name, halo in moving(op.runner.program).items()}
-        found["grid" if n == 0 else f"block{n + 1}"] = kept
+        retained = {name: _block(op, name, halo) for name, halo in moving(op.runner.program).items()}
+        found["grid" if n == 0 else f"block{n + 1}"] = retained
     return found
 
 
@@ -130,7 +130,7 @@ def _block(op: Operator, name: str, halo: int) -> BlockState:
     def take(values: np.ndarray, low: Triple) -> None:
         layout = op.runner.program.arrays[name]
         stored = Box(low, tuple(a + n for a, n in zip(low, values.shape, strict=True)))
-        found = intersect(stored, _room(layout.box, halo))
+        found = intersect(stored, _with_halo(layout.box, halo))
         if found.points:
             at = tuple(slice(a - b, a - b + n) for a, b, n in zip(found.lo, low, found.shape, strict=True))
             _within(op, op.runner.view(name, halo), name, found)[...] = values[at]
@@ -138,7 +138,7 @@ def _block(op: Operator, name: str, halo: int) -> BlockState:
     return BlockState(box.lo, lambda: _within(op, op.runner.values(name, halo), name, box), take)
 
 
-def _room(box: Box, halo: int) -> Box:
+def _with_halo(box: Box, halo: int) -> Box:
     """Return a box grown by its halo."""
     return Box(*(tuple(v + s * halo for v in c) for c, s in ((box.lo, -1), (box.hi, 1))))  # type: ignore[arg-type]
 
@@ -146,12 +146,12 @@ def _room(box: Box, halo: int) -> Box:
 def _kept(op: Operator, name: str) -> Box:
     """Return the box of an array that this process stores."""
     layout = op.runner.program.arrays[name]
-    room, found = _room(layout.box, layout.halo), op.subdomain.kept(layout.halo)
+    available, found = _with_halo(layout.box, layout.halo), op.subdomain.stored_box(layout.halo)
     if layout.box.hi[0] > op.scheme.grid.shape[0]:  # part of the surface, above the owned box
-        found = Box(found.lo, (room.hi[0], *found.hi[1:]))
+        found = Box(found.lo, (available.hi[0], *found.hi[1:]))
     if layout.box.lo[0] < 0:  # part of the face to a grid below
-        found = Box((room.lo[0], *found.lo[1:]), found.hi)
-    return intersect(room, found)
+        found = Box((available.lo[0], *found.lo[1:]), found.hi)
+    return intersect(available, found)
 
 
 def _within(op: Operator, array: np.ndarray, name: str, box: Box) -> np.ndarray:

@@ -22,9 +22,9 @@ def model(plan: FdPlan) -> Model:
     upper = plan.upper.copy()
     if grid.relief is not None:
         upper[2] = grid.relief.top + grid.relief.relief
-    asked = None if case.grid is None else case.grid.frequency
-    reason = "the highest that the case asks for" if asked else "resolved everywhere"
-    frequency = asked or plan.frequency
+    requested = None if case.grid is None else case.grid.frequency
+    reason = "the highest that the case asks for" if requested else "resolved everywhere"
+    frequency = requested or plan.frequency
     shapes = [shape for part in plan.parts.values() for shape in part.shapes(plan)]
     turned = case.projection is None or case.projection.azimuth != 0
     return Model(

@@ -27,7 +27,7 @@ from faultwave.fd.checkpoint import checkpoint_bytes
 from faultwave.fd.checks.precision_estimate import estimate, needs_double
 from faultwave.fd.checks.reflections import check_reflections
 from faultwave.fd.checks.unused_settings import check_unused
-from faultwave.fd.fault.nearby_checks import check_beside
+from faultwave.fd.fault.nearby_checks import check_near_fault
 from faultwave.fd.method.absorbing import Absorber, stable_along
 from faultwave.fd.method.closures import WEIGHTS
 from faultwave.fd.method.decomposition import Subdomain
@@ -36,7 +36,7 @@ from faultwave.fd.method.grid import SIDES, Grid, SideKind
 from faultwave.fd.method.ground_checks import check_relief, counted
 from faultwave.fd.method.program import Scheme
 from faultwave.fd.method.source_band import check_band
-from faultwave.fd.operators.fluid_checks import check_fluids, fluid_beside_rock
+from faultwave.fd.operators.fluid_checks import check_fluids, has_fluid_and_rock
 from faultwave.fd.operators.grid_block import GridBlock
 from faultwave.fd.operators.resources import check_disk, check_memory, check_stored_output, disk_needed
 from faultwave.fd.operators.time_dispersion import check_removal
@@ -159,18 +159,18 @@ def _plan_in_chosen_precision(case: Case, world: World, surveying: bool = False)
     With ``precision: auto`` single precision is planned first, because the estimate of its error needs the number of
     steps.
     """
-    asked, problems = case.numerics, Problems()
-    if asked.precision != "auto":
+    requested, problems = case.numerics, Problems()
+    if requested.precision != "auto":
         made = _plan_in_precision(case, world, surveying)
-        if "precision_error" in asked.model_fields_set:  # single is the default of grids
-            choose_precision(asked, estimate(made), False, problems)
+        if "precision_error" in requested.model_fields_set:  # single is the default of grids
+            choose_precision(requested, estimate(made), False, problems)
         return replace(made, warnings=(*made.warnings, *problems.warnings)) if problems.warnings else made
     if needs_double(case):
         note = f"precision auto: double, as friction {case.fault.friction} needs it"  # type: ignore[union-attr]
         made = _plan_in_precision(_with_precision(case, "double"), world, surveying)
         return replace(made, notes=(*made.notes, note))
     made = _plan_in_precision(_with_precision(case, "single"), world, surveying)
-    choice = choose_precision(asked, estimate(made), False, problems)
+    choice = choose_precision(requested, estimate(made), False, problems)
     chosen = choice.numerics.precision
     if chosen != "single":
         made = _plan_in_precision(_with_precision(case, chosen), world, surveying)
@@ -185,15 +185,15 @@ def _plan_in_precision(case: Case, world: World, surveying: bool = False) -> FdP
     """Plan a case whose precision is known; ``surveying`` reads the material of large grids at a sample of the points."""
     problems = Problems()
     read = _read(case, problems)
-    placing, laid, parts = _build_grid(case, read, world, problems)
+    placing, grid_blocks, parts = _build_grid(case, read, world, problems)
     if placing.grid.relief is not None and _setting(case).topography.material == "depth" and read.field is not None:  # type: ignore[union-attr]
         read = replace(read, field=FieldBelowGround(read.field, placing.grid.relief))
     assert read.field is not None
-    filled = _load_material(read.field, placing, laid, parts, world, surveying)
-    stepped = _check(read, placing, laid, filled, parts, world)
+    filled = _load_material(read.field, placing, grid_blocks, parts, world, surveying)
+    stepped = _check(read, placing, grid_blocks, filled, parts, world)
     problems.raise_errors()
     blocks: list[FdPlan] = []
-    for n, (block, scheme) in enumerate(zip(laid, _schemes(placing, laid, filled, stepped), strict=True)):
+    for n, (block, scheme) in enumerate(zip(grid_blocks, _schemes(placing, grid_blocks, filled, stepped), strict=True)):
         own, subdomain = stepped.parts if n == 0 else {}, filled.subdomains[n]
         shared = share(case, scheme, filled.media[n], subdomain, stepped.parts, world) if subdomain else None
         lower, upper = (placing.lower, placing.upper) if n == 0 else (block.lower, block.upper)
@@ -250,8 +250,8 @@ def check_processes(made: FdPlan, count: int) -> Sequence[Problem]:
     """Return the reasons why ``count`` processes cannot share the grid of a plan; none if they can."""
     problems, none = Problems(), Problems()
     with collect_problems(problems):
-        _, laid, parts = _build_grid(made.case, _read(made.case, none), World(), none)
-        decompose(made.case, laid, parts, count)
+        _, blocks, parts = _build_grid(made.case, _read(made.case, none), World(), none)
+        decompose(made.case, blocks, parts, count)
     return problems.errors
 
 
@@ -267,31 +267,31 @@ def _build_grid(
     if spacing is None:
         problems.raise_errors()
     assert spacing is not None
-    laid = build_blocks(case, read.lower, read.upper, spacing, read.sides, problems)
+    blocks = build_blocks(case, read.lower, read.upper, spacing, read.sides, problems)
     if _setting(case).topography is not None:
         with collect_problems(problems):
-            laid = _curvilinear_blocks(case, laid, read, problems)
-        if laid[0].grid.relief is None:
+            blocks = _curvilinear_blocks(case, blocks, read, problems)
+        if blocks[0].grid.relief is None:
             problems.raise_errors()
-    lower, upper = np.array([*laid[0].lower[:2], laid[-1].lower[2]]), laid[0].upper
-    placing = PlacementContext(case, law(case.law), laid[0].grid, lower, upper, problems, tuple(laid))
-    grids = [block.grid for block in laid]
+    lower, upper = np.array([*blocks[0].lower[:2], blocks[-1].lower[2]]), blocks[0].upper
+    placing = PlacementContext(case, law(case.law), blocks[0].grid, lower, upper, problems, tuple(blocks))
+    grids = [block.grid for block in blocks]
     if not check_memory(case, grids, world, problems):
         problems.raise_errors()  # capabilities allocate memory in proportion to the grid when placed
     parts = {name: part.locate(placing) for name, part in read.parts.items()}
-    check_faces(placing, laid, parts)
-    check_beside(placing, parts)
+    check_faces(placing, blocks, parts)
+    check_near_fault(placing, parts)
     with collect_problems(problems):
         check_disk(case, grids, float(sum(part.requirements.disk for part in parts.values())), problems)
     if field is None:
         problems.raise_errors()
-    return placing, laid, parts
+    return placing, blocks, parts
 
 
 def _load_material(
     field: Field,
     placing: PlacementContext,
-    laid: Sequence[GridBlock],
+    blocks: Sequence[GridBlock],
     parts: Mapping[str, GridCapabilityPlan],
     world: World,
     surveying: bool,
@@ -306,35 +306,35 @@ def _load_material(
             slowest = [
                 counted(lambda b=b: _slowest(field, b.lower, b.upper), field, names, b.grid, b.lower, b.upper)  # type: ignore[misc]
                 / b.grid.spacing
-                for b in laid
+                for b in blocks
             ]
             resolved = min(slowest) / setting.points_per_wavelength
         if case.attenuation:
             fitted = relaxation(quality.spectrum_of(case.attenuation, resolved or 0.0, problems))
-    subdomains: Sequence[Subdomain | None] = [None] * len(laid)
+    subdomains: Sequence[Subdomain | None] = [None] * len(blocks)
     with collect_problems(problems):
         if world.size > 1:
-            subdomains = decompose(case, laid, parts, world.size, world.rank)
-        elif (alone := single_process_reason(case, laid, parts)) is not None:
+            subdomains = decompose(case, blocks, parts, world.size, world.rank)
+        elif (alone := single_process_reason(case, blocks, parts)) is not None:
             problems.extend([replace(alone, severity="warning")])
     if world.size > 1 and subdomains[0] is None:
         problems.raise_errors()
     media, surveyed = (
         list[Medium](),
-        surveying and sum(count_samples(field, b.grid) for b in laid) > MAX_CHECKED_SAMPLES,
+        surveying and sum(count_samples(field, b.grid) for b in blocks) > MAX_CHECKED_SAMPLES,
     )
     with collect_problems(problems):
-        for block, subdomain in zip(laid, subdomains, strict=True):
+        for block, subdomain in zip(blocks, subdomains, strict=True):
             media.append(_medium(field, case, block, subdomain, fitted, world, surveyed))
-    if len(media) < len(laid):
+    if len(media) < len(blocks):
         problems.raise_errors()
     coarse = sample_coarse_lattice(field, placing.lower, placing.upper, placing.grid)
-    if fluid_beside_rock(coarse["mu"]) and not surveyed:
+    if has_fluid_and_rock(coarse["mu"]) and not surveyed:
         media = [
             with_fluid_solid_interface(
                 medium, block, block.scheme(case).filled(here.box if here else block.grid.box), here, world, field
             )
-            for medium, block, here in zip(media, laid, subdomains, strict=True)
+            for medium, block, here in zip(media, blocks, subdomains, strict=True)
         ]
     return _MaterialOnGrid(field, media, fitted, subdomains, coarse, surveyed)
 
@@ -367,7 +367,7 @@ def _medium(
 def _check(
     read: _CaseInput,
     placing: PlacementContext,
-    laid: Sequence[GridBlock],
+    grid_blocks: Sequence[GridBlock],
     filled: _MaterialOnGrid,
     parts: Mapping[str, GridCapabilityPlan],
     world: World,
@@ -376,32 +376,38 @@ def _check(
     case, problems, field, media = placing.case, placing.problems, filled.field, filled.media
     setting, grid, lower, upper = _setting(case), placing.grid, placing.lower, placing.upper
     coarse = filled.coarse
-    if fluid_beside_rock(coarse["mu"]):
-        check_fluids(laid, media, problems)
+    if has_fluid_and_rock(coarse["mu"]):
+        check_fluids(grid_blocks, media, problems)
     if grid.relief is None:
         check_relief(field, lower, upper, problems)
     for text in limit_messages(field):
         problems.warn("material", text)
     warn_rock_properties(coarse, float((upper - lower).max()), problems)
     warn_layers(field, float(upper[2] - lower[2]), problems)
-    resolved = [m.slowest / (setting.points_per_wavelength * b.grid.spacing) for m, b in zip(media, laid, strict=True)]
+    resolved = [
+        m.slowest / (setting.points_per_wavelength * b.grid.spacing) for m, b in zip(media, grid_blocks, strict=True)
+    ]
     frequency = min(resolved)
-    for medium, block, own in zip(media, laid, resolved, strict=True):
+    for medium, block, own in zip(media, grid_blocks, resolved, strict=True):
         _check_resolution(case, medium, own, block.grid, problems)
         if case.attenuation:
             points = block.grid.box.points, "points"
             quality.report_bounds(medium.gains, medium.strong, case.attenuation.limit, points, problems)
-    step, steps = _step(case, laid, media, read.sides, problems)
+    step, steps = _step(case, grid_blocks, media, read.sides, problems)
     highest = min(frequency, setting.frequency or np.inf)
-    boxes = [here.box if here else block.grid.box for block, here in zip(laid, filled.subdomains, strict=True)]
-    blocks = [(block.grid, block.scheme(case).filled(box)) for block, box in zip(laid, boxes, strict=True)]
+    boxes = [here.box if here else block.grid.box for block, here in zip(grid_blocks, filled.subdomains, strict=True)]
+    blocks = [(block.grid, block.scheme(case).filled(box)) for block, box in zip(grid_blocks, boxes, strict=True)]
     checking = MaterialContext(
         placing, field, coarse, read.sides, highest, step, steps, media, blocks, world, filled.surveyed
     )
     parts = {name: part.check(checking) for name, part in parts.items()}
-    kept = [part.memory(steps, world) for part in parts.values()]
+    retained = [part.memory(steps, world) for part in parts.values()]
     check_stored_output(
-        case, [block.grid for block in laid], world, [memory for memory in kept if memory is not None], problems
+        case,
+        [block.grid for block in grid_blocks],
+        world,
+        [memory for memory in retained if memory is not None],
+        problems,
     )
     radiating = Sources.joined([part.radiating for part in parts.values()])
     with collect_problems(problems):
@@ -434,14 +440,14 @@ def _scene(
 
 
 def _schemes(
-    placing: PlacementContext, laid: Sequence[GridBlock], filled: _MaterialOnGrid, stepped: _TimeStepping
+    placing: PlacementContext, blocks: Sequence[GridBlock], filled: _MaterialOnGrid, stepped: _TimeStepping
 ) -> Iterator[Scheme]:
     """Yield the scheme of each block; absorbing layers have the same parameters at every depth."""
     setting, absorbing = _setting(placing.case), _setting(placing.case).absorbing
     fastest, shear = max(m.fastest for m in filled.media), min(m.shear for m in filled.media)
     along = absorbing.along if absorbing.along is not None else stable_along(fastest / shear)
     frequency = absorbing.frequency or setting.frequency or min(stepped.frequency, 1.0 / stepped.step)
-    for block, medium in zip(laid, filled.media, strict=True):
+    for block, medium in zip(blocks, filled.media, strict=True):
         absorber = Absorber(absorbing.kind, block.width, frequency, along=along)
         made = block.scheme(placing.case)
         yield replace(made, step=stepped.step, speed=fastest, absorber=absorber, border=medium.border)
@@ -482,14 +488,14 @@ def _corners(case: Case, problems: Problems) -> tuple[np.ndarray, np.ndarray]:
 
 def _sides(case: Case, problems: Problems) -> dict[str, SideKind]:
     setting: Any = _setting(case)
-    asked: dict[str, Any] = {"z+": "free-surface"}
+    requested: dict[str, Any] = {"z+": "free-surface"}
     box = getattr(case.mesh, "generate", None)
     if setting.boundaries is not None:
         named = {"z", "z+"} & setting.boundaries.keys()
-        asked = dict(setting.boundaries) if named else asked | setting.boundaries
+        requested = dict(setting.boundaries) if named else requested | setting.boundaries
     elif setting.lower is None and box is not None and box.shape == "box":
-        asked = dict(box.boundaries)
-    result = {side: asked.get(side, asked.get(side[0], "absorbing")) for side in SIDES}
+        requested = dict(box.boundaries)
+    result = {side: requested.get(side, requested.get(side[0], "absorbing")) for side in SIDES}
     for side, kind in result.items():
         if kind == "symmetry" or (kind == "free-surface" and side != "z+"):
             problems.error(
@@ -546,24 +552,26 @@ def _spacing(field: Field, lower: np.ndarray, upper: np.ndarray, frequency: floa
     return float(np.floor(exact / digit * (1 + 1e-12)) * digit)
 
 
-def _curvilinear_blocks(case: Case, laid: Sequence[GridBlock], read: _CaseInput, problems: Problems) -> list[GridBlock]:
+def _curvilinear_blocks(
+    case: Case, blocks: Sequence[GridBlock], read: _CaseInput, problems: Problems
+) -> list[GridBlock]:
     """Return the blocks below a topography.
 
     The uppermost block has the same number of planes as without; its top is at the lowest point of the ground before
     the planes are made curvilinear. The blocks below move along.
     """
     if read.ground is None:
-        return list(laid)
-    first = laid[0]
+        return list(blocks)
+    first = blocks[0]
     grid, lower, upper, lines = first.grid, first.lower, first.upper, list[AxisNodes]()
     for k, axis in enumerate("xy"):
         kinds = [read.sides[f"{axis}{end}"] for end in "-+"]
         ends = (kinds[0] == "absorbing", kinds[1] == "absorbing")
         lines.append(AxisNodes(grid.lower[k], grid.shape[2 - k], lower[k], upper[k], ends, kinds[0] == "periodic"))
-    room = float(upper[2] - lower[2])
-    relief = relief_of(case, read.ground, (lines[0], lines[1]), grid.spacing, room, problems)
+    available = float(upper[2] - lower[2])
+    relief = relief_of(case, read.ground, (lines[0], lines[1]), grid.spacing, available, problems)
     check_slopes(relief, read.ground, lower, upper, problems)
-    found = moved(laid, relief.top - float(upper[2]))
+    found = moved(blocks, relief.top - float(upper[2]))
     corner = (grid.lower[0], grid.lower[1], relief.top - grid.spacing * grid.shape[0])
     lower, upper = np.array([*lower[:2], relief.top - (upper[2] - lower[2])]), np.array([*upper[:2], relief.top])
     bent = replace(first, grid=replace(grid, lower=corner, relief=relief), lower=lower, upper=upper)
@@ -593,7 +601,7 @@ def _check_resolution(case: Case, medium: Medium, frequency: float, grid: Grid, 
 
 
 def _step(
-    case: Case, laid: Sequence[GridBlock], media: Sequence[Medium], sides: Mapping[str, SideKind], problems: Problems
+    case: Case, blocks: Sequence[GridBlock], media: Sequence[Medium], sides: Mapping[str, SideKind], problems: Problems
 ) -> tuple[float, int]:
     """Return the time step [s] and the number of steps.
 
@@ -601,11 +609,11 @@ def _step(
     ends at or just after the end time.
     """
     fraction = case.numerics.cfl or (CFL_LAYERS if "absorbing" in sides.values() else CFL)
-    relief = laid[0].grid.relief
-    shares = [1.0 if relief is None else relative_stable_step(relief)] + [1.0] * (len(laid) - 1)
+    relief = blocks[0].grid.relief
+    shares = [1.0 if relief is None else relative_stable_step(relief)] + [1.0] * (len(blocks) - 1)
     bounds = [
         fraction * share * WEIGHTS[block.order].limit * block.grid.spacing / medium.fastest
-        for share, block, medium in zip(shares, laid, media, strict=True)
+        for share, block, medium in zip(shares, blocks, media, strict=True)
     ]
     largest = min(*bounds, case.numerics.largest_step)
     own = _setting(case).step

@@ -75,7 +75,7 @@ def _mechanisms_stay_aligned(program: Program, found: Reach, odd: tuple[bool, bo
 
 
 def decompose(
-    case: Case, laid: Sequence[GridBlock], parts: Mapping[str, GridCapabilityPlan], count: int, rank: int = 0
+    case: Case, blocks: Sequence[GridBlock], parts: Mapping[str, GridCapabilityPlan], count: int, rank: int = 0
 ) -> list[Subdomain]:
     """Return the box of process ``rank`` of ``count`` in each block.
 
@@ -87,12 +87,12 @@ def decompose(
     InputError
         If the grid is too small for the number of processes.
     """
-    around = _periodic_axes(laid[0].sides)
-    if len(laid) > 1:
-        return _cut_blocks(case, laid, parts, count, rank)
-    grid, trial = laid[0].grid, laid[0].scheme(case)
+    around = _periodic_axes(blocks[0].sides)
+    if len(blocks) > 1:
+        return _cut_blocks(case, blocks, parts, count, rank)
+    grid, trial = blocks[0].grid, blocks[0].scheme(case)
     shape = _divisible_points(grid.shape, trial.fault)
-    for steps, (found,) in _reaches(case, laid, parts, around):
+    for steps, (found,) in _reaches(case, blocks, parts, around):
         deep = trial.deep * trial.free_surface  # planes that no division and no overlap of a neighbour may reach
         least = max(*found.margin, found.margin[0] + deep, WORTH * steps if steps > 1 else 0)
         cut = best_cut(shape, count, around, least)
@@ -121,19 +121,19 @@ def _periodic_axes(sides: Mapping[str, SideKind]) -> tuple[bool, bool, bool]:
 
 
 def _cut_blocks(
-    case: Case, laid: Sequence[GridBlock], parts: Mapping[str, GridCapabilityPlan], count: int, rank: int
+    case: Case, blocks: Sequence[GridBlock], parts: Mapping[str, GridCapabilityPlan], count: int, rank: int
 ) -> list[Subdomain]:
     """Return the box of process ``rank`` in each of several blocks; every process has one part of all blocks."""
-    around = _periodic_axes(laid[0].sides)
-    shape = (1, *laid[-1].grid.shape[1:])  # one plane is not divided along z
-    wider = laid[-1].grid.spacing / laid[0].grid.spacing
-    for steps, found in _reaches(case, laid, parts, around):
+    around = _periodic_axes(blocks[0].sides)
+    shape = (1, *blocks[-1].grid.shape[1:])  # one plane is not divided along z
+    wider = blocks[-1].grid.spacing / blocks[0].grid.spacing
+    for steps, found in _reaches(case, blocks, parts, around):
         least = max(*(max(f.margin[1:]) for f in found), int(np.ceil(WORTH * steps / wider)) if steps > 1 else 0)
         cut = best_cut(shape, count, around, least)
         if cut is not None:
             return [
                 Subdomain(Cut(b.grid.shape, cut.counts, around), rank, steps, f.margin, b.joined_below)
-                for b, f in zip(laid, found, strict=True)
+                for b, f in zip(blocks, found, strict=True)
             ]
     most = max(n for n in range(1, count) if n == 1 or best_cut(shape, n, around, least) is not None)
     what = f"{shape[2]} x {shape[1]} points of the lowest block are too few along x and y for {count} processes"
@@ -141,35 +141,35 @@ def _cut_blocks(
 
 
 def _reaches(
-    case: Case, laid: Sequence[GridBlock], parts: Mapping[str, GridCapabilityPlan], around: tuple[bool, bool, bool]
+    case: Case, blocks: Sequence[GridBlock], parts: Mapping[str, GridCapabilityPlan], around: tuple[bool, bool, bool]
 ) -> Iterator[tuple[int, list[Reach]]]:
     """Yield possible numbers of steps between two exchanges, descending, with their reach in each block.
 
     Raises InputError if there is none.
     """
-    if (problem := single_process_reason(case, laid, parts)) is not None:
+    if (problem := single_process_reason(case, blocks, parts)) is not None:
         raise InputError(problem)
-    programs = [_program(parts, block.scheme(case)) for block in laid]
+    programs = [_program(parts, block.scheme(case)) for block in blocks]
     for steps in range(1 if case.numerics.backend in ("cuda", "hip", "opencl") else FUSED, 0, -1):
         found = [reach(program, steps) for program in programs]
-        if all(map(_mechanisms_stay_aligned, programs, found, _odd_periodic_axes(laid, around))):
+        if all(map(_mechanisms_stay_aligned, programs, found, _odd_periodic_axes(blocks, around))):
             yield steps, found
 
 
-def _odd_periodic_axes(laid: Sequence[GridBlock], around: tuple[bool, bool, bool]) -> list[tuple[bool, bool, bool]]:
+def _odd_periodic_axes(blocks: Sequence[GridBlock], around: tuple[bool, bool, bool]) -> list[tuple[bool, bool, bool]]:
     """Return, for each block, True for each axis (z, y, x) that is periodic with an odd number of points."""
     return [(around[0] and z % 2 == 1, around[1] and y % 2 == 1, around[2] and x % 2 == 1)
-            for z, y, x in (block.grid.shape for block in laid)]  # fmt: skip
+            for z, y, x in (block.grid.shape for block in blocks)]  # fmt: skip
 
 
 def single_process_reason(
-    case: Case, laid: Sequence[GridBlock], parts: Mapping[str, GridCapabilityPlan]
+    case: Case, blocks: Sequence[GridBlock], parts: Mapping[str, GridCapabilityPlan]
 ) -> Problem | None:
     """Return the reason why only one process can compute the grid, whatever its size; None if several can."""
-    odd = _odd_periodic_axes(laid, _periodic_axes(laid[0].sides))
+    odd = _odd_periodic_axes(blocks, _periodic_axes(blocks[0].sides))
     if case.attenuation is None or not any(z or y for z, y, _ in odd):
         return None
-    for block, each in zip(laid, odd, strict=True):
+    for block, each in zip(blocks, odd, strict=True):
         program = _program(parts, block.scheme(case))
         if not _mechanisms_stay_aligned(program, reach(program, 1), each):
             number, axis = next((block.grid.shape[k], "zy"[k]) for k in (0, 1) if each[k])
@@ -211,10 +211,10 @@ def partitioned_medium(make: Callable[[Box | None], Medium], subdomain: Subdomai
     if subdomain is None:
         return make(None)
     medium: Medium | None = None
-    told: Any = None
+    reported: Any = None
     try:
         medium = make(inside_grid(subdomain))
-        told = (
+        reported = (
             medium.fastest,
             medium.slowest,
             medium.slow_place,
@@ -224,8 +224,8 @@ def partitioned_medium(make: Callable[[Box | None], Medium], subdomain: Subdomai
             medium.shear,
         )
     except InputError as error:
-        told = error
-    everyone = world.mpi.allgather(told)
+        reported = error
+    everyone = world.mpi.allgather(reported)
     for other in everyone:
         if isinstance(other, InputError):
             raise other
@@ -301,10 +301,10 @@ def share(
 ) -> Shared:
     """Return the data that a process needs to compute its box among the others."""
     units = Units.holding(*world.largest(largest(medium.coefficients)))
-    rounding, asked = case.numerics.halo_compression, case.numerics.halo
+    rounding, requested = case.numerics.halo_compression, case.numerics.halo
     reach = reach_of(parts, scheme, subdomain.steps)
     return Shared(
-        world, subdomain, units, rounding, lambda device, ranks: halo_path(world, asked, device, ranks), reach
+        world, subdomain, units, rounding, lambda device, ranks: halo_path(world, requested, device, ranks), reach
     )
 
 

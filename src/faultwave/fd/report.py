@@ -40,19 +40,19 @@ def plan_report(plan: FdPlan, case: Case, measure_seconds: float = 3.0) -> list[
     list of (str, Rows)
         Size, time stepping, measured cost, rows of the capabilities and resolution.
     """
-    solver, told = FdSolver(plan), dict[str, Rows]()
+    solver, reported = FdSolver(plan), dict[str, Rows]()
     cost = _cost(plan, solver, _run_time(plan, solver, measure_seconds))
     blocks = proposal.report(plan)
     for part in plan.parts.values():
         for section, rows in part.report(plan).items():
-            told.setdefault(section, []).extend(rows)
+            reported.setdefault(section, []).extend(rows)
     return [
         ("size", _size(plan, solver)),  # after the solver is built, so that the process has the memory of a run
         ("time stepping", _stepping(plan)),
         ("cost", cost),
         *([("topography", topography.report(plan.scheme.grid))] if plan.scheme.grid.relief is not None else []),
         *([("blocks", blocks)] if blocks else []),
-        *told.items(),
+        *reported.items(),
         ("resolution", _resolution(plan)),
     ]
 
@@ -134,14 +134,16 @@ def _cost(plan: FdPlan, solver: FdSolver, found: RunTime) -> Rows:
 def _of_the_step(plan: FdPlan) -> str:
     """Return a sentence on the time dispersion of waves at the resolved frequency."""
     early = (2 * np.pi * plan.frequency * plan.scheme.step) ** 2 / 24
-    told = f"makes all waves {100 * early:.2g} % fast at {plan.frequency:.4g} Hz, and as the square of the frequency"
+    reported = (
+        f"makes all waves {100 * early:.2g} % fast at {plan.frequency:.4g} Hz, and as the square of the frequency"
+    )
     if not removes(plan.case):
-        return told
+        return reported
     # memory variables of attenuation use the grid's frequency in one term (``time_dispersion``)
     left = (
         "" if plan.relaxation is None else f"; left of it with attenuation is {100 * 3 * early / np.pi:.2g} % over Qs"
     )
-    return told + f": removed from seismograms{left}"
+    return reported + f": removed from seismograms{left}"
 
 
 def _resolution(plan: FdPlan) -> Rows:
@@ -164,8 +166,8 @@ def _resolution(plan: FdPlan) -> Rows:
     if plan.scheme.free_surface and np.isfinite(plan.medium.shear):
         points, error = FOR_SURFACE_WAVES[plan.scheme.order]
         most = plan.medium.shear / (points * plan.scheme.grid.spacing)
-        told = f"within {error:g} % up to {most:.4g} Hz, at {points} points per shortest S wavelength"
-        rows += [("surface waves", told), ("time step", _of_the_step(plan))]
+        reported = f"within {error:g} % up to {most:.4g} Hz, at {points} points per shortest S wavelength"
+        rows += [("surface waves", reported), ("time step", _of_the_step(plan))]
     if setting.frequency is not None:
         points = medium.slowest / (setting.frequency * h)
         rows.append(("points per wavelength", f"{points:.2f} at {setting.frequency:g} Hz where waves are slowest"))

@@ -197,7 +197,7 @@ class FdSolver:
                 left = spent * (last - op.steps) / max(op.steps - first, 1)
                 control.progress(Progress(op.time, end, updates, updates / max(spent, 1e-9), left))
             late = clock.perf_counter() - checked > CHECK_SECONDS
-            chunk, stopping, look = self._together(chunk, control.stop_asked, late)
+            chunk, stopping, look = self._together(chunk, control.stop_requested, late)
             self.seconds["observe"] += clock.perf_counter() - now
         control.stopped = stopping
         if stopping and control.keeps:

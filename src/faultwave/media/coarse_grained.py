@@ -36,8 +36,8 @@ def differences() -> np.ndarray:
     for strain, parts in enumerate(STRAINS):
         for of, axis, ahead in parts:
             for n, place in enumerate(CELL):
-                beside = tuple(c ^ (a == axis) for a, c in zip("zyx", place, strict=True))
-                b[strain, n, "uvw".index(of), CELL.index(beside)] += ahead * FOURTH
+                adjacent = tuple(c ^ (a == axis) for a, c in zip("zyx", place, strict=True))
+                b[strain, n, "uvw".index(of), CELL.index(adjacent)] += ahead * FOURTH
                 b[strain, n, "uvw".index(of), n] -= ahead * FOURTH
     return b.reshape(48, 24)
 

@@ -348,14 +348,14 @@ class Limited:
         for name in names:
             if name in self.least or name in self.most:
                 old = result[name]
-                kept = np.clip(old, self.least.get(name, -np.inf), self.most.get(name, np.inf))
-                result[name] = np.where(old > 0, kept, old)
+                retained = np.clip(old, self.least.get(name, -np.inf), self.most.get(name, np.inf))
+                result[name] = np.where(old > 0, retained, old)
                 count = self.moved.setdefault(name, [0, 0])
                 count[0] += int((result[name] != old).sum())
                 count[1] += len(old)
         return result
 
-    def told(self) -> list[str]:
+    def messages(self) -> list[str]:
         """Return a sentence for each limit that has changed values."""
         return [
             f"{name} kept {self._range(name)} at {100 * some / all_:.3g} % of the points looked at"
@@ -504,7 +504,7 @@ def limit_messages(field: Field) -> list[str]:
     """Return sentences on the values that the limits of a material have changed so far."""
     match field:
         case Limited():
-            return field.told()
+            return field.messages()
         case Converted():
             return limit_messages(field.field)
         case RegionOverrides():

@@ -197,8 +197,8 @@ def read_layers(path: Path) -> Layers:
     for k in np.flatnonzero(np.diff(tops) <= 0):
         what = f"depth {tops[k + 1]:g} m is not below the layer before ({tops[k]:g} m)"
         raise InputError(Problem(f"{path}:{rows[k + 2][0]}", what, "depths of layer tops, ascending"))
-    kept = [k for k, name in enumerate(names) if name != "depth"]
-    return Layers(tops, table[:, kept], tuple(names[k] for k in kept), str(path))
+    retained = [k for k, name in enumerate(names) if name != "depth"]
+    return Layers(tops, table[:, retained], tuple(names[k] for k in retained), str(path))
 
 
 def _names(words: list[str]) -> bool:

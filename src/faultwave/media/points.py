@@ -73,9 +73,9 @@ class Findings:
         """Add ``points`` (m, 3) with their ``cells`` (m,) and, optionally, ``values`` (m,)."""
         key = (place, fault)
         self.counts[key] = self.counts.get(key, 0) + len(points)
-        kept = self.places.setdefault(key, [])
-        if len(kept) < MAXIMUM_EXAMPLES:
-            kept.append(np.array(points[:SHOWN]))
+        retained = self.places.setdefault(key, [])
+        if len(retained) < MAXIMUM_EXAMPLES:
+            retained.append(np.array(points[:SHOWN]))
         listed = self.examples.setdefault(key, [])
         # one point per cell is enough to find it
         shown = range(len(points)) if cells is None else np.sort(np.unique(cells, return_index=True)[1])

@@ -138,7 +138,7 @@ def report_bounds(gains: Bound, strong: Bound, limited: bool, of: tuple[int, str
     problems : Problems
     """
     advice = "" if limited else "Or 'attenuation: {limit: true}', which takes what is nearest."
-    told = problems.warn if limited else problems.error
+    reported = problems.warn if limited else problems.error
     for bound, name, what, allowed in (
         (strong, "Q", "attenuation is stronger than can be had", f"at least {LOWEST_Q:g}"),
         (gains, "Qp", "Qp is so large beside Qs that compression would gain energy and grow without end", ""),
@@ -148,7 +148,7 @@ def report_bounds(gains: Bound, strong: Bound, limited: bool, of: tuple[int, str
         share = f"{100 * bound.share:.3g} % of the {of[1]}, about {max(1, round(bound.share * of[0])):,} of {of[0]:,}"
         text = f"{what} at {share}, most at {coordinates(bound.place)}: {name} = {bound.given:.6g}"
         most = allowed or f"at most 3/4 (Vp/Vs)^2 Qs, there {bound.allowed:.6g}"
-        told("material", text + (f", {bound.allowed:.6g} is used" if limited else ""), most, advice)
+        reported("material", text + (f", {bound.allowed:.6g} is used" if limited else ""), most, advice)
 
 
 __all__ = ["TOLERANCE", "Bound", "clip_quality", "combine_bounds", "largest_qp", "spectrum_of", "report_bounds"]

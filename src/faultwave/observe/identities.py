@@ -128,11 +128,11 @@ def _identities(data: Dataset, cohesion: float, closed: bool) -> Iterator[Error]
     if data.quantities and "values" in data and "time" in data:
         for i in range(data["values"].shape[1]):
             time = data["time"] if data["time"].ndim == 1 else data["time"][:, i]
-            kept = np.isfinite(time) & ~np.isnan(data["values"][:, i]).all(1)  # omits samples that were not taken
-            values = {name: data["values"][kept, i, q] for q, name in enumerate(data.quantities)}
+            retained = np.isfinite(time) & ~np.isnan(data["values"][:, i]).all(1)  # omits samples that were not taken
+            values = {name: data["values"][retained, i, q] for q, name in enumerate(data.quantities)}
             frame = data["initial_traction"][i] if "initial_traction" in data else None
-            if kept.sum() > 1:
-                for identity, error, when in _of_point(time[kept], values, frame, cohesion):
+            if retained.sum() > 1:
+                for identity, error, when in _of_point(time[retained], values, frame, cohesion):
                     yield identity, i, error, when
     if "moment_rate" in data and "seismic_moment" in data and "time" in data:
         yield from _moment_of_rates(data)

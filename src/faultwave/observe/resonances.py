@@ -100,15 +100,15 @@ def resonances(
     amplitudes = np.abs(np.linalg.lstsq(basis, y, rcond=None)[0]).max(1) / np.abs(gain)
     grows = inside & (rate.real * len(y) * step > GROWTH)
     ringing = rings(omega / (2 * np.pi), -rate.real, high - low)
-    kept = inside & ~grows & ringing
-    found = [(omega[i] / (2 * np.pi), rate[i].real, amplitudes[i]) for i in np.flatnonzero(kept)]
+    retained = inside & ~grows & ringing
+    found = [(omega[i] / (2 * np.pi), rate[i].real, amplitudes[i]) for i in np.flatnonzero(retained)]
     strongest = max((a for *_, a in found), default=0.0)
     loud = grows & (amplitudes >= floor * strongest)
     if loud.any():
-        told = ", ".join(f"{f:.6g}" for f in np.sort(omega[loud])[:5] / (2 * np.pi))
+        reported = ", ".join(f"{f:.6g}" for f in np.sort(omega[loud])[:5] / (2 * np.pi))
         get_logger(__name__).warning(
             "left out %d lines that grow, at %s Hz: a source may still be acting (start later), or they are noise (raise the resolution)",
-            loud.sum(), told,
+            loud.sum(), reported,
         )  # fmt: skip
     fades = inside & ~grows & ~ringing & (amplitudes >= floor * strongest)
     if fades.any():

@@ -57,8 +57,8 @@ def strain_reversals(strain: np.ndarray) -> list[int]:
         elif rising <= 0 and x - strain[low] > least:
             found.append(low)
             rising, high = 1, k
-    beside = int(bool(found) and abs(strain[found[0]] - strain[0]) <= least)  # the next segment is first loading
-    return [k for k in found[beside:] if 0 < k < len(strain) - 1]
+    adjacent = int(bool(found) and abs(strain[found[0]] - strain[0]) <= least)  # the next segment is first loading
+    return [k for k in found[adjacent:] if 0 < k < len(strain) - 1]
 
 
 def half_loops(strain: np.ndarray, stress: np.ndarray) -> list[HalfLoop]:

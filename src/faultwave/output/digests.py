@@ -63,9 +63,9 @@ class Digests:
     def _gathered(self) -> dict[str, Settings]:
         if self._mine:
             self._thread.join()
-        told = self.world.gather(self._found)
+        reported = self.world.gather(self._found)
         found = self.before()
-        parts = sorted((str(path), start, part) for each in told or [] for path, start, part in each)
+        parts = sorted((str(path), start, part) for each in reported or [] for path, start, part in each)
         for path, entry in found.items():
             mine = [part for name, _, part in parts if name == path]
             wrong = [part for part in mine if isinstance(part, str)]

@@ -133,8 +133,8 @@ def read_records(folder: str | Path, quantity: str | None = None) -> tuple[list[
     if not folder.is_dir():
         raise InputError(Problem(str(folder), "is no folder", "a folder with miniSEED or SAC files"))
     if quantity is not None and quantity not in QUANTITIES:
-        told = suggest(quantity, QUANTITIES)
-        raise InputError(Problem(option("units"), f"'{quantity}' is none", ", ".join(QUANTITIES), told))
+        reported = suggest(quantity, QUANTITIES)
+        raise InputError(Problem(option("units"), f"'{quantity}' is none", ", ".join(QUANTITIES), reported))
     found = _read(folder)
     records = []
     for key in sorted({(t.stats.network, t.stats.station) for t in found.stream}):

@@ -100,8 +100,10 @@ def pairs(
         If the processing is invalid or no record belongs to a receiver.
     """
     if processing.quantity not in QUANTITIES:
-        told = suggest(processing.quantity, QUANTITIES)
-        raise InputError(Problem(option("quantity"), f"'{processing.quantity}' is none", ", ".join(QUANTITIES), told))
+        reported = suggest(processing.quantity, QUANTITIES)
+        raise InputError(
+            Problem(option("quantity"), f"'{processing.quantity}' is none", ", ".join(QUANTITIES), reported)
+        )
     _check_band(processing)
     records, warnings = read_records(folder, quantity)
     warned = list(warnings)
@@ -209,8 +211,8 @@ def pair(trace: Trace, record: Record, processing: Processing) -> Pair | None:
     observed = _process_samples(times, turned, at, record.quantity, processing)
     velocity = np.array([trace.columns[c] for c in COMPONENTS])
     synthetic = _process_samples(trace.time, velocity, at, "velocity", processing)
-    kept = at >= low - 1e-9
-    return Pair(trace, record, at[kept], synthetic[:, kept], observed[:, kept], record.components)
+    retained = at >= low - 1e-9
+    return Pair(trace, record, at[retained], synthetic[:, retained], observed[:, retained], record.components)
 
 
 def _process_samples(

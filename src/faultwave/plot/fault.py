@@ -177,10 +177,10 @@ def hypocentre(xy: np.ndarray, cells: np.ndarray, time: np.ndarray) -> np.ndarra
     first = int(np.nanargmin(time))
     earliest, latest = float(time[first]), float(np.nanmax(time))
     near = time <= earliest + TOGETHER * (latest - earliest)  # false where time is NaN
-    patch, beside = {first}, neighbours(cells)
+    patch, adjacent = {first}, neighbours(cells)
     front = [first]
     while front:
-        front = [int(c) for at in front for c in beside[at] if c >= 0 and near[c] and int(c) not in patch]
+        front = [int(c) for at in front for c in adjacent[at] if c >= 0 and near[c] and int(c) not in patch]
         patch |= set(front)
     corners = xy[cells[sorted(patch)]]
     edges = corners[:, 1:] - corners[:, :1]

@@ -62,8 +62,8 @@ def changed(look: Look | None, asked: Settings) -> Look:
 def checked(look: Look, axes: Sequence[str], problems: Problems) -> style.Options:
     """Return validated drawing options; ``axes`` are the default labels of x, y and z."""
     if look.format not in style.FORMATS:
-        told = suggest(look.format, style.FORMATS)
-        problems.error("format", f"'{look.format}' is no format of pictures", ", ".join(style.FORMATS), told)
+        reported = suggest(look.format, style.FORMATS)
+        problems.error("format", f"'{look.format}' is no format of pictures", ", ".join(style.FORMATS), reported)
     if not 10 <= look.dpi <= 2400:
         problems.error("dpi", f"{look.dpi} dots an inch", "10 to 2400")
     if look.axes is not None and len(look.axes) not in (2, 3):

@@ -101,8 +101,8 @@ class Section:
 def numbers(values: ArrayLike) -> Plotted:
     """Return an array in the encoding of plotly.js: little-endian 32-bit floats in base64, NaN for missing values."""
     array = np.asarray(values, "<f4")
-    told: Plotted = {"dtype": "f4", "bdata": base64.b64encode(array.tobytes()).decode("ascii")}
-    return told | ({"shape": ", ".join(map(str, array.shape))} if array.ndim > 1 else {})
+    reported: Plotted = {"dtype": "f4", "bdata": base64.b64encode(array.tobytes()).decode("ascii")}
+    return reported | ({"shape": ", ".join(map(str, array.shape))} if array.ndim > 1 else {})
 
 
 def indices(values: ArrayLike) -> Plotted:

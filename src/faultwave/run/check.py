@@ -45,8 +45,8 @@ def check(case: Case | Settings | str | Path, ranks: int = 1, **overrides: objec
         engine = engine_of(case)
         made = (engine.survey or engine.plan)(case)
         shared = engine.processes(made, ranks) if ranks > 1 else ()
-        told = {problem.what for problem in shared}
-        problems.extend([*(doubt for doubt in made.warnings if doubt.what not in told), *shared])
+        reported = {problem.what for problem in shared}
+        problems.extend([*(doubt for doubt in made.warnings if doubt.what not in reported), *shared])
         problems.notes += getattr(made, "notes", ())  # engines of other packages may lack notes
     except InputError as error:
         problems.extend(error.problems)

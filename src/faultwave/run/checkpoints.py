@@ -83,7 +83,7 @@ class CheckpointScheduler:
             self.writer = CheckpointWriter(where, setting.keep if setting else 2, session.resumed_checkpoint)
 
     @property
-    def stop_asked(self) -> bool:
+    def stop_requested(self) -> bool:
         return bool(self.session.interrupted)
 
     def progress(self, state: Progress) -> None:

@@ -102,8 +102,8 @@ def check_coarser(case: Case) -> CoarserCases:
         try:
             engine_of(made).plan(made)
         except InputError as error:
-            told = f"errors are not estimated: on a grid of {made.grid.spacing:g} m, "
-            found += [replace(problem, what=told + problem.what) for problem in error.problems]
+            reported = f"errors are not estimated: on a grid of {made.grid.spacing:g} m, "
+            found += [replace(problem, what=reported + problem.what) for problem in error.problems]
     if found:
         raise InputError(found)
     return lower
@@ -121,8 +121,8 @@ def _lower_orders(case: Case) -> CoarserCases:
     laws = [polynomial_law((order, near, far))]
     if case.fault is not None:
         laws.append(point_distance_law((order, near, far)))
-    told = f"orders {near} and {far} beside order {order}"
-    return CoarserCases(made, extrapolate_by_laws(laws), told, (order / near, order / far), whole=False)
+    reported = f"orders {near} and {far} beside order {order}"
+    return CoarserCases(made, extrapolate_by_laws(laws), reported, (order / near, order / far), whole=False)
 
 
 def _numerics(case: Case, order: int) -> Settings:
@@ -161,14 +161,14 @@ def _larger_spacings(case: Case) -> CoarserCases:
         raise InputError(Problem("grid", what, "spacing, lower and upper"))
     step, spacings = getattr(grid, "step", None), [_spacing(box, times) for times in TIMES]
     steps = [step and step * h / box.spacing for h in spacings]
-    laid = [
+    blocks = [
         {"spacing": h, "frequency": None, "step": s, **_blocks(case, box, h)}
         for h, s in zip(spacings, steps, strict=True)
     ]
-    made = tuple(_changed(case, {"grid": grid}) for grid in laid)
-    told = f"spacings of {spacings[0]:g} and {spacings[1]:g} m beside {box.spacing:g} m"
+    made = tuple(_changed(case, {"grid": grid}) for grid in blocks)
+    reported = f"spacings of {spacings[0]:g} and {spacings[1]:g} m beside {box.spacing:g} m"
     method = fit_error_kinds((box.spacing, *spacings), ORDER)
-    return CoarserCases(made, method, told, tuple(h / box.spacing for h in spacings), whole=True)
+    return CoarserCases(made, method, reported, tuple(h / box.spacing for h in spacings), whole=True)
 
 
 @dataclass(frozen=True)
@@ -215,11 +215,11 @@ def _spacing(box: Box, times: float) -> float:
     wanted = float(times * box.spacing)
     units = (box.ratio, box.ratio, 1)
     ends = zip(box.lower, box.upper, box.kept, units, strict=True)
-    lengths = [(b - a) / unit for a, b, kept, unit in ends if kept]
+    lengths = [(b - a) / unit for a, b, retained, unit in ends if retained]
     if not lengths:
         return wanted
     count = round(lengths[0] / wanted)
-    told = ", ".join(f"{x:g}" for x in lengths)
+    reported = ", ".join(f"{x:g}" for x in lengths)
     for number in sorted(range(1, 2 * count + 2), key=lambda n: abs(n - count)):
         spacing = lengths[0] / number
         if abs(spacing / wanted - 1) > NEAR:
@@ -227,7 +227,7 @@ def _spacing(box: Box, times: float) -> float:
         if all(abs(length / spacing - round(length / spacing)) < 1e-6 for length in lengths):
             _check_least(round(min(lengths) / spacing), spacing * box.ratio)
             return float(spacing)
-    what = f"errors are not estimated: no spacing near {wanted:g} m divides the lengths of its periodic and rigid axes, {told} m"
+    what = f"errors are not estimated: no spacing near {wanted:g} m divides the lengths of its periodic and rigid axes, {reported} m"
     raise InputError(Problem("grid", what))
 
 

@@ -167,10 +167,10 @@ def _estimate_and_write(
         found.seismograms, [{**written, "receivers": with_errors(written["receivers"], errors)}[n] for n in written]
     )
     files = write_results([Result(KIND, errors)], found.folder, found.prefix)
-    told = {"from": lower.told, "seconds": seconds, "cost": errors.attrs["cost"]}
+    reported = {"from": lower.told, "seconds": seconds, "cost": errors.attrs["cost"]}
     outputs = sorted({*found.manifest["outputs"], *(path.name for path in files)})
     path = found.folder / f"{found.prefix}{MANIFEST}"
-    write_manifest(path, {**found.manifest, "outputs": outputs, "estimated_errors": told})
+    write_manifest(path, {**found.manifest, "outputs": outputs, "estimated_errors": reported})
     return errors
 
 
@@ -181,9 +181,9 @@ def summary(errors: Dataset) -> list[tuple[str, ...]]:
         found = errors[name]
         if np.isfinite(found).any():
             middle, most = np.nanquantile(found, [0.5, 0.9])
-            told = name.removeprefix(OF).replace("_", " ")
+            reported = name.removeprefix(OF).replace("_", " ")
             numbers = (f"{percent(x)} %" for x in (middle, most, np.nanmax(found)))
-            rows.append((told, *numbers, str(int(np.nanargmax(found)) + 1)))
+            rows.append((reported, *numbers, str(int(np.nanargmax(found)) + 1)))
     return rows
 
 

@@ -101,10 +101,10 @@ def find_resumption(
     """
     together = world()
     found = latest(together.agree(lambda: find_checkpoints(folder)), together)
-    asked = {**overrides, "output": Path(folder).absolute()}
-    given, warnings = together.agree(lambda: _case_as_given(found, case, as_recorded, asked))
+    requested = {**overrides, "output": Path(folder).absolute()}
+    given, warnings = together.agree(lambda: _case_as_given(found, case, as_recorded, requested))
     digests = _digests(together, found.notes, given)
-    return together.agree(lambda: _resolve_case(found, given, warnings, digests, case is not None, asked))
+    return together.agree(lambda: _resolve_case(found, given, warnings, digests, case is not None, requested))
 
 
 def find_resumption_of_case(folder: Path, case: Path, **overrides: Any) -> Resumption | None:
@@ -197,7 +197,7 @@ def _resolve_case(
     ]
     if problems:
         raise InputError(_refusal(found, problems, named))
-    case, told = load_valid_case(_for_precision(merged, asked), asked)
+    case, reported = load_valid_case(_for_precision(merged, asked), asked)
     case._overridden = tuple(dict.fromkeys([*notes.get("options", ()), *case.overridden]))
     case._file = given.file if given is not None else (Path(notes["case_file"]) if notes.get("case_file") else None)
     ends_later = case.end_time != then["end_time"]
@@ -213,7 +213,7 @@ def _resolve_case(
     for change in changes:
         if change.kind == "applied":
             log.info("%s: %s; the run goes on with that of the case", change.path, change.values)
-    all_warnings = (*warnings, *told.warnings) if given is None else (warnings or told.warnings)
+    all_warnings = (*warnings, *reported.warnings) if given is None else (warnings or reported.warnings)
     return Resumption(found, case, changes, (*all_warnings, *ignored), _finished(case, found))
 
 

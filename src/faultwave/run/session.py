@@ -103,8 +103,8 @@ class Session:
     def results(self, kind: str | None = None) -> list[Result]:
         """Return all results so far, or all of one kind (collective); process 0 receives them."""
         part = self.solver.parts.get(kind) if kind else None
-        asked = self.solver.parts.values() if part is None else [part]
-        return [r for one in asked for r in one.results() if kind is None or r.kind == kind]
+        requested = self.solver.parts.values() if part is None else [part]
+        return [r for one in requested for r in one.results() if kind is None or r.kind == kind]
 
     def result(self, kind: str) -> Dataset | None:
         """Return the first result of a kind so far, None if there is none (collective); process 0 receives it.
@@ -336,8 +336,8 @@ class Session:
 
         def write() -> None:
             with concurrent_flush():
-                told = with_event(self.case, found)
-                self.files += write_results(told, folder, self.case.output.prefix, self._layout)
+                reported = with_event(self.case, found)
+                self.files += write_results(reported, folder, self.case.output.prefix, self._layout)
             write_run_manifest(self, folder, status)
 
         self.world.together(write)
@@ -395,13 +395,13 @@ class Session:
         Ctrl-C, SIGTERM, SIGUSR1 (which launchers forward) and a lost terminal end the run after the current step, or after the first if
         none has begun; a second signal ends it at once.
         """
-        stack, told = ExitStack(), list[int]()
+        stack, reported = ExitStack(), list[int]()
 
         def stop(number: int, frame: FrameType | None) -> None:
-            told.append(number)
+            reported.append(number)
             signals.detach_lost_terminal()
-            if len(told) > 1:
-                raise signals.Told(STOPPED_TWICE, number)
+            if len(reported) > 1:
+                raise signals.StopSignal(STOPPED_TWICE, number)
             self.interrupted |= self.advancing  # the results so far are written
 
         stack.enter_context(WATCHDOG.phase(2, f"ended at once{self._resume_hint}"))

@@ -73,11 +73,11 @@ def _faults(case: Case) -> Iterator[Sheet]:
     projection = None
     if case.projection is not None:
         projection = Projection(case.projection.crs, case.projection.origin, case.projection.azimuth)
-    for asked in built.faults if built is not None else ():
-        if asked.trace is None:
+    for requested in built.faults if built is not None else ():
+        if requested.trace is None:
             continue
         try:
-            yield from (_sheet(trace, float(asked.depth)) for trace in read_traces(asked.trace, projection))
+            yield from (_sheet(trace, float(requested.depth)) for trace in read_traces(requested.trace, projection))
         except FaultwaveError:
             continue
 

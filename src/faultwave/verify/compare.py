@@ -258,8 +258,8 @@ def compare(
     over = [m for m in misfits if m.kind == "receiver" and m.group == "velocity" and not m.passed]
     if over and not band:
         notes += _about_resolved(*whole, chosen, last)
-    told = tuple(dict.fromkeys(missing)), tuple(dict.fromkeys(notes))
-    return Comparison(Path(run), Path(reference), tuple(misfits), *told, band)
+    reported = tuple(dict.fromkeys(missing)), tuple(dict.fromkeys(notes))
+    return Comparison(Path(run), Path(reference), tuple(misfits), *reported, band)
 
 
 def _about_resolved(a: Results, b: Results, limits: dict[str, float], until: float | None) -> list[str]:

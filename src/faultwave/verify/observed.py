@@ -79,13 +79,13 @@ class Scores:
         return f"<Scores {self.run} against {self.data}: {self.mean:.1f} ({grade(self.mean)}) of {len(self.scores)} components>"
 
     def _repr_html_(self) -> str:
-        title = f"{self.run} against {self.data}: {self.processing.told()}"
+        title = f"{self.run} against {self.data}: {self.processing.describe()}"
         return html.table(title, [s.row for s in self.scores], HEADER) + html.paragraphs(map(str, self.warnings))
 
     def as_dict(self) -> Settings:
         """Return plain values for JSON."""
         return {
-            "run": str(self.run), "data": str(self.data), "processing": self.processing.told(), "mean": self.mean,
+            "run": str(self.run), "data": str(self.data), "processing": self.processing.describe(), "mean": self.mean,
             "scores": [
                 {
                     "station": s.station, "component": s.component, "anderson": s.anderson, "envelope": s.envelope, "phase": s.phase,
@@ -143,7 +143,7 @@ def score(
     scores = [s for pair in found for s in scored(pair, processing)]
     if not scores:
         length, step = (max(values) for values in zip(*((p.time[-1] - p.time[0], p.step) for p in found), strict=True))
-        what = f"no component can be scored ({processing.told()}): records last {length:.3g} s, a sample every {step:.3g} s"
+        what = f"no component can be scored ({processing.describe()}): records last {length:.3g} s, a sample every {step:.3g} s"
         raise InputError(
             [Problem(str(data), what, f"corners between {CYCLES / length:.3g} and {0.4 / step:.3g} Hz"), *warnings]
         )

@@ -74,7 +74,7 @@ class JointSteps:
     def __init__(self, runners: Sequence[StencilRunner], rows: Sequence[int], transfers: Sequence[Sequence[Transfer]]):
         self.runners, self.rows, self.transfers = runners, rows, transfers
         self._programs = (_Program * len(runners))()
-        listed = [t for told in transfers for t in told]
+        listed = [t for reported in transfers for t in reported]
         self._tables = [Tables(t.rows, t.columns, t.width, t.into.dtype) for t in listed]
         self._told = (_Told * len(listed))(*map(_told, listed, self._tables))
         own = max(
@@ -118,11 +118,11 @@ class JointSteps:
         if steps not in self._events:
             found = Schedule([r.program for r in self.runners], self.rows, self.transfers, steps).events()
             first, size = ctypes.addressof(self._programs), ctypes.sizeof(_Program)
-            told, each = ctypes.addressof(self._told), ctypes.sizeof(_Told)
+            reported, each = ctypes.addressof(self._told), ctypes.sizeof(_Told)
             listed = (_Event * len(found))()
             for into, e in zip(listed, found, strict=True):
                 if e.half is None:
-                    into.told = told + e.number * each
+                    into.told = reported + e.number * each
                 else:
                     into.program, into.half = first + e.number * size, e.half
                     into.first, into.end = e.planes

@@ -90,7 +90,7 @@ class Schedule:
         self.programs, self.rows, self.transfers, self.steps = programs, rows, transfers, steps
         self.own = [rows_behind(skew(p), steps) for p in programs]
         self.stages = [divmod(n, len(transfers)) for n in range(steps * len(transfers))]
-        apart = max(reach(t, rows) for told in transfers for t in told)
+        apart = max(reach(t, rows) for reported in transfers for t in reported)
         self.at = [0]  # by stage, rows of the coarsest program
         for n in range(len(self.stages) - 1):
             more = [max(apart * rows[b] + self._lag(b, n), self._lag(b, n, 1)) / rows[b] for b in range(len(programs))]

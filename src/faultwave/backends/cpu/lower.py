@@ -251,9 +251,9 @@ class _Lowering:
         if s.rows > 1 and not loops and len(made[-1].places) >= SAME:
             once, rows = written(True)
         # The last row may be done twice, by the same numbers.
-        beside = [f"const int {n} = r + {k} < {s.rows} ? r + {k} : {s.rows - 1};" for k, n in enumerate(names) if k]
+        adjacent = [f"const int {n} = r + {k} < {s.rows} ? r + {k} : {s.rows - 1};" for k, n in enumerate(names) if k]
         loop = f"for (int r = 0; r < {s.rows}; r += {side_by_side}) {{" if s.rows > 1 else "{"
-        head = [*beside, *made[-1].head(), *self.prefetch.within(s, side_by_side)]
+        head = [*adjacent, *made[-1].head(), *self.prefetch.within(s, side_by_side)]
         self.lines += ["{", *once, *made[-1].filled(), loop, *head, *rows, "}", "}"]
 
     def load(self, v: View, c: int, rows: int) -> tuple[str, bool]:

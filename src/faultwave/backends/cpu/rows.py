@@ -37,8 +37,10 @@ def rows_of(launches: Sequence[Launch]) -> list[list[Launch]]:
     found: list[list[Launch]] = []
     for launch in launches:
         last = found[-1][-1] if found else None
-        beside = last and all(last.box.lo[k] == launch.box.lo[k] and last.box.hi[k] == launch.box.hi[k] for k in (0, 1))
-        if last and beside and last.box.hi[2] == launch.box.lo[2] and not last.lag and not launch.lag:
+        adjacent = last and all(
+            last.box.lo[k] == launch.box.lo[k] and last.box.hi[k] == launch.box.hi[k] for k in (0, 1)
+        )
+        if last and adjacent and last.box.hi[2] == launch.box.lo[2] and not last.lag and not launch.lag:
             found[-1].append(launch)
         else:
             found.append([launch])
@@ -206,11 +208,11 @@ class RowFunction:
         added = of.terms.added
         raw = [formula.emit(s.value) for s in added]
         lines, names = _in_layer(formula, [e for s in added for e in (s.written, s.total)])
-        kept = [(at[s.array, s.plane], name) for s, name in zip(added, names[::2], strict=True)]
+        retained = [(at[s.array, s.plane], name) for s, name in zip(added, names[::2], strict=True)]
         totals = [f"{value}t = {total};" for value, total in zip(raw, names[1::2], strict=True)]
         row = formula.scopes[1]
         row.lines += [f"V {value}t = {value};" for value in raw]
-        row.lines += ["if (aside) {", *(f"  {x}" for x in (*first, *lines, *_stores(kept), *totals)), "}"]
+        row.lines += ["if (aside) {", *(f"  {x}" for x in (*first, *lines, *_stores(retained), *totals)), "}"]
         formula.rename((s.value, f"{value}t") for s, value in zip(added, raw, strict=True))
 
     def _offset(self, name: str, planes: int = 0) -> int:

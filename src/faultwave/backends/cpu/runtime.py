@@ -407,14 +407,14 @@ class _Compiled:
 
         def prepare(begin: int, end: int, **scalars: Table) -> Callable[[], None]:
             flat = flattened(scalars)
-            kept, where = (ctypes.c_double * max(1, len(flat)))(*flat), (begin // lanes, end // lanes)
-            waits, held, items = packed(of, ctypes.addressof(kept), *where), (of, kept), end - begin
+            retained, where = (ctypes.c_double * max(1, len(flat)))(*flat), (begin // lanes, end // lanes)
+            waits, held, items = packed(of, ctypes.addressof(retained), *where), (of, retained), end - begin
 
             def again() -> None:
                 if queue.defers:
                     queue.put(waits, held, items)
                 else:
-                    self.function(of.arguments, kept, *map(ctypes.c_long, where))
+                    self.function(of.arguments, retained, *map(ctypes.c_long, where))
 
             return again
 

@@ -340,8 +340,8 @@ class StencilRunner:
                 return
             times = self.tune(listed)
             try:
-                kept = {**asdict(self.blocking), "seconds_a_step": min(times.values())}
-                write_sealed(path, json.dumps(kept).encode())
+                retained = {**asdict(self.blocking), "seconds_a_step": min(times.values())}
+                write_sealed(path, json.dumps(retained).encode())
             except OSError:
                 get_logger(__name__).info("the blocking found could not be kept in %s", path)
 

@@ -53,7 +53,7 @@ class VectorFormula(Formula):
         """Return the name of a value in one of the interleaved rows."""
         return name if not row or name in self.scopes[0].names.values() else f"{name}_{row}"
 
-    def _beside(self) -> tuple[str, ...]:
+    def _row_counters(self) -> tuple[str, ...]:
         """Return the rows for which the current statement is written; an iteration before the loop over rows has one."""
         return self.rows if any(s.key is ROW for s in self.scopes) else self.rows[:1]
 
@@ -100,7 +100,7 @@ class VectorFormula(Formula):
         operands = self._of_row(value)
         name = scope.names[number] = self._fresh()
         kind = "VM" if value.op in MASK_OPS else "V"
-        for k, row in enumerate(self._beside()):
+        for k, row in enumerate(self._row_counters()):
             text = self.text(value, tuple(self.copy(o, k) if o.isidentifier() else o for o in operands))
             if value.op == "input":
                 text = text.replace(" r *", f" {row} *")

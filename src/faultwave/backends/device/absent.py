@@ -29,7 +29,7 @@ class AbsentDevice:
     def __init__(self, target: Target):
         self.target, self.name = target, f"{target.device} ({target.name}), which is not here"
 
-    def room(self) -> int:
+    def free_memory(self) -> int:
         return MUCH
 
     def allocate(self, size: int) -> Memory:

@@ -36,9 +36,9 @@ def readable_bytes(size: float) -> str:
     return f"{size / 2**30:,.2f} GiB" if size >= 1 << 28 else f"{size / 2**20:,.2f} MiB"
 
 
-def piece_of(room: int) -> int:
+def piece_of(available: int) -> int:
     """Return the size of one transfer [bytes]: a power of two, such that all transfer buffers fit into the free memory."""
-    return min(PIECE, max(1 << 16, 1 << int(SPARE * room / 8).bit_length() - 1))
+    return min(PIECE, max(1 << 16, 1 << int(SPARE * available / 8).bit_length() - 1))
 
 
 class DeviceBackend:
@@ -73,8 +73,8 @@ class DeviceBackend:
         self._block: Hashable = None  # block of the launches that are recorded now
         self._blocks = itertools.count()
         self.failures = device.failures
-        self.room, self.held = device.room(), 0  # [bytes] free at the start, and allocated since
-        piece = piece_of(self.room)
+        self.capacity, self.held = device.free_memory(), 0  # [bytes] free at the start, and allocated since
+        piece = piece_of(self.capacity)
         self.host = Host(device, piece)
         self.beside = ScratchMemory(device, functools.partial(self._take, spare=0.0), piece)
         self.recording: Recording | None = None  # recording of the work in progress
@@ -102,11 +102,11 @@ class DeviceBackend:
 
         Some drivers report too late that memory is exhausted.
         """
-        if self.held + size > (1.0 - spare) * self.room:
-            kept = f" (of which {100 * spare:.0f} % are kept for results)" if spare else ""
-            room, held, more = (readable_bytes(n) for n in (self.room, self.held, size))
+        if self.held + size > (1.0 - spare) * self.capacity:
+            retained = f" (of which {100 * spare:.0f} % are kept for results)" if spare else ""
+            available, held, more = (readable_bytes(n) for n in (self.capacity, self.held, size))
             raise BackendError(
-                f"{self.device.name} has {room} free{kept}; {held} are taken and {more} more are needed. Take a lower order, "
+                f"{self.device.name} has {available} free{retained}; {held} are taken and {more} more are needed. Take a lower order, "
                 "single precision, a smaller mesh or more processes with a device each"
             )
         self.held += size

@@ -52,7 +52,7 @@ class Injector:
         self,
         device: Device,
         host: Host,
-        beside: ScratchMemory,
+        adjacent: ScratchMemory,
         build: Callable[[str, str], Function],
         points: Points,
         launched: Callable[..., None],
@@ -70,12 +70,12 @@ class Injector:
         )
         self.memory = [buffer.memory_on_device]
         for values in given:
-            memory = beside.allocate(max(4, values.nbytes))
+            memory = adjacent.allocate(max(4, values.nbytes))
             if values.size:
                 device.upload(memory, np.ascontiguousarray(values))
             self.memory.append(memory)
         self.amounts = Amounts(len(points.rows), dtype)
-        self.table = beside.allocate(max(4, self.amounts.nbytes))
+        self.table = adjacent.allocate(max(4, self.amounts.nbytes))
         self.rest = [np.int32(n) for n in (count, modes, wide, buffer.lanes)]
         self.groups = -(-count * modes * wide // GROUP)
         single = dtype == np.float32

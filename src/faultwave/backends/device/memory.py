@@ -39,7 +39,7 @@ class Device(Protocol):
     target: Target
     failures: tuple[type[Exception], ...]  # exceptions of the driver
 
-    def room(self) -> int:
+    def free_memory(self) -> int:
         """Free memory [bytes], or all memory if the driver does not report the free part."""
         ...
 
@@ -181,10 +181,10 @@ class Access:
     """Copies of numbers between buffers of one data type and packed memory."""
 
     def __init__(
-        self, device: Device, dtype: npt.DTypeLike, host: Host, beside: ScratchMemory, touched: Callable[[], None]
+        self, device: Device, dtype: npt.DTypeLike, host: Host, adjacent: ScratchMemory, touched: Callable[[], None]
     ):  # fmt: skip
         """Build the copy kernels; ``touched()`` is called whenever the host reads or writes a buffer."""
-        self.device, self.dtype, self.host, self.beside = device, np.dtype(dtype), host, beside
+        self.device, self.dtype, self.host, self.beside = device, np.dtype(dtype), host, adjacent
         self.touched = touched
         self.rounding = Kernels(device, self.dtype)
         names = ["pack", "unpack", "add", "not_finite", "sums"]
@@ -314,9 +314,9 @@ class Access:
         groups = max(1, min(1024, -(-count // GROUP)))
         numbers = [np.int64(count), np.int32(groups * GROUP)]
         self.device.launch(self.functions["not_finite"], groups, GROUP, [buffer.memory_on_device, flag, *numbers])
-        told = np.zeros(1, np.int32)
-        self.device.download(flag, told)
-        return not told[0]
+        reported = np.zeros(1, np.int32)
+        self.device.download(flag, reported)
+        return not reported[0]
 
 
 class DeviceBuffer:

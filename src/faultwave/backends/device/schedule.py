@@ -102,11 +102,11 @@ class Plan:
     def groups(self) -> int:
         """Number of resident groups of a multiprocessor, limited by shared memory, threads and registers."""
         registers = self.target.functions if self.kernel.fixed else REGISTERS  # friction has exponentials
-        room = (
+        available = (
             self.target.unit // max(1, self.shared + self.target.reserved),
             self.target.registers // (registers * self.threads),
         )
-        return max(1, min(*room, self.target.resident // self.threads))
+        return max(1, min(*available, self.target.resident // self.threads))
 
 
 def plan(kernel: Kernel, target: Target, single: bool) -> Plan:

@@ -38,10 +38,10 @@ class DeviceStencilRunner:
         dtype = {"double": np.float64, "single": np.float32}[precision]
         self.program, self.device = program, device
         self.arrays = GridArrays(program, dtype, LINE // np.dtype(dtype).itemsize)
-        room, needed = device.room(), self.arrays.nbytes
-        if needed > room:
+        available, needed = device.free_memory(), self.arrays.nbytes
+        if needed > available:
             raise BackendError(
-                f"{device.name} has {readable_bytes(room)} free; the grid needs {readable_bytes(needed)}. "
+                f"{device.name} has {readable_bytes(available)} free; the grid needs {readable_bytes(needed)}. "
                 "Take a larger spacing or more processes"
             )
         self.memory = {group: device.allocate(max(64, s.nbytes)) for group, s in self.arrays.storage.items()}
@@ -150,16 +150,16 @@ class DeviceStencilRunner:
 
     def finite(self, names: Iterable[str]) -> bool:
         """Return True if all numbers of the groups of these arrays are finite."""
-        told = np.zeros(1, np.int32)
-        flag = self.upload(told)
+        reported = np.zeros(1, np.int32)
+        flag = self.upload(reported)
         for group in {self.arrays.group[n] for n in names}:
             self.send(group)
             storage = self.arrays.storage[group]
             groups = max(1, min(1024, -(-storage.size // THREADS)))
             numbers = [np.int64(storage.size), np.int32(groups * THREADS)]
             self.device.launch(self.points["not_finite"], groups, THREADS, [self.memory[group], flag, *numbers])
-        self.device.download(flag, told)
-        return not told[0]
+        self.device.download(flag, reported)
+        return not reported[0]
 
     def halo_buffer(self, listed: Sequence[tuple[str, Box]]) -> DeviceHaloBuffer:
         return DeviceHaloBuffer(self, listed)

@@ -138,7 +138,7 @@ class CupyDevice:
         """Select this device for the calling thread."""
         self.cupy.cuda.runtime.setDevice(self.number)
 
-    def room(self) -> int:
+    def free_memory(self) -> int:
         """Return the free memory [bytes]."""
         self._here()
         free, _ = self.cupy.cuda.runtime.memGetInfo()
@@ -150,7 +150,7 @@ class CupyDevice:
             memory = self.cupy.cuda.alloc(size)
         except self.cupy.cuda.memory.OutOfMemoryError as error:
             raise BackendError(
-                f"{self.name} has no room for another {readable_bytes(size)}, {readable_bytes(self.room())} are free ({error})"
+                f"{self.name} has no room for another {readable_bytes(size)}, {readable_bytes(self.free_memory())} are free ({error})"
             ) from None
         memory.memset_async(0, size, self.stream)
         return memory

@@ -165,7 +165,7 @@ class OpenClDevice:
         self.target = TARGETS["opencl"].with_shared(int(self.device.local_mem_size))
         self.largest = int(self.device.max_mem_alloc_size)
 
-    def room(self) -> int:
+    def free_memory(self) -> int:
         """Return all memory of the device [bytes]; OpenCL does not report the free part."""
         return int(self.device.global_mem_size)
 

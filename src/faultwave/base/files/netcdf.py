@@ -61,7 +61,7 @@ class NetcdfVariable:
 
     def _values(self, window: tuple[slice, ...], dtype: str | None) -> np.ndarray:
         bounds = [[s.start, s.stop, s.step] for s in window]
-        data = _asked("read NetCDF", self.path, self.what, name=self.name, window=bounds, dtype=dtype)
+        data = _request("read NetCDF", self.path, self.what, name=self.name, window=bounds, dtype=dtype)
         with naming_file_errors(self.path, self.what):
             head = BytesIO(data[: 1 << 16])
             np.lib.format.read_magic(head)
@@ -84,7 +84,7 @@ def open_netcdf(path: str | Path, what: str) -> NetcdfFile:
     """
     path = Path(path)
     there(path, what)
-    said = json.loads(_asked("describe NetCDF", path, what))
+    said = json.loads(_request("describe NetCDF", path, what))
     variables = {
         name: NetcdfVariable(path, what, name, tuple(v["dimensions"]), tuple(v["shape"]), v["kind"], v["attributes"])
         for name, v in said["variables"].items()
@@ -92,7 +92,7 @@ def open_netcdf(path: str | Path, what: str) -> NetcdfFile:
     return NetcdfFile(variables, said["attributes"])
 
 
-def _asked(task: str, path: Path, what: str, **wanted: object) -> bytearray:
+def _request(task: str, path: Path, what: str, **wanted: object) -> bytearray:
     try:
         sent, wrong = READER.ask(task, str(path.absolute()), **wanted)
     except OSError as error:

@@ -52,14 +52,14 @@ def searching_case_folders(files: Sequence[Path]) -> Iterator[None]:
         _of_case.reset(token)
 
 
-def candidate_paths(name: Path, beside: Path) -> list[Path]:
+def candidate_paths(name: Path, adjacent: Path) -> list[Path]:
     """Return the candidate paths of a file that another file names.
 
     They are next to that file, next to the case, and in the working folder.
     """
     if name.is_absolute():
         return [name]
-    return list(dict.fromkeys(folder / name for folder in (beside, *_of_case.get(), Path.cwd())))
+    return list(dict.fromkeys(folder / name for folder in (adjacent, *_of_case.get(), Path.cwd())))
 
 
 def is_file(path: Path) -> bool:

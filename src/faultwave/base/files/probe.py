@@ -60,8 +60,8 @@ def _probed(path: str, version: tuple[int, ...]) -> str:
         Device, inode, size, and times of the last change of content and status [ns].
     """
     key = (path, "h5py", _installed("h5py"))
-    told = " ".join(map(str, version))
-    if load_text("sound-files", *key) == told:
+    reported = " ".join(map(str, version))
+    if load_text("sound-files", *key) == reported:
         return ""
     started = time.time_ns()
     try:
@@ -72,7 +72,7 @@ def _probed(path: str, version: tuple[int, ...]) -> str:
     except ReaderCrashed as error:
         return str(error)
     if wrong == "" and 0 < version[-1] < started - SETTLED:
-        store_text(told, "sound-files", *key)
+        store_text(reported, "sound-files", *key)
     return wrong or ""
 
 

@@ -272,8 +272,8 @@ def answer(task: str, path: str, wanted: Settings, send: Send) -> str:
     if not in_time:
         os.kill(child, signal.SIGKILL)
     os.close(pipe[0])
-    with os.fdopen(errors[0], "rb") as told:
-        said = told.read()
+    with os.fdopen(errors[0], "rb") as reported:
+        said = reported.read()
     _, status = os.waitpid(child, 0)
     if not os.WIFSIGNALED(status):
         return said.decode() if not os.WEXITSTATUS(status) else "the library could not tell what"

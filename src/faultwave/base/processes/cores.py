@@ -31,8 +31,8 @@ _thread_limits: list[int] = []
 
 def threads() -> int:
     """Return the default number of threads: OMP_NUM_THREADS if set, else one per core, bounded by ``limit_threads``."""
-    told = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
-    found = int(told) if told.isdigit() and int(told) > 0 else count()
+    reported = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    found = int(reported) if reported.isdigit() and int(reported) > 0 else count()
     return min([found, MAX_THREADS, *_thread_limits])
 
 

@@ -62,8 +62,8 @@ def nonresident_bytes(places: Iterable[tuple[int, int]]) -> int | None:
         return None
     found, listed = 0, [(begin, begin + size) for begin, size in places]
     for begin, end, held in areas:
-        asked = sum(max(0, min(end, b) - max(begin, a)) for a, b in listed)
-        found += min(asked, end - begin - held)  # any pages of an area may be the resident ones
+        requested = sum(max(0, min(end, b) - max(begin, a)) for a, b in listed)
+        found += min(requested, end - begin - held)  # any pages of an area may be the resident ones
     return found
 
 

@@ -25,7 +25,7 @@ For them, SIGUSR1 stands for any signal that the program received.
 STOPS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP})
 
 
-class Told(KeyboardInterrupt):
+class StopSignal(KeyboardInterrupt):
     """Raised if signal ``number`` stops the program and no result is saved.
 
     As a KeyboardInterrupt it passes handlers of ordinary errors, which would take it for a defect of a file.
@@ -35,7 +35,7 @@ class Told(KeyboardInterrupt):
         super().__init__(text)
         self.number = int(number)
 
-    def __reduce__(self) -> tuple[type[Told], tuple[str, int]]:
+    def __reduce__(self) -> tuple[type[StopSignal], tuple[str, int]]:
         return type(self), (str(self), self.number)
 
     @property
@@ -71,4 +71,12 @@ def detach_lost_terminal() -> None:
                 os.close(nowhere)
 
 
-__all__ = ["AT_ONCE", "LAUNCHED_BY_FAULTWAVE", "STOPS", "TRY_AGAIN", "Told", "detach_lost_terminal", "stop_signals"]
+__all__ = [
+    "AT_ONCE",
+    "LAUNCHED_BY_FAULTWAVE",
+    "STOPS",
+    "TRY_AGAIN",
+    "StopSignal",
+    "detach_lost_terminal",
+    "stop_signals",
+]

@@ -65,16 +65,16 @@ class Watchdog:
             return
         page = mmap.mmap(-1, PAGE_SIZE)
         heard, self.pipe = os.pipe()
-        ask, asked = os.pipe()
+        ask, requested = os.pipe()
         parent = os.getpid()
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError, AttributeError):
                 stream.flush()
         self.pid = os.fork()
         if not self.pid:
-            _watch(parent, heard, asked, page)
+            _watch(parent, heard, requested, page)
         os.close(heard)
-        os.close(asked)
+        os.close(requested)
         self.page = page
         self._tell()
         os.set_blocking(self.pipe, False)
@@ -109,20 +109,20 @@ class Watchdog:
     def _tell(self, new_phase: bool = False) -> None:
         if self.page is None or self.pid == 0:
             return
-        told = json.dumps([self.needed, self.sentence, self.scratch]).encode()
-        if len(told) + 8 <= PAGE_SIZE:
-            self.page[: len(told) + 8] = len(told).to_bytes(8, "little") + told
+        reported = json.dumps([self.needed, self.sentence, self.scratch]).encode()
+        if len(reported) + 8 <= PAGE_SIZE:
+            self.page[: len(reported) + 8] = len(reported).to_bytes(8, "little") + reported
         if new_phase:
             with contextlib.suppress(OSError):
                 os.write(self.pipe, bytes([NEW_PHASE]))
 
     def _end_on_request(self, ask: int) -> None:
         """End this program when the watchdog process requests it; runs in a thread."""
-        told = os.read(ask, 1)
-        if told and self.page is not None:
+        reported = os.read(ask, 1)
+        if reported and self.page is not None:
             end_children(os.getpid(), self.pid)
-            _clean_up(self.page, told[0])
-            os._exit(128 + told[0])
+            _clean_up(self.page, reported[0])
+            os._exit(128 + reported[0])
 
 
 def _watch(parent: int, heard: int, asked: int, page: mmap.mmap) -> NoReturn:
@@ -151,10 +151,10 @@ def _watch_signals(parent: int, heard: int, asked: int, page: mmap.mmap) -> None
     while True:
         wait = max(0.0, deadline - time.monotonic()) if deadline else None
         if select.select([heard], [], [], wait)[0]:
-            told = os.read(heard, 100)
-            if not told:
+            reported = os.read(heard, 100)
+            if not reported:
                 return
-            for byte in told:
+            for byte in reported:
                 if byte == NEW_PHASE:
                     count = 0
                 elif byte in signals.STOPS:

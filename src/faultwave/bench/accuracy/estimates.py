@@ -112,10 +112,10 @@ def _velocities(session: Any, times: Array) -> Dataset:
     """Return the velocities at those ``times`` that the run has reached."""
     data = session.receivers
     times = times[times < data["time"][-1] + 1e-6]
-    kept = np.searchsorted(data["time"], times - 1e-6)
+    retained = np.searchsorted(data["time"], times - 1e-6)
     names = ["v1", "v2", "v3"]
     columns = [data.quantities.index(name) for name in names]
-    return receivers_from_arrays(times, data["values"][kept][..., columns], names, data["location"])
+    return receivers_from_arrays(times, data["values"][retained][..., columns], names, data["location"])
 
 
 def measure(truths: Mapping[str, Truth], say: Callable[[str], None]) -> list[Compared]:

@@ -53,18 +53,18 @@ def check(ask: Ask, files: Files) -> None:
         ("--engine", ask.engines, {engine for engine, _ in there}),
         ("--order", ask.orders, {order for _, order in there}),
     )
-    for where, asked, known in wrong:
-        for one in asked:
+    for where, requested, known in wrong:
+        for one in requested:
             if one not in known:
                 problems.error(where, f"{one} is not measured on {names}", ", ".join(map(str, sorted(known))))
     problems.raise_errors()
-    if not any(_asked(ask, *key) for key in there):
+    if not any(_is_requested(ask, *key) for key in there):
         pairs = ", ".join(f"{engine} {order}" for engine, order in sorted(set(there)))
         problems.error("--order", f"no ladder of {names} has this engine and order together", pairs)
     problems.raise_errors()
 
 
-def _asked(ask: Ask, engine: str, order: int) -> bool:
+def _is_requested(ask: Ask, engine: str, order: int) -> bool:
     return (not ask.engines or engine in ask.engines) and (not ask.orders or order in ask.orders)
 
 
@@ -82,12 +82,12 @@ def measure(ask: Ask, say: Callable[[str], None]) -> list[Measured]:
             continue
         points: list[Point] = []
         for (engine, order, precision), sizes in problem.ladders.items():
-            if not _asked(ask, engine, order):
+            if not _is_requested(ask, engine, order):
                 continue
             rungs = [Setting(engine, order, n, precision) for n in sizes]  # type: ignore[arg-type]
             points += climb(problem, rungs, ask.budget * problem.budgets, say)
         if points:
-            found.append(as_kept(problem, points))
+            found.append(result_record(problem, points))
     return found
 
 
@@ -114,10 +114,12 @@ def repeated(problem: AccuracyProblem, setting: Setting) -> Point:
     return replace(first, core_seconds=float(np.median(seconds)))
 
 
-def as_kept(problem: AccuracyProblem, points: Iterable[Point]) -> Measured:
+def result_record(problem: AccuracyProblem, points: Iterable[Point]) -> Measured:
     """Return a problem with its points in the format of the results file."""
-    told = {name: getattr(problem, name) for name in ("name", "title", "distances", "volume_time", "levels", "unit")}
-    return told | {"points": [_plain(p) for p in points]}
+    reported = {
+        name: getattr(problem, name) for name in ("name", "title", "distances", "volume_time", "levels", "unit")
+    }
+    return reported | {"points": [_plain(p) for p in points]}
 
 
 def _plain(point: Point) -> Measured:

@@ -144,7 +144,7 @@ def section(made: Any, table: Kept, wanted: float, frequency: float | None = Non
     rows: Rows = [
         ("waves", f"up to {f:.3g} Hz{band}, {waves.distance:.3g} wavelengths on their way by the end"),
         ("judged by", f"{names} of faultwave bench accuracy, {table['cpu']}"),
-        ("this case", _told(estimate(table, waves, key, points), waves, key, points)),
+        ("this case", _describe(estimate(table, waves, key, points), waves, key, points)),
     ]
     if made.case.fault is not None:
         what = "waves alone; what a rupture errs by is not in it: see points per cohesive zone, and rupture times of TPV5 in the table"
@@ -154,19 +154,19 @@ def section(made: Any, table: Kept, wanted: float, frequency: float | None = Non
         rows.append(("measured with", what))
     found = proposals(table, waves, wanted, lambda other: possible(made.case, other))
     for proposal in found[:BEST]:
-        told = _told(proposal, waves, proposal.series, proposal.points)
-        rows.append((f"for {100 * wanted:g} %", f"{told}; {_sizes(proposal, slowest / f)}"))
+        reported = _describe(proposal, waves, proposal.series, proposal.points)
+        rows.append((f"for {100 * wanted:g} %", f"{reported}; {_sizes(proposal, slowest / f)}"))
     if not found:
         what = f"no setting of the engine {key[0]} that was measured, and that the case can have, errs so little at that distance"
         rows.append((f"for {100 * wanted:g} %", what))
         best = most_accurate(table, waves, lambda other: possible(made.case, other))
         if best is not None:
-            told = _told(best, waves, best.series, best.points)
-            rows.append(("the least", f"{told}; {_sizes(best, slowest / f)}"))
+            reported = _describe(best, waves, best.series, best.points)
+            rows.append(("the least", f"{reported}; {_sizes(best, slowest / f)}"))
     return f"accuracy of seismograms, {100 * wanted:g} % asked for", rows
 
 
-def _told(found: Estimate | None, waves: Waves, key: Series, points: float) -> str:
+def _describe(found: Estimate | None, waves: Waves, key: Series, points: float) -> str:
     text = f"{series_name(key)}, {points:.3g} points a wavelength"
     if found is None:
         return f"{text}: outside of what was measured"

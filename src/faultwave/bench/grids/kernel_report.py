@@ -137,7 +137,7 @@ def _named(name: str) -> Found:
     return known[name]
 
 
-def _asked(names: Sequence[str]) -> list[str]:
+def _requested_launches(names: Sequence[str]) -> list[str]:
     """Return the names of stencils; a program's name stands for the stencils that it is the first to have, no name for all."""
     found: list[str] = []
     for name in names:
@@ -169,7 +169,7 @@ def stencil_report(
     """
     single, target = precision == "single", target_of(arch)
     rows: list[tuple[str, ...]] = []
-    for name in _asked(names):
+    for name in _requested_launches(names):
         found = _named(name)
         made, own = compiled(found, arch, single), found.single(single)
         size, flops = moved(found.program, found.launch, own), cost(found.launch.stencil)[0]

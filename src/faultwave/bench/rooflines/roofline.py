@@ -126,10 +126,10 @@ def _roofs(ax: Axes, roofs: dict[str, float], left: float, right: float) -> None
     for name, line, text, above in memory:
         value = roofs[name]
         ax.plot([left, top / value], [left * value, top], line, color=style.INK, lw=1.0)
-        x, beside = 1.05 * left, value * (1.12 if above else 0.89)
-        slope = np.degrees(np.arctan(beside))  # slope of the line y = (offset roof) * x, in data units
+        x, adjacent = 1.05 * left, value * (1.12 if above else 0.89)
+        slope = np.degrees(np.arctan(adjacent))  # slope of the line y = (offset roof) * x, in data units
         ax.text(
-            x, x * beside, f"{text}: {value:.0f} GB/s", fontsize=7.5, rotation=slope,
+            x, x * adjacent, f"{text}: {value:.0f} GB/s", fontsize=7.5, rotation=slope,
             rotation_mode="anchor", transform_rotates_text=True, va="baseline" if above else "top",
         )  # fmt: skip
 

@@ -222,8 +222,8 @@ def _end(r: Reader, frictional: bool) -> None:
         "slip_rate_below": r.get(block, "terminatorSlipRateThreshold", inf),
         "moment_rate_below": r.get(block, "terminatorMomentRateThreshold", -inf),
     }
-    asked = {name: value for name, value in limits.items() if isfinite(value)}
-    if not isfinite(quiet) or not asked or not frictional:
+    requested = {name: value for name, value in limits.items() if isfinite(value)}
+    if not isfinite(quiet) or not requested or not frictional:
         for key in ("terminatorMaxTimePostRupture", "terminatorSlipRateThreshold", "terminatorMomentRateThreshold"):
             if isfinite(r.get(block, key, inf)):
                 r.warn(
@@ -233,7 +233,7 @@ def _end(r: Reader, frictional: bool) -> None:
                 )
         return
     r.put(("stop", "time_after_rupture"), quiet, block, "terminatorMaxTimePostRupture")
-    for name, value in asked.items():
+    for name, value in requested.items():
         key = "terminatorSlipRateThreshold" if name == "slip_rate_below" else "terminatorMomentRateThreshold"
         r.put(("stop", name), value, block, key)
 

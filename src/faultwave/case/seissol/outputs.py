@@ -105,12 +105,12 @@ def _volume(r: Reader) -> None:
     chosen = r.get(block, "iOutputMask", [True] * len(names))
     for key, quantities in (("iOutputMask", names), ("iPlasticityMask", STRAIN_NAMES), ("IntegrationMask", names)):
         _warn_short_mask(r, block, key, quantities)
-    fields = [name for name, asked in zip(names, chosen, strict=False) if asked]
+    fields = [name for name, requested in zip(names, chosen, strict=False) if requested]
     if r.get("equations", "Plasticity"):
         strains = r.get(block, "iPlasticityMask", [name == "eta" for name in STRAIN_NAMES])
-        fields += [name for name, asked in zip(STRAIN_NAMES, strains, strict=True) if asked]
+        fields += [name for name, requested in zip(STRAIN_NAMES, strains, strict=True) if requested]
     integrated = r.get(block, "IntegrationMask", [False] * len(names))
-    fields += [f"int-{name}" for name, asked in zip(names, integrated, strict=False) if asked]
+    fields += [f"int-{name}" for name, requested in zip(names, integrated, strict=False) if requested]
     if not fields:
         return
     region = r.get(block, "OutputRegionBounds")
@@ -152,9 +152,9 @@ def _check_count(r: Reader, block: str, key: str, file: str, folders: tuple[Path
     if entry is None or path is None or not unquoted(entry.text).strip().isdigit():
         return
     lines = path.read_text(errors="replace").splitlines()
-    count, asked = sum(bool(line.split("#")[0].strip()) for line in lines), int(unquoted(entry.text))
-    if asked > count:
-        what = f"{entry.name} = {asked}, but {path} has {count} points: all {count} are taken"
+    count, requested = sum(bool(line.split("#")[0].strip()) for line in lines), int(unquoted(entry.text))
+    if requested > count:
+        what = f"{entry.name} = {requested}, but {path} has {count} points: all {count} are taken"
         r.problems.warn(r.deck.where(entry.line), what, f"at most {count}")
 
 
@@ -273,7 +273,7 @@ def _energies(r: Reader) -> None:
 
 def _fault_fields(r: Reader, block: str) -> list[str]:
     chosen = r.get(block, "OutputMask", _DEFAULT_MASK)
-    return [name for names, asked in zip(FAULT_NAMES, chosen, strict=True) if asked for name in names]
+    return [name for names, requested in zip(FAULT_NAMES, chosen, strict=True) if requested for name in names]
 
 
 def _fault_receivers(r: Reader) -> None:

@@ -102,8 +102,8 @@ class GivenState:
 
         def values(names: Sequence[str]) -> np.ndarray:
             """Evaluate the named fields at points, (k, p, names), zero for names that are not given."""
-            asked = [n for n in names if n in self.field.parameters]
-            found = self.field.evaluate(x.reshape(-1, 3), tags, asked, 0.0) if len(items) and asked else {}
+            requested = [n for n in names if n in self.field.parameters]
+            found = self.field.evaluate(x.reshape(-1, 3), tags, requested, 0.0) if len(items) and requested else {}
             zero = np.zeros(len(tags))
             return np.stack([found.get(n, zero) for n in names], -1).reshape(len(items), -1, len(names))
 

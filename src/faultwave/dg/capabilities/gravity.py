@@ -53,8 +53,8 @@ class Gravity(CapabilityPlan):
 
     def partition(self, cut: Cut) -> Gravity:
         mine = cut.mine(self.cells)
-        kept = {n: getattr(self, n)[mine] for n in ("faces", "rows", "area", "rho")}
-        return replace(self, cells=cut.here[self.cells[mine]], **kept)
+        retained = {n: getattr(self, n)[mine] for n in ("faces", "rows", "area", "rho")}
+        return replace(self, cells=cut.here[self.cells[mine]], **retained)
 
     def attach(self, solver: Solver) -> AttachedGravity:
         return AttachedGravity(self, solver)
@@ -131,8 +131,8 @@ class AttachedGravity(Capability):
             if surface is None:
                 return
             modes = np.zeros((len(rows), surface.operator.b2))
-            kept = min(modes.shape[1], values.shape[1])
-            modes[:, :kept] = values[:, :kept]
+            retained = min(modes.shape[1], values.shape[1])
+            modes[:, :retained] = values[:, :retained]
             surface.put(modes)
 
         none = np.zeros((0, self.solver.operator.b2))

@@ -277,16 +277,16 @@ class _Planner:
         medium = {n: np.repeat(v, self.shape[1])[self.asked] for n, v in self.material.items()}
         prepared = law.prepare(given, self.constants, medium)
         p = law.parameter_columns.row([np.asarray(prepared[n], float) for n in law.kernel_parameters])
-        told = self._at_rest(p, stress)
-        room = law.distance(p, self.constants, STRESS.split(stress))
-        distance = self._spread(np.full(len(stress), -1.0) if room is None else room).min(1)
+        reported = self._at_rest(p, stress)
+        available = law.distance(p, self.constants, STRESS.split(stress))
+        distance = self._spread(np.full(len(stress), -1.0) if available is None else available).min(1)
         distance[self.elastic] = np.inf
         parameters, stress = self._narrow(law.parameter_columns.join(p)), self._narrow(stress)
-        bounded = room is not None or whole.any(bool(self.elastic.any()))
+        bounded = available is not None or whole.any(bool(self.elastic.any()))
         made = yielding.Medium(law, self.constants, self.points, parameters.shape[1], stress.shape[1], bounded)
         numbers = getattr(whole, "numbers", np.arange(self.shape[0]))
         order, mu = planning.case.numerics.order, self.material["mu"]
-        return Plasticity(self.setting, made, parameters, stress, distance, mu, numbers, order, told)
+        return Plasticity(self.setting, made, parameters, stress, distance, mu, numbers, order, reported)
 
     def _elastic(self) -> np.ndarray:
         """Return a mask (nc,) of the cells in volumes that never yield."""

@@ -111,17 +111,17 @@ class PointSources(CapabilityPlan):
 
     def report(self, plan: Any) -> Mapping[str, Sequence[tuple[str, ...]]]:
         end = float(plan.case.end_time)
-        told = [*moments_of(self.all_sources, self.tensors, end).rows(), acting_row(self.all_sources, end)]
+        reported = [*moments_of(self.all_sources, self.tensors, end).rows(), acting_row(self.all_sources, end)]
         corner = plan.case.source_lowpass
         if corner is not None:
-            told.append(("low-pass of sources", f"{corner:g} Hz, delays by {DELAY / corner:.3g} s"))
+            reported.append(("low-pass of sources", f"{corner:g} Hz, delays by {DELAY / corner:.3g} s"))
         if self.spread is None:
-            return {"sources": told}
+            return {"sources": reported}
         cells = np.bincount(self.spread.source)
         least, most = self.spread.radius.min(), self.spread.radius.max()
         within = f"{most:.4g} m" if least == most else f"{least:.4g} to {most:.4g} m"
         row = ("point sources", f"{self.count}, spread over up to {cells.max()} cells within {within}")
-        return {"sources": told, "resolution": [row]}
+        return {"sources": reported, "resolution": [row]}
 
     def attach(self, solver: Solver) -> AttachedSources:
         return AttachedSources(self, solver)

@@ -230,11 +230,11 @@ def _check_modes(ports: Sequence[tuple[int, Port]], band: tuple[float, float], p
             if not any(_same_mode(replace(port, mode=name), other) for other in group)
         ]
         if rest:
-            told = ", ".join(f"{name} (from {cutoff:.4g} Hz)" for cutoff, name in rest[:5])
+            reported = ", ".join(f"{name} (from {cutoff:.4g} Hz)" for cutoff, name in rest[:5])
             more = f" and {len(rest) - 5} more" if len(rest) > 5 else ""
             problems.warn(
                 "ports.band",
-                f"more propagates at '{port.surface.name}' up to {band[1]:g} Hz than is listed: {told}{more}",
+                f"more propagates at '{port.surface.name}' up to {band[1]:g} Hz than is listed: {reported}{more}",
                 advice="What goes into these modes is in none of the parameters: list them as ports, or end the band below them.",
             )
 

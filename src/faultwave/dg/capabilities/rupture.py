@@ -417,8 +417,8 @@ class AttachedRupture(Capability):
         if fault is None:
             return {}
         columns = fault.column_names()
-        told = encode_words([f"{k}: {' '.join(v)}" for k, v in columns.items()])
-        states = {"columns": State(None, lambda: told, self._same_columns)}
+        reported = encode_words([f"{k}: {' '.join(v)}" for k, v in columns.items()])
+        states = {"columns": State(None, lambda: reported, self._same_columns)}
         return states | {
             k: State(fault.faces.number, lambda k=k: fault.state_of(k), lambda v, origin, k=k: self._put(k, v, origin))  # type: ignore[misc]
             for k in columns
@@ -427,16 +427,16 @@ class AttachedRupture(Capability):
     def _same_columns(self, values: np.ndarray, origin: RestoredFrom) -> None:
         fault = self.fault
         assert fault is not None
-        kept, wanted = decode_words(values), [f"{k}: {' '.join(v)}" for k, v in fault.column_names().items()]
-        if kept != wanted:
-            had, needed = ({name for row in rows for name in row.split()[1:]} for rows in (kept, wanted))
-            told = [f"lacks {', '.join(sorted(needed - had))}"] if needed - had else []
-            told += [f"holds {', '.join(sorted(had - needed))}"] if had - needed else []
+        retained, wanted = decode_words(values), [f"{k}: {' '.join(v)}" for k, v in fault.column_names().items()]
+        if retained != wanted:
+            had, needed = ({name for row in rows for name in row.split()[1:]} for rows in (retained, wanted))
+            reported = [f"lacks {', '.join(sorted(needed - had))}"] if needed - had else []
+            reported += [f"holds {', '.join(sorted(had - needed))}"] if had - needed else []
             what = (
                 "the checkpoint is of another friction law, other modifiers or outputs, or another version of Faultwave"
             )
             advice = "Begin the run again, or go on with the version and the settings that began it."
-            raise InputError(Problem("fault", "; it ".join([what, *told]), advice=advice))
+            raise InputError(Problem("fault", "; it ".join([what, *reported]), advice=advice))
 
     def _put(self, name: str, values: np.ndarray, origin: RestoredFrom) -> None:
         """Restore an array, from another order by transfer to the present points."""

@@ -37,10 +37,10 @@ def warn_material(case: Case, values: Mapping[str, np.ndarray], problems: Proble
             speed = np.sqrt(np.maximum.reduce([values[n] for n in ("c11", "c22", "c33")]) / values["rho"])
         for some, what in ((speed < P_SPEED.low, "only "), (speed > P_SPEED.high, "")):
             if some.any():
-                told = (
+                reported = (
                     f"P waves have {what}{speed[some][0]:.3g} m/s by c11, c22, c33 and rho in {int(some.sum())} cells"
                 )
-                _units(told, "Pa, and the density in kg/m^3", problems)
+                _units(reported, "Pa, and the density in kg/m^3", problems)
     if "porosity" in values:
         for name, (most, unit) in LARGEST.items():
             if values[name].max(initial=0.0) > most:

@@ -48,8 +48,8 @@ def check_mesh_fits_memory(case: Case) -> None:
 def _check(what: str, needed: float, advice: str) -> None:
     memory = machine_memory()
     if memory is not None and needed > memory:
-        told = f"{what} more than {needed / 2**30:.3g} GiB, and this machine has {memory / 2**30:.3g}"
-        raise InputError(Problem("mesh", told, advice=advice))
+        reported = f"{what} more than {needed / 2**30:.3g} GiB, and this machine has {memory / 2**30:.3g}"
+        raise InputError(Problem("mesh", reported, advice=advice))
 
 
 __all__ = ["check_fits_memory", "check_mesh_fits_memory", "minimum_memory"]

@@ -52,7 +52,7 @@ class Patches:
     neighbours: np.ndarray
 
 
-def sliver_stable_steps(planning: Planning, step: np.ndarray, room: float) -> np.ndarray:
+def sliver_stable_steps(planning: Planning, step: np.ndarray, available: float) -> np.ndarray:
     """Return the stable steps of all cells, reduced in flat cells where waves would grow.
 
     Laws with reaction terms and the method of lines use the given steps unchanged.
@@ -63,7 +63,7 @@ def sliver_stable_steps(planning: Planning, step: np.ndarray, room: float) -> np
         Mesh, law and material of the case.
     step : (nc,) float
         Steps by the inradius [s].
-    room : float
+    available : float
         Largest stable CFL number over the CFL number of the case.
 
     Returns
@@ -87,7 +87,7 @@ def sliver_stable_steps(planning: Planning, step: np.ndarray, room: float) -> np
         return step
     tried = tried[np.argsort(-flat[tried], kind="stable")]
     found = [
-        _shares(planning, trial, step, tried[i : min(i + TOGETHER, MOST)], min(MARGIN, room))
+        _shares(planning, trial, step, tried[i : min(i + TOGETHER, MOST)], min(MARGIN, available))
         for i in range(0, min(len(tried), MOST), TOGETHER)
     ]
     share = np.concatenate(found)
@@ -169,7 +169,7 @@ def _cells(planning: Planning, patches: Patches, steps: np.ndarray) -> Cells:
     )  # fmt: skip
 
 
-def told(planning: Planning, step: np.ndarray, borne: np.ndarray, longer: float) -> None:
+def warn_slivers(planning: Planning, step: np.ndarray, borne: np.ndarray, longer: float) -> None:
     """Warn about cells whose stable step is smaller than ``step``, unless they are few and cost little.
 
     Parameters
@@ -198,4 +198,4 @@ def told(planning: Planning, step: np.ndarray, borne: np.ndarray, longer: float)
     planning.problems.warn("mesh", what, advice="Remesh there for a faster run.")
 
 
-__all__ = ["sliver_stable_steps", "growth", "cut_patches", "told"]
+__all__ = ["sliver_stable_steps", "growth", "cut_patches", "warn_slivers"]

@@ -64,7 +64,7 @@ def largest_patch(corners: np.ndarray, fault: LoadedFault) -> np.ndarray:
     return forecast.largest_patch(vertex.reshape(-1, 3), fault)
 
 
-FORECASTS = {name: Label(*told) for name, told in forecast.SHOWN.items()}
+FORECASTS = {name: Label(*reported) for name, reported in forecast.SHOWN.items()}
 """Labels of the fields that plots of a planned fault show."""
 
 

@@ -42,8 +42,8 @@ class PointRule:
 
     def projection(self, degree: int) -> np.ndarray:
         """Return the (n, n) projection of point values on the polynomials of a degree."""
-        kept = triangle_size(degree)
-        return np.asarray(self.phi[0][:, :kept] @ self.back[0][:kept])
+        retained = triangle_size(degree)
+        return np.asarray(self.phi[0][:, :retained] @ self.back[0][:retained])
 
 
 def point_rule(kind: Literal["symmetric", "conical"], degree: int) -> PointRule:
@@ -143,6 +143,6 @@ def transfer(
 def resize_modes(values: np.ndarray, rows: int) -> np.ndarray:
     """Return values (faces, modes, columns) with ``rows`` modes: higher modes are dropped, missing ones are zero."""
     found = np.zeros((len(values), rows, values.shape[2]))
-    kept = min(rows, values.shape[1])
-    found[:, :kept] = values[:, :kept]
+    retained = min(rows, values.shape[1])
+    found[:, :retained] = values[:, :retained]
     return found

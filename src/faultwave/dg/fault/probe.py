@@ -97,9 +97,9 @@ class FaultProbe:
 
     def read(self, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Return quantities (n, q) by name at once; both sides of every face must be local."""
-        kept, dofs = self._raw([s.fetch().values()[None] for s in self.sample_buffer.ways[0]])
+        retained, dofs = self._raw([s.fetch().values()[None] for s in self.sample_buffer.ways[0]])
         sides = [self.values.side(side, of_side)[..., 0, :] for side, of_side in enumerate(dofs)]
-        found = self.values(names, self.values.seen([v[0] for v in kept]), sides)
+        found = self.values(names, self.values.seen([v[0] for v in retained]), sides)
         return {name: v.T for name, v in zip(names, found, strict=True)}
 
     def ask(self, names: Sequence[str], then: Then) -> None:
@@ -136,17 +136,17 @@ class FaultProbe:
             return False
         self.bring()
         while self.brought and (wait or self.brought[0][1].here):
-            asked, brought = self.brought.popleft()
-            kept, dofs = self._raw(brought.values())
+            requested, brought = self.brought.popleft()
+            retained, dofs = self._raw(brought.values())
             sides = [self.values.side(side, of_side) for side, of_side in enumerate(dofs)]
             if self.late:
                 sides = self._delayed(sides)
             if self.rows_read_for or self.missing:
-                each = [run for run in asked for _ in range(run.count)]
+                each = [run for run in requested for _ in range(run.count)]
                 for i, run in enumerate(each):
-                    self._share(run, [v[i] for v in kept], [s[..., i, :] for s in sides])
+                    self._share(run, [v[i] for v in retained], [s[..., i, :] for s in sides])
             else:
-                self._work_out(asked, kept, sides)
+                self._work_out(requested, retained, sides)
         return not self.brought
 
     def _raw(self, values: list[np.ndarray]) -> tuple[Raw, Raw]:

@@ -105,14 +105,14 @@ class _Rupture:
         self.feels_other = options.linear_normal or own > 3
         # Short formulas may be repeated: all sub-steps but the last then write less.
         self.short = law.solver == "closed-form"
-        self.may_rest = self.short and self._rests() is not False
+        self.may_rest = self.short and self._stays_locked() is not False
         solved = dict.fromkeys(("slip_rate1", "slip_rate2", "slip_rate", "strength", "friction"))
         self.solved_columns = Columns(**solved, **{s.name: s.size for s in law.state if not s.inner})
         self.k = Kernel("rupture", fixed=True)
         self._arguments()
         self._temporaries()
 
-    def _rests(self) -> Condition:
+    def _stays_locked(self) -> Condition:
         """Return the condition under which any point stays locked, with symbolic parameters and state."""
         p, s = ({name: wrap(1.0) for name in names} for names in (self.law.kernel_parameters, self.law.state_columns))
         return self.law.stays_locked(p, self.constants, s)
@@ -297,8 +297,8 @@ class _Rupture:
         """Return a flag of the faces that may slip; record for all other faces the values of a step without slip."""
         k, points, last = self.k, self.sizes.points, self.options.times - 1
         moves, count = k.temp("moves", points, 1), k.temp("moving_points", 1, 1)
-        asked, may = k.temp("asked", 1, 1), k.temp("may_slip", 1, 1)
-        k.pointwise(lambda x: [[1.0 - x[0]], [x[0]]], [self.slides], [asked, may])
+        requested, may = k.temp("asked", 1, 1), k.temp("may_slip", 1, 1)
+        k.pointwise(lambda x: [[1.0 - x[0]], [x[0]]], [self.slides], [requested, may])
         names = (*OVERWRITTEN, *BALANCED_TRACTION) if self.options.smooth_sliding else OVERWRITTEN
         left = self.record.view(0, points, self.columns.places[OVERWRITTEN[0]].start, len(names))
         ramps = {f"ramp{i}": self.ramp.view(i, 1) for i in range(self.options.times)} if self.sizes.episodes else {}
@@ -313,7 +313,7 @@ class _Rupture:
             k.contract(count, np.ones((1, points)), moves)
             k.pointwise(lambda x, n: [[m.maximum(x[0], n[0])]], [self.slides, count], [may])
 
-        k.when_any(asked, ask, mostly=True)
+        k.when_any(requested, ask, mostly=True)
         return may
 
     def _follow_jump(self) -> None:
@@ -374,13 +374,13 @@ class _Rupture:
         if not found:
             return
         names = [name for name in self.state_columns if name in found]
-        kept = [(c, array) for c, array in zip(columns, inner, strict=False) if set(c.widths) & set(found)]
+        retained = [(c, array) for c, array in zip(columns, inner, strict=False) if set(c.widths) & set(found)]
 
         def values(*given: Numbers) -> Outputs:
             s, new = changed(*given)
-            return [*[[new[name]] for name in names], *[c.flat(s | new) for c, _ in kept]]
+            return [*[[new[name]] for name in names], *[c.flat(s | new) for c, _ in retained]]
 
-        outs: list[Array | View] = [*map(self._state_of, names), *[array for _, array in kept]]
+        outs: list[Array | View] = [*map(self._state_of, names), *[array for _, array in retained]]
         self.k.pointwise(values, given, outs, as_written=lengths is not None)
 
     def _measure_weakening(self) -> None:

@@ -121,7 +121,7 @@ class FaultValues:
         edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
         self.metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
         self.parameters = self._parameters(items)
-        self.kept = self._kept(near)
+        self.kept = self._stored_fields(near)
         self._tiled: tuple[int, FaultValues] = (1, self)
 
     def _basis_of_cells(self, items: np.ndarray, given: np.ndarray, points: np.ndarray) -> list[np.ndarray]:
@@ -156,7 +156,7 @@ class FaultValues:
         found = {name: np.ascontiguousarray(v.T) for name, v in self.fault.parameters(items).items()}  # (p, n)
         return found if self.whole else {name: v[self.nearest, self.each] for name, v in found.items()}
 
-    def _kept(self, near: np.ndarray) -> list[tuple[str, np.ndarray | None]]:
+    def _stored_fields(self, near: np.ndarray) -> list[tuple[str, np.ndarray | None]]:
         names = ("record", "stress", "state")
         if self.whole:
             return [(name, None) for name in names]

@@ -14,14 +14,14 @@ def load_or_build(case: Case) -> tets.Mesh:
     InputError
         If the mesh cannot be read or made.
     """
-    asked = case.mesh.build
-    if asked is None:
+    requested = case.mesh.build
+    if requested is None:
         return tets.load_mesh(case.mesh)
     from faultwave.dg.mesh.place_mesh import (
         built,  # the mesher of places takes a while to import, and few cases need it
     )
 
-    return built(case, asked)
+    return built(case, requested)
 
 
 __all__ = ["load_or_build"]

@@ -82,10 +82,10 @@ def check_walls(
     others = (outer | periodic) & ~own
     touching = np.isin(_edges(others, topology), rim).reshape(-1, 3).any(1)
     kinds = topology.kinds[others][touching]
-    told = {tets.BoundaryKind(k).name.lower().replace("_", "-") for k in np.unique(kinds)} - {"pec", "impedance"}
-    told = (told - {"regular"}) | ({"periodic"} if periodic[others][touching].any() else set())
-    if told:
-        what = f"'{surface}' has edges along walls of kind {', '.join(sorted(told))}"
+    reported = {tets.BoundaryKind(k).name.lower().replace("_", "-") for k in np.unique(kinds)} - {"pec", "impedance"}
+    reported = (reported - {"regular"}) | ({"periodic"} if periodic[others][touching].any() else set())
+    if reported:
+        what = f"'{surface}' has edges along walls of kind {', '.join(sorted(reported))}"
         raise InputError(Problem(where, what, "pec (or impedance) walls all around a port"))
 
 

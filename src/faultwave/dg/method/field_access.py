@@ -108,11 +108,11 @@ def error_norms(solver: Solver, solution: Callable[[np.ndarray, float], np.ndarr
 
 def _large_enough(law: Law, norms: np.ndarray) -> np.ndarray:
     """Return norms (Q,) of a solution with NaN for those that are rounding errors of the largest of their role."""
-    kept = np.full(len(norms), np.nan)
+    retained = np.full(len(norms), np.nan)
     for names in law.roles.values():
         mine = [law.quantities.index(n) for n in names]
-        kept[mine] = np.where(norms[mine] > ROUNDING * norms[mine].max(initial=0.0), norms[mine], np.nan)
-    return kept
+        retained[mine] = np.where(norms[mine] > ROUNDING * norms[mine].max(initial=0.0), norms[mine], np.nan)
+    return retained
 
 
 def sample(solver: Solver, points: np.ndarray) -> np.ndarray:

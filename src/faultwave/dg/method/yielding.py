@@ -78,7 +78,7 @@ def yielding(form: Form, medium: Medium) -> Kernel:
     def look() -> None:
         k.contract(at, values, own)
         _sum_and_difference(k, points.pairs, at)
-        k.pointwise(_asks(form, medium), [may, cell, initial, *there], [at, flags])
+        k.pointwise(_yield_flag_formula(form, medium), [may, cell, initial, *there], [at, flags])
         k.contract(yields, np.ones((1, count)), flags, accumulate=True)
 
     def give_way() -> None:
@@ -176,7 +176,7 @@ def _square(s: Numbers) -> Number:
     return (s[0] * s[0] + s[1] * s[1] + s[2] * s[2]) + (off + off)
 
 
-def _asks(form: Form, medium: Medium) -> Formula:
+def _yield_flag_formula(form: Form, medium: Medium) -> Formula:
     """Return the formula of the total stress at a point and of a flag that is 1 if it yields, in cells that may yield."""
     rheology, constants = medium.rheology, medium.constants
     parameters, states = rheology.parameter_columns, rheology.state_columns
@@ -197,11 +197,11 @@ def _lost(rheology: Rheology, constants: Mapping[str, float]) -> Formula:
 
     def function(yields: Numbers, p: Numbers, stress: Numbers, *rest: Numbers) -> Outputs:
         new, *states = mapped(p, stress, *rest)
-        kept = [
+        retained = [
             [mth.where(yields[0] > 0.0, x, old) for x, old in zip(state, was, strict=True)]
             for state, was in zip(states, rest, strict=False)
         ]
-        return [[x - y for x, y in zip(new, stress, strict=True)], *kept]
+        return [[x - y for x, y in zip(new, stress, strict=True)], *retained]
 
     return function
 

@@ -126,21 +126,21 @@ def predict(
         compensate(k, q, remainder)
     else:
         predictor.expand(k, q, cell, [Sum(q, advance), *integrals], series)
-    beside = ClusterWaveOutput(to_slower, tuple(parts), face_rows)
+    adjacent = ClusterWaveOutput(to_slower, tuple(parts), face_rows)
     in_time = WavesInTime(k, form, series, kept.flows) if kept and kept.fault and series is not None else None
 
     def emit(i: int, wave: Array) -> None:
         k.scatter(wave, waves, outgoing, i)
         if in_time is not None:
             in_time.leave(i, wave, k.arrays["trace"], cell, face)
-        beside.emit(k, "", waves, i, wave, lambda state, out: form.face_wave(k, state, i, out, cell, face))
+        adjacent.emit(k, "", waves, i, wave, lambda state, out: form.face_wave(k, state, i, out, cell, face))
 
     form.publish(k, total, cell, face, emit, u)
     if kept and series is not None:
         slot, history = k.index("slot"), k.store("history", series.rows, form.Q, "out")
         k.when(slot, 0, lambda: k.scatter(series, history, slot))
         if kept.penalty is not None:
-            kept.penalty.publish(k, total, cell, beside)
+            kept.penalty.publish(k, total, cell, adjacent)
     form.name_columns(k)
     return k
 
@@ -202,18 +202,18 @@ def sample(form: Form, points: np.ndarray, columns: Sequence[int] | None = None)
         found = _physical(form, x, cell, jacobian)
         return [[found[i] for i in columns]]
 
-    k.pointwise(chosen, [at, cell, *_asked_jacobian(k, form)], [values])
+    k.pointwise(chosen, [at, cell, *_requested_jacobian(k, form)], [values])
     form.name_columns(k)
     return k
 
 
-def _asked_jacobian(k: Kernel, form: Form) -> list[Array]:
+def _requested_jacobian(k: Kernel, form: Form) -> list[Array]:
     """Declare the Jacobian of each cell if the constants of the form do not contain it."""
     return [] if form.self_contained else [k.batch("jacobian", 1, 9)]
 
 
 def _physical(form: Form, q: Numbers, cell: Numbers, jacobian: Sequence[Numbers]) -> list[Number]:
-    """Return the quantities of the law; ``jacobian`` is the result of ``_asked_jacobian``."""
+    """Return the quantities of the law; ``jacobian`` is the result of ``_requested_jacobian``."""
     return form.physical(q, cell, jacobian[0]) if jacobian else form.outward(q, cell)
 
 
@@ -261,7 +261,7 @@ def energies(form: Form, of: Densities | None = None) -> Kernel:
     law, k = form.law, Kernel("energies")
     names, given = [p.name for p in law.parameters], of or law.energies
     known = energy_names(law, given)
-    q, cell, jacobian = k.batch("q", form.b3, form.Q), form.cell(k), _asked_jacobian(k, form)
+    q, cell, jacobian = k.batch("q", form.b3, form.Q), form.cell(k), _requested_jacobian(k, form)
     parameters, out = k.batch("parameters", 1, len(names) + 1), k.batch("energies", 1, len(known), "out")
     density, total = k.temp("density", form.b3, len(known)), k.temp("sum", 1, len(known))
 

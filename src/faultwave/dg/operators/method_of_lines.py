@@ -303,8 +303,8 @@ class MethodOfLines(Operator):
         inverse, one = scale * np.linalg.inv(own + other), np.eye(size)
         cross = np.where(self._upwind(driven), 1.0, 0.0)[..., None, None]
         inside = [inverse @ other, cross * inverse, own @ inverse, cross * (own @ inverse @ other)]
-        kept = np.abs(back @ back - one).max((-2, -1)) < 1e-12  # boundaries that conserve energy
-        cross = np.where(kept & (self.flux == "centred"), 0.0, 0.25)[..., None, None]
+        retained = np.abs(back @ back - one).max((-2, -1)) < 1e-12  # boundaries that conserve energy
+        cross = np.where(retained & (self.flux == "centred"), 0.0, 0.25)[..., None, None]
         mine = scale * np.linalg.inv(own)
         reflected = [
             0.25 * mine @ (back + one) @ own, cross * (mine @ (one - back)), 0.25 * scale * (one - back),

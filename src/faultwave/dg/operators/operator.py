@@ -213,7 +213,7 @@ class Operator:
         self.suffixes = tuple(x.name if x else "" for x in (split, most, lean or most))
         between = [work.kernel(form) for work in self.between]
         more, later = self.compensated, self.to_slower
-        variants = [None, *(kept for kept in (split, lean, keep) if kept)]
+        variants = [None, *(retained for retained in (split, lean, keep) if retained)]
         wanted = [kernels.predict(form, which, more, later) for which in variants]
         wanted += [kernels.correct_and_predict(form, which, between, more, later) for which in variants]
         wanted += [kernels.correct(form, None, more), *([kernels.correct(form, keep, more)] if self.penalty else [])]
@@ -272,8 +272,8 @@ class Operator:
     def _begin(self, name: str, cluster: int, step: float, restart: bool, ends: Sequence[float]) -> None:
         before, self.steps[cluster] = self.steps[cluster], step
         self.sums[cluster] ^= int(restart)
-        beside = slice(max(cluster - 1, 0), cluster + 1)
-        key = name, before, step, restart, *ends, *self.turns[beside], *self.sums[beside]
+        adjacent = slice(max(cluster - 1, 0), cluster + 1)
+        key = name, before, step, restart, *ends, *self.turns[adjacent], *self.sums[adjacent]
         known = self.prepared[cluster]
         prepared = known.get(key)
         if prepared is None:
@@ -316,19 +316,19 @@ class Operator:
             self._run("correct", lay.cells_range(cluster), which, **ended)
             return
         special = lay.observed_ranges[cluster][0], lay.storing_ranges[cluster][1]
-        self._run(self._correct_kept, special, which, **ended)
+        self._run(self._publishing_kernel, special, which, **ended)
         self.border_corrected(cluster)
         self._run("correct", lay.plain_ranges[cluster], which, **ended)
 
     @property
-    def _correct_kept(self) -> str:
+    def _publishing_kernel(self) -> str:
         """Name of the kernel that corrects cells which publish more than waves."""
         return "correct_penalised" if self.penalty else "correct"
 
     def correct_observed(self, cluster: int, step: float) -> None:
         """Correct the cells that are observed before the next step; ``correct_and_predict`` corrects the others."""
         ended = self.predictor.ended(self.steps[cluster])
-        self._run(self._correct_kept, self.layout.observed_ranges[cluster], self._which(cluster), **ended)
+        self._run(self._publishing_kernel, self.layout.observed_ranges[cluster], self._which(cluster), **ended)
 
     def change_corrected(self, cluster: int, observed: bool = False) -> None:
         """Execute the operations between correction and prediction in all corrected cells of a cluster, or in the observed ones."""

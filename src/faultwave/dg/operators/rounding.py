@@ -69,9 +69,9 @@ def worst_shape(inverse: np.ndarray, dtype: type) -> float:
     return float(np.linalg.cond(doubtful).max(initial=1.0))
 
 
-def shapely(condition: float) -> bool:
+def allows_edge_components(condition: float) -> bool:
     """Return True if cells up to this condition number permit components along their edges in single precision."""
     return condition <= SHAPELY
 
 
-__all__ = ["shapely", "spread", "worst_shape"]
+__all__ = ["allows_edge_components", "spread", "worst_shape"]

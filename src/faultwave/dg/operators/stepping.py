@@ -68,7 +68,7 @@ class Loop:
             over = [part.over() for part in self.parts]  # called on all processes, as it is collective
             if any(over):
                 break
-            stopping = bool(solver.world.largest([control.stop_asked])[0])  # a signal to one process stops all
+            stopping = bool(solver.world.largest([control.stop_requested])[0])  # a signal to one process stops all
             if march.time < self.end * (1 - 1e-12) and control.keeps and not stopping:
                 self._keep(checked)
             if stopping and (not control.keeps or self._settled()):
@@ -92,13 +92,13 @@ class Loop:
     def _pause(self) -> Callable[[], bool]:
         """Return a function that requests a look between largest steps: after some time, or if the run is to stop."""
         soon, control = clock.perf_counter() + UNSEEN, self.control
-        return lambda: control.stop_asked or clock.perf_counter() > soon
+        return lambda: control.stop_requested or clock.perf_counter() > soon
 
     def _free(self, stop: float) -> int:
         """Return the number of largest steps until the next action between them."""
         solver = self.solver
-        kept = [self.checkpoint_due] if self.control.keeps else []
-        until = min([stop, *kept, *(call.next() for call in solver.callbacks["end of largest step"])])
+        retained = [self.checkpoint_due] if self.control.keeps else []
+        until = min([stop, *retained, *(call.next() for call in solver.callbacks["end of largest step"])])
         if until <= solver.time:
             return 1
         return max(1, int((until - solver.time) / solver.march.longest + 1e-9))

@@ -53,8 +53,8 @@ def penalised_faces(planning: Planning, driven: np.ndarray) -> PenalisedFaces | 
     across = {name: p.whole.beyond(values, neighbours) for name, values in p.material.items()}
     solid = (p.law.moduli(p.material)["mu"] > 0)[:, None] & (p.law.moduli(across)["mu"] > 0)
     at_fault = np.asarray(p.frictional.any(1))
-    beside = at_fault[:, None] | (p.whole.beyond(at_fault.astype(float), neighbours) > 0)
-    wanted = np.where(beside, near in penalties, everywhere in penalties)
+    adjacent = at_fault[:, None] | (p.whole.beyond(at_fault.astype(float), neighbours) > 0)
+    wanted = np.where(adjacent, near in penalties, everywhere in penalties)
     faces = p.across & ~p.frictional & ~driven & solid & wanted
     return PenalisedFaces(found[0], faces, across) if p.whole.any(bool(faces.any())) else None
 

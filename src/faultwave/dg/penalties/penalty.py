@@ -123,9 +123,9 @@ class Penalised:
         rows, sides = k.index("own", 4), k.store("sides", 1, self.penalty.columns.size)
         return rows, sides, k.store("held", *size, "in" if intent == "in" else "out"), k.store("shown", *size, intent)
 
-    def publish(self, k: Kernel, total: Array, cell: Array, beside: ClusterWaveOutput) -> None:
+    def publish(self, k: Kernel, total: Array, cell: Array, adjacent: ClusterWaveOutput) -> None:
         """Publish the trace of the time-integrated state, for faces in the same cluster and in clusters with other steps."""
-        own, sides, held, shown = self._arrays(k, "inout" if beside.to_slower else "out")
+        own, sides, held, shown = self._arrays(k, "inout" if adjacent.to_slower else "out")
         to, trace = k.index("shown_to", 4), k.temp("show", self.b2, self.faced)
         side = k.temp("side", 1, sides.cols)
 
@@ -140,7 +140,7 @@ class Penalised:
         for i in range(4):
             k.when(own, i, lambda i=i: show(i))  # type: ignore[misc]
             k.when(to, i, lambda i=i: k.scatter(trace, shown, to, i))  # type: ignore[misc]
-            beside.emit(k, "shown_", shown, i, trace, lambda state, out, i=i: trace_of(i, state, out))  # type: ignore[misc]
+            adjacent.emit(k, "shown_", shown, i, trace, lambda state, out, i=i: trace_of(i, state, out))  # type: ignore[misc]
 
     def lift(self, k: Kernel, q: Array, cell: Array) -> None:
         """Add the lifted penalties of the faces to q; constants of faces without a penalty make it zero."""

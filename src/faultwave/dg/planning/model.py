@@ -56,9 +56,9 @@ def axes_of(projection: object) -> tuple[str, str, str]:
 
 def _frequency(plan: Plan, resolved: np.ndarray) -> tuple[float, str]:
     """Return the frequency for which points per wavelength are counted, and the reason for it."""
-    asked = highest_frequency(plan.case, plan.parts)
-    if asked is not None and asked > 0:
-        return asked, "the highest that the case asks for"
+    requested = highest_frequency(plan.case, plan.parts)
+    if requested is not None and requested > 0:
+        return requested, "the highest that the case asks for"
     return float(resolved.min()), f"resolved everywhere with {TEN:g} points; the case names none"
 
 

@@ -24,7 +24,7 @@ from faultwave.dg.checks.material_warnings import warn_attenuation_band, warn_ma
 from faultwave.dg.checks.precision_estimate import estimate
 from faultwave.dg.checks.resolution import warn_conductors, warn_size
 from faultwave.dg.checks.scene import scene_of
-from faultwave.dg.checks.slivers import sliver_stable_steps, told
+from faultwave.dg.checks.slivers import sliver_stable_steps, warn_slivers
 from faultwave.dg.mesh.built_mesh import load_or_build
 from faultwave.dg.mesh.distributed_mesh import WholeMesh
 from faultwave.dg.mesh.layers import check_outside, layer_damping
@@ -309,10 +309,12 @@ def _written(planning: Planning, parts: tuple[CapabilityPlan, ...]) -> float:
     A checkpoint holds the degrees of freedom in the law's quantities and in the form's, each with the numbers of the
     cells.
     """
-    case, kept = planning.case, planning.case.output.checkpoint
+    case, retained = planning.case, planning.case.output.checkpoint
     values = tet_size(case.numerics.order - 1) * len(planning.law.quantities)
     state = 2 * len(planning.mesh.cells) * (values * (4 if case.numerics.precision == "single" else 8) + 8)
-    return float(sum(part.requirements.disk for part in parts)) + (0.0 if kept is None else (kept.keep + 1.0) * state)
+    return float(sum(part.requirements.disk for part in parts)) + (
+        0.0 if retained is None else (retained.keep + 1.0) * state
+    )
 
 
 def _clusters(planning: Planning, parts: tuple[CapabilityPlan, ...], step: np.ndarray) -> tets.Clustering:
@@ -329,12 +331,12 @@ def _borne(planning: Planning, parts: tuple[CapabilityPlan, ...], step: np.ndarr
     """Return the stable steps (nc,), reduced in flat cells where necessary, and warn if some are."""
     # Cells are tested at the step of their inradius: far below it, noise cannot decay in the steps of the test.
     own = _inradius_steps(planning.case, planning.law, planning.geometry, planning.material)
-    room = largest_cfl(planning.case) / cfl_number(planning.case)
-    stable = sliver_stable_steps(planning, own, room)
+    available = largest_cfl(planning.case) / cfl_number(planning.case)
+    stable = sliver_stable_steps(planning, own, available)
     borne = np.where(stable < own, np.minimum(step, stable), step)
     if (borne < step).any():
         longer = rate(_clusters(planning, parts, borne)) / rate(_clusters(planning, parts, step))
-        told(planning, step, borne, longer)
+        warn_slivers(planning, step, borne, longer)
     return borne
 
 
@@ -397,16 +399,16 @@ def _check_material(
             x = ", ".join(f"{v:g}" for v in centre(cell))
             problems.error("material", f"{what(cell)} at ({x}) and in {int(bad.sum()) - 1} other cells", allowed)
 
-    told = np.zeros(len(next(iter(values.values()))), bool)
+    reported = np.zeros(len(next(iter(values.values()))), bool)
     for p in physics.parameters:
         bad = values[p.name] <= 0 if p.positive else ~((values[p.name] >= p.lower) & (values[p.name] <= p.upper))
         what = partial(_as_given, p.name, values[p.name])
         least = "> 0" if p.positive else f">= {p.lower:g}"
         unit = f" [{p.unit}]" if p.unit else ""
         tell(bad, what, f"{least}{f' and <= {p.upper:g}' if p.upper < np.inf else ''}{unit}")
-        told |= bad
+        reported |= bad
     for bad, words, allowed in physics.wrong(values):
-        tell(bad & ~told, words, allowed)  # in the other cells it may only be a consequence
+        tell(bad & ~reported, words, allowed)  # in the other cells it may only be a consequence
 
 
 def _as_given(name: str, values: np.ndarray, cell: int) -> str:

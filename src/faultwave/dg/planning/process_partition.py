@@ -44,8 +44,8 @@ def plan_for(case: Case, world: World) -> Plan:
 
 def _needs_whole_mesh(case: Case) -> bool:
     """Return True if the case has a feature that needs the whole mesh."""
-    asked = [m.needs_whole_mesh(case) for m in part_modules() if hasattr(m, "needs_whole_mesh")]
-    return any(asked) or case.matched_layer is not None
+    requested = [m.needs_whole_mesh(case) for m in part_modules() if hasattr(m, "needs_whole_mesh")]
+    return any(requested) or case.matched_layer is not None
 
 
 def plan_share(case: Case, world: World) -> Plan:

@@ -41,10 +41,10 @@ def errors_of_spread(part: Any, solver: Solver) -> tuple[np.ndarray, np.ndarray]
     sizes = np.linalg.norm(np.concatenate([over.moment, part.sources.force, part.sources.porous], 1), axis=1)
     here = part.cells >= 0
     at = {name: values[part.cells[here]] for name, values in plan.material.items()}
-    told = solver.world.gather((part.items[here], sizes[here], slowest_speed(plan.law, at), over.radius[here]))
+    reported = solver.world.gather((part.items[here], sizes[here], slowest_speed(plan.law, at), over.radius[here]))
     chosen = None
-    if told is not None:
-        item, size, speed, radius = (np.concatenate([t[i] for t in told]) for i in range(4))
+    if reported is not None:
+        item, size, speed, radius = (np.concatenate([t[i] for t in reported]) for i in range(4))
         strongest = np.argsort(-size, kind="stable")[:STRONGEST]
         item, size, speed = (x[strongest] for x in (item, size, speed))
         frequencies = RADII / radius[strongest].max() * speed.max() / (2.0 * np.pi)

@@ -132,8 +132,8 @@ def spread(planning: Planning, sources: Sources, cells: np.ndarray, tensors: np.
     radius = np.zeros(len(sources))
     radius[here] = edges(spread_for, many) * edge_length(_mean_volume(planning)[cells[here]])
     home = np.where(here, planning.numbers[np.maximum(cells, 0)], -1)
-    told = whole.everywhere((radius, home))
-    radius, home = (np.max([t[i] for t in told], axis=0) for i in (0, 1))
+    reported = whole.everywhere((radius, home))
+    radius, home = (np.max([t[i] for t in reported], axis=0) for i in (0, 1))
     around = Around.joined(whole.everywhere(_around(planning, sources.location, radius)))
     near = around.near()
     numbers, found, rows = planning.numbers, [], []

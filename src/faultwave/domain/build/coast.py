@@ -35,8 +35,8 @@ def shore(xy: Floats, triangles: Integers, height: Floats, slope: float, sides: 
     if not wet.any():
         return height, wet
     ground = height.copy()
-    beside = np.unique(triangles[wet[triangles].any(1)])
-    coast = beside[~wet[beside]]
+    adjacent = np.unique(triangles[wet[triangles].any(1)])
+    coast = adjacent[~wet[adjacent]]
     ground[coast] = 0.0
     if len(coast):
         away = cKDTree(xy[coast]).query(xy[wet])[0]

@@ -118,9 +118,9 @@ def _stop(pieces: dict[int, int], fault: int, at: int) -> bool:
         while todo:
             tag = todo.pop()
             group.append(tag)
-            beside = {other for other in left if edges[tag] & edges[other]}
-            left -= beside
-            todo += beside
+            adjacent = {other for other in left if edges[tag] & edges[other]}
+            left -= adjacent
+            todo += adjacent
         groups.append(group)
     if len(groups) < 2:
         return False
@@ -216,14 +216,14 @@ def _collected(
     order = np.argsort(ids)
     used = np.unique(np.concatenate(cells))
     rows = order[np.searchsorted(ids, used, sorter=order)]
-    kept = [tag for tag in triangles if tag in of]
+    retained = [tag for tag in triangles if tag in of]
     flags = np.isin(used, wet)
     return Meshed(
         points[rows],
         np.searchsorted(used, np.concatenate(cells)),
         np.concatenate(layer),
-        np.searchsorted(used, np.concatenate([triangles[tag] for tag in kept])),
-        np.concatenate([np.full(len(triangles[tag]), of[tag]) for tag in kept]),
+        np.searchsorted(used, np.concatenate([triangles[tag] for tag in retained])),
+        np.concatenate([np.full(len(triangles[tag]), of[tag]) for tag in retained]),
         flags,
         cut,
         moved,

@@ -30,7 +30,7 @@ from faultwave.domain.build.region import Heights
 from faultwave.domain.build.relief import Relief
 from faultwave.domain.build.repair import repaired
 from faultwave.domain.build.sizes import Sizes, lattice, refined, wanted
-from faultwave.domain.build.traces import check_scale, check_trace, other_units, read_traces, told_of
+from faultwave.domain.build.traces import check_scale, check_trace, other_units, read_traces, trace_warnings
 from faultwave.domain.build.triangles import read_triangles
 from faultwave.domain.tets.assemble import Parts, assemble
 from faultwave.domain.tets.generators.generate import GMSH_ADVICE
@@ -148,9 +148,9 @@ def build(setting: BuildSettings, place: Place) -> Mesh:
 def _said(setting: BuildSettings, place: Place) -> list[Problem]:
     """Return warnings about properties of traces that are used, and those that are not."""
     found = []
-    for asked in setting.faults:
-        for trace in read_traces(asked.trace, place.projection) if asked.trace is not None else ():
-            found += told_of(
+    for requested in setting.faults:
+        for trace in read_traces(requested.trace, place.projection) if requested.trace is not None else ():
+            found += trace_warnings(
                 trace, "dip, dip_direction, top and depth of mesh.build.faults, where they are given, win.", False
             )
     return found
@@ -270,29 +270,31 @@ def _sizes(
 def _faults(setting: BuildSettings, lower: Floats, upper: Floats, far: float, place: Place) -> list[Fault]:
     """Return all faults, read and checked; raises InputError."""
     problems, found = Problems(), list[Fault]()
-    for number, asked in enumerate(setting.faults):
+    for number, requested in enumerate(setting.faults):
         with collect_problems(problems):
-            size = asked.size or min(far, setting.fault_size or far)
-            if asked.surface is not None:
-                name = asked.name or asked.surface.stem
-                triangles = read_triangles(asked.surface, place.projection)
+            size = requested.size or min(far, setting.fault_size or far)
+            if requested.surface is not None:
+                name = requested.name or requested.surface.stem
+                triangles = read_triangles(requested.surface, place.projection)
                 extent = float(np.linalg.norm(np.ptp(triangles.reshape(-1, 3), axis=0)))
                 if extent < size:
                     what = f"the surface measures {extent:.4g} m, less than an element on it ({size:.4g} m)"
                     advice = "Are its coordinates kilometres? They are read as metres unless AXIS_UNIT of a TSurf says otherwise."
-                    problems.error(str(asked.surface), what, f"{size:.4g} m or more", advice)
+                    problems.error(str(requested.surface), what, f"{size:.4g} m or more", advice)
                     continue
-                found.append(Fault(name, str(asked.surface), size, triangles=triangles, stops_at=tuple(asked.stops_at)))
+                found.append(
+                    Fault(name, str(requested.surface), size, triangles=triangles, stops_at=tuple(requested.stops_at))
+                )
                 continue
-            if asked.planes is not None:
-                made = _of_planes(asked, size, place)
+            if requested.planes is not None:
+                made = _of_planes(requested, size, place)
             else:
-                made = _of_traces(asked, size, (lower, upper, len(found), {f.name for f in found}), place, problems)
-                deepest = max((fault.bottom for fault in made), default=asked.depth)
-                if deepest > setting.depth and asked.outside == "error":
+                made = _of_traces(requested, size, (lower, upper, len(found), {f.name for f in found}), place, problems)
+                deepest = max((fault.bottom for fault in made), default=requested.depth)
+                if deepest > setting.depth and requested.outside == "error":
                     what = f"{deepest:g} m is below the region"
                     problems.error(f"mesh.build.faults[{number}].depth", what, f"less than depth {setting.depth:g} m")
-            if asked.outside == "clip":
+            if requested.outside == "clip":
                 made = [clipped(fault, lower, upper) for fault in made]
             found += made
     problems.raise_errors()
@@ -322,17 +324,17 @@ def _of_traces(
     traces, sound = read_traces(asked.trace, place.projection), len(problems.errors)
     worded = region.worded(place.projection)
     for count, trace in enumerate(traces, 1):
-        told = len(problems.errors)
+        reported = len(problems.errors)
         low, high = lower[:2], upper[:2]
         if asked.outside == "clip":  # parts outside the region are allowed
             low, high = np.minimum(low, trace.xy.min(0) - 1.0), np.maximum(high, trace.xy.max(0) + 1.0)
         check_trace(trace, low, high, worded, problems)
         length = float(np.linalg.norm(np.diff(trace.xy, axis=0), axis=1).sum())
-        if length < size and len(problems.errors) == told:
+        if length < size and len(problems.errors) == reported:
             what = f"the trace is {length:.4g} m long, shorter than an element on it ({size:.4g} m)"
             advice = f"{other_units(trace.xy)} Or give a smaller size."
             problems.error(trace.source, what, advice=advice)
-        if len(problems.errors) == told:
+        if len(problems.errors) == reported:
             name = asked.name or trace.name or f"fault-{before + len(found) + 1}"
             again = name in names | {f.name for f in found}
             name = f"{name}-{count}" if len(traces) > 1 and (asked.name or again) else name
@@ -435,16 +437,16 @@ def _meshed(box: FlatBox) -> Meshed:
     with scratch_folder() as folder:
         given, made = folder / "box.npz", folder / "mesh.npz"
         box.save(given)
-        kept = _place_in_cache(box)
+        retained = _place_in_cache(box)
         try:
-            content = read_sealed(kept)
+            content = read_sealed(retained)
             if content is not None:
                 return Meshed.load(io.BytesIO(content))
         except (OSError, ValueError, KeyError, RuntimeError, TypeError):
             pass
         _run(given, made)
         found = Meshed.load(made)
-        _keep(made, kept)
+        _keep(made, retained)
         return found
 
 

@@ -86,14 +86,14 @@ def _srf(path: Path, lines: Sequence[str], problems: Problems) -> list[Plane]:
 def _fsp(path: Path, lines: Sequence[str], problems: Problems) -> list[Plane]:
     """Return segments computed from subfaults, whose positions are the middles of their upper edges."""
     whole = "\n".join(line for line in lines if line.startswith("%"))
-    size = _told(whole, "Dx"), _told(whole, "Dz")
-    mech = _told(whole, "STRK"), _told(whole, "DIP")
+    size = _find_number(whole, "Dx"), _find_number(whole, "Dz")
+    mech = _find_number(whole, "STRK"), _find_number(whole, "DIP")
     segments: list[tuple[int, tuple[float | None, float | None], list[list[float]]]] = []
     columns: list[str] = []
     for k, line in enumerate(lines, 1):
         if line.startswith("%"):
             if "SEGMENT" in line:
-                segments.append((k, (_told(line, "STRIKE"), _told(line, "DIP")), []))
+                segments.append((k, (_find_number(line, "STRIKE"), _find_number(line, "DIP")), []))
             words = line.lstrip("%").split()
             if {"LAT", "LON", "Z"} <= {w.upper() for w in words}:
                 columns = [w.upper() for w in words]
@@ -115,7 +115,7 @@ def _fsp(path: Path, lines: Sequence[str], problems: Problems) -> list[Plane]:
     return [_plane(f"{path}:{k}", angles, np.array(rows), size) for k, angles, rows in segments if rows]  # type: ignore[arg-type]
 
 
-def _told(text: str, name: str) -> float | None:
+def _find_number(text: str, name: str) -> float | None:
     found = re.search(rf"\b{name}\s*=\s*({NUMBER})", text)
     return float(found[1]) if found else None
 

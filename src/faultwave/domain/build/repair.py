@@ -89,10 +89,10 @@ def _collapse(mesh: _Growing, cell: int, wanted: Floats) -> Integers | None:
         a, b = (int(corners[i]) for i in EDGES[k])
         if lengths[k] > SHORT * min(wanted[a], wanted[b]):
             return None
-        for gone, kept in ((a, b), (b, a)):
-            if mesh.held[gone] & ~mesh.held[kept] or (mesh.held[gone] ^ mesh.held[kept]) >> 40:
+        for gone, retained in ((a, b), (b, a)):
+            if mesh.held[gone] & ~mesh.held[retained] or (mesh.held[gone] ^ mesh.held[retained]) >> 40:
                 continue
-            touched = _try(mesh, gone, kept, wanted)
+            touched = _try(mesh, gone, retained, wanted)
             if touched is not None:
                 return touched
     return None

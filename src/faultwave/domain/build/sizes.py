@@ -135,9 +135,9 @@ def limited(sizes: Sizes, growth: float) -> Sizes:
 def _pull(values: Floats, axis: int, here: int, there: int, most: float) -> None:
     at = [slice(None)] * 3
     at[axis] = here  # type: ignore[call-overload]
-    beside = [slice(None)] * 3
-    beside[axis] = there  # type: ignore[call-overload]
-    values[tuple(at)] = np.minimum(values[tuple(at)], values[tuple(beside)] + most)
+    adjacent = [slice(None)] * 3
+    adjacent[axis] = there  # type: ignore[call-overload]
+    values[tuple(at)] = np.minimum(values[tuple(at)], values[tuple(adjacent)] + most)
 
 
 def refined(sizes: Sizes, points: Floats, edges: Floats, ratio: Floats, growth: float) -> Sizes:

@@ -261,7 +261,7 @@ def check_trace(trace: Trace, lower: Floats, upper: Floats, place: Callable[[Flo
         )
 
 
-def told_of(trace: Trace, advice: str, rake: bool) -> list[Problem]:
+def trace_warnings(trace: Trace, advice: str, rake: bool) -> list[Problem]:
     """Return warnings about properties of a trace that are used, and those that are not read.
 
     ``advice`` is added to the first; ``rake`` is True if the rake is used.
@@ -294,9 +294,9 @@ def check_scale(traces: Sequence[Trace], depth: float, problems: Problems) -> No
 
 def other_units(points: Floats) -> str:
     """Return a question about the units of coordinates (n, 2) of a trace that is far too short."""
-    asked = "Are its coordinates kilometres? Name columns x[km], y[km]."
+    requested = "Are its coordinates kilometres? Name columns x[km], y[km]."
     degrees = (np.abs(points) <= (180.0, 90.0)).all()
-    return f"{asked} Degrees? Name columns lon, lat." if degrees else asked
+    return f"{requested} Degrees? Name columns lon, lat." if degrees else requested
 
 
 def self_crossing(xy: Floats) -> Floats | None:
@@ -322,12 +322,12 @@ def crossing(a: Floats, b: Floats, c: Floats, d: Floats) -> Floats | None:
 
 def simplified(xy: Floats, size: float) -> Floats:
     """Return a line without points that elements of ``size`` cannot follow, within a tenth of it."""
-    kept = _douglas_peucker(xy, 0.1 * size)
-    found = [kept[0]]
-    for point in kept[1:-1]:
-        if np.linalg.norm(point - found[-1]) >= 0.8 * size and np.linalg.norm(point - kept[-1]) >= 0.8 * size:
+    retained = _douglas_peucker(xy, 0.1 * size)
+    found = [retained[0]]
+    for point in retained[1:-1]:
+        if np.linalg.norm(point - found[-1]) >= 0.8 * size and np.linalg.norm(point - retained[-1]) >= 0.8 * size:
             found.append(point)
-    return np.array([*found, kept[-1]])
+    return np.array([*found, retained[-1]])
 
 
 def _douglas_peucker(xy: Floats, tolerance: float) -> Floats:
@@ -352,5 +352,5 @@ __all__ = [
     "read_traces",
     "self_crossing",
     "simplified",
-    "told_of",
+    "trace_warnings",
 ]

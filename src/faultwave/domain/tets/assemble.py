@@ -120,8 +120,8 @@ def _face_tags(cells: Integers, used: Integers, parts: Parts, name: str, problem
         return tags
     values = values[first]
     near = np.isin(used, triangles)  # other nodes are not on tagged triangles
-    beside = np.flatnonzero(map_chunks(lambda piece: near[cells[piece]].sum(axis=1) > 2, len(cells)))
-    faces = np.sort(used[cells[beside][:, FILE_FACES]].reshape(-1, 3), axis=1)
+    adjacent = np.flatnonzero(map_chunks(lambda piece: near[cells[piece]].sum(axis=1) > 2, len(cells)))
+    faces = np.sort(used[cells[adjacent][:, FILE_FACES]].reshape(-1, 3), axis=1)
     _, number = np.unique(np.concatenate([triangles, faces]), axis=0, return_inverse=True)
     number = number.ravel()
     tag_of = np.zeros(number.max() + 1, np.int64)
@@ -130,7 +130,7 @@ def _face_tags(cells: Integers, used: Integers, parts: Parts, name: str, problem
     lost = np.flatnonzero(~np.isin(number[: len(triangles)], found))
     if len(lost):
         _lost_triangles(triangles[lost], values[lost], parts, name, problems)
-    tags[beside] = tag_of[found].reshape(-1, 4)
+    tags[adjacent] = tag_of[found].reshape(-1, 4)
     return tags
 
 

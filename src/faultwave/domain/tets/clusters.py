@@ -201,7 +201,7 @@ def _normalise(cluster: Integers, neighbours: Integers, fault: NDArray[np.bool_]
             across = near[(near >= 0) & fault[active]]
             joined = np.unique(across[cluster[across] > level])
             cluster[joined] = level
-            beside = near[near >= 0]
-            beside = beside[cluster[beside] > level + 1]
-            cluster[beside] = level + 1
+            adjacent = near[near >= 0]
+            adjacent = adjacent[cluster[adjacent] > level + 1]
+            cluster[adjacent] = level + 1
             active = joined

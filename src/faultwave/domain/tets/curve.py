@@ -43,7 +43,7 @@ def _keys(points: Floats, low: Floats, span: float) -> Integers:
 
 def _spread(x: Integers) -> Integers:
     """Return integers of twenty bits with two zeros inserted between consecutive bits."""
-    for shift, kept in ((32, 0x1F00000000FFFF), (16, 0x1F0000FF0000FF), (8, 0x100F00F00F00F00F), (4, 0x10C30C30C30C30C3),
+    for shift, retained in ((32, 0x1F00000000FFFF), (16, 0x1F0000FF0000FF), (8, 0x100F00F00F00F00F), (4, 0x10C30C30C30C30C3),
                         (2, 0x1249249249249249)):  # fmt: skip
-        x = (x | x << shift) & kept
+        x = (x | x << shift) & retained
     return x

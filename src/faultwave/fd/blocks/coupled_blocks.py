@@ -229,11 +229,11 @@ class Blocks(Operator):
             return None
         coarsest = self.blocks[-1].scheme.grid.spacing
         rows = [round(coarsest / op.scheme.grid.spacing) for op in self.blocks]
-        told = [
+        reported = [
             [t for n, i in enumerate(self.interfaces) for t in i.transfers(stage, n)]
             for stage in range(len(EXCHANGED_FIELDS))
         ]
-        return make([op.runner for op in self.blocks], rows, told)
+        return make([op.runner for op in self.blocks], rows, reported)
 
     def restored(self) -> None:
         """Refresh what depends on the state after a checkpoint was read, in all blocks."""

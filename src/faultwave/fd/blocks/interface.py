@@ -117,7 +117,7 @@ def _cut(buffer: Any, boxes: Boxes, dtype: np.dtype) -> list[np.ndarray]:
     return [part.reshape(box.shape[1:]) for part, (_, box) in zip(parts, boxes, strict=True)]
 
 
-class Told:
+class PlaneExchange:
     """Exchange of planes from one block to the adjacent one.
 
     Attributes
@@ -202,7 +202,7 @@ class Told:
         needed = self.needed[me]
         self._needed = [np.zeros([b - a for a, b in needed], self.dtype) for _ in EXCHANGED_FIELDS[0]]
         self._products = {}
-        for at, n, name in ((told, n, name) for told in EXCHANGED_FIELDS for n, name in enumerate(told)):
+        for at, n, name in ((reported, n, name) for reported in EXCHANGED_FIELDS for n, name in enumerate(reported)):
             into = self._writes[at].planes[n]
             self._products[name] = backends.plane_product(backend, *self._bands(name), self._needed[n], into)
 
@@ -231,12 +231,12 @@ class Interface:
 
     def __init__(self, upper: Operator, lower: Operator, world: World):
         ratio = round(lower.scheme.grid.spacing / upper.scheme.grid.spacing)
-        self.told = (Told(upper, lower, True, ratio, world), Told(lower, upper, False, ratio, world))
+        self.told = (PlaneExchange(upper, lower, True, ratio, world), PlaneExchange(lower, upper, False, ratio, world))
 
     def tell(self, stage: int) -> None:
         """Exchange the fields needed before velocities (stage 0) or stresses (stage 1) are stepped."""
-        for told in self.told:
-            told.tell(EXCHANGED_FIELDS[stage])
+        for reported in self.told:
+            reported.tell(EXCHANGED_FIELDS[stage])
 
     def transfers(self, stage: int, upper: int) -> list[backends.Transfer]:
         """Return the exchange as transfers between the block of number ``upper`` and the next."""

@@ -116,13 +116,13 @@ def _whole(
     """Return the layout of a grid with one spacing."""
     setting = case.grid
     assert setting is not None
-    asked = np.minimum(np.ceil((upper - lower) / spacing - EVEN), MAX_CELLS).astype(int)
+    requested = np.minimum(np.ceil((upper - lower) / spacing - EVEN), MAX_CELLS).astype(int)
     order = order_of(case, 0)
     least = LEASTS[order]
-    cells = np.maximum(asked, least)
+    cells = np.maximum(requested, least)
     grown_lower, grown_upper = lower.copy(), lower + cells * spacing
     grown_lower[2], grown_upper[2] = upper[2] - cells[2] * spacing, upper[2]
-    for axis, few, a, b in zip("xyz", asked, grown_lower, grown_upper, strict=True):
+    for axis, few, a, b in zip("xyz", requested, grown_lower, grown_upper, strict=True):
         if few < least:
             what = f"{few} cells of {spacing:g} m along {axis} are fewer than the least, {least}: the box becomes [{a:g}, {b:g}] m there"
             problems.warn("grid", what, advice="Lower the spacing, or give the box that shall be computed.")
@@ -178,7 +178,9 @@ def _check(
             problems.error("grid.upper", what, f"a multiple, {least} or more: e.g. {axis} to {most:g} m")
 
 
-def check_faces(placing: PlacementContext, laid: Sequence[GridBlock], parts: Mapping[str, GridCapabilityPlan]) -> None:
+def check_faces(
+    placing: PlacementContext, blocks: Sequence[GridBlock], parts: Mapping[str, GridCapabilityPlan]
+) -> None:
     """Report unsuitable sources and receivers near faces between blocks, and features that blocks do not support."""
     if not placing.faces:
         return
@@ -190,7 +192,7 @@ def check_faces(placing: PlacementContext, laid: Sequence[GridBlock], parts: Map
             placing.problems.error("grid.blocks", what, "a grid of one spacing")
         if part.boxed:
             continue
-        for upper, lower in zip(laid, laid[1:], strict=False):
+        for upper, lower in zip(blocks, blocks[1:], strict=False):
             _near_face(placing, part, pushes, upper, lower)
 
 
@@ -206,12 +208,15 @@ def _near_face(
     away = np.abs(places[:, 2] - face)
     below = places[:, 2] < face
     near = np.where(below, LOWS[lower.order], LOWS[upper.order])
-    beside = near * np.where(below, lower.grid.spacing, upper.grid.spacing)
-    room = np.full(len(places), NEAR_FACE * lower.grid.spacing)
+    excluded = near * np.where(below, lower.grid.spacing, upper.grid.spacing)
+    doubtful = np.full(len(places), NEAR_FACE * lower.grid.spacing)
     forced = part.forced if pushes else np.zeros(len(places), bool)
     for wrong, tell, least, what, why in (
-        (forced & (away < beside * (1 - EVEN)), placing.problems.error, beside, "leaves motion behind", "{planes} planes of its own block"),
-        (away < room * (1 - EVEN), placing.problems.warn, room, "is less exact", f"{NEAR_FACE} points of the larger spacing"),
+        (
+            forced & (away < excluded * (1 - EVEN)), placing.problems.error, excluded, "leaves motion behind",
+            "{planes} planes of its own block",
+        ),
+        (away < doubtful * (1 - EVEN), placing.problems.warn, doubtful, "is less exact", f"{NEAR_FACE} points of the larger spacing"),
     ):  # fmt: skip
         listed = np.flatnonzero(wrong)
         if not len(listed):
@@ -219,16 +224,16 @@ def _near_face(
         x, y, z = places[listed[0]]
         many = f" ({len(listed) - 1:,} more are as near)" if len(listed) > 1 else ""
         at = f"number {listed[0] + 1} at ({x:g}, {y:g}, {z:g}) {what}"
-        told = f"{at}, {away[listed[0]]:.4g} m from the face between blocks at z = {face:g} m{many}"
+        reported = f"{at}, {away[listed[0]]:.4g} m from the face between blocks at z = {face:g} m{many}"
         why = why.format(planes=near[listed[0]])
-        tell(part.name, told, f"{least[listed[0]]:g} m or more, {why}", "Move the face (grid.blocks).")
+        tell(part.name, reported, f"{least[listed[0]]:g} m or more, {why}", "Move the face (grid.blocks).")
         return
 
 
-def moved(laid: Sequence[GridBlock], by: float) -> list[GridBlock]:
+def moved(blocks: Sequence[GridBlock], by: float) -> list[GridBlock]:
     """Return the blocks shifted upwards by ``by`` [m]."""
     found = []
-    for block in laid:
+    for block in blocks:
         x, y, z = block.grid.lower
         up = np.array([0.0, 0.0, by])
         grid = replace(block.grid, lower=(x, y, z + by))

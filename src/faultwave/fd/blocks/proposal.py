@@ -92,10 +92,10 @@ def points_of(plan: FdPlan, upper: np.ndarray, blocks: Sequence[tuple[float, flo
     listed = [Block(below=below, spacing=h) for below, h in blocks]
     other = case.model_copy(update={"grid": case.grid.model_copy(update={"blocks": listed})})
     try:
-        laid = build_blocks(other, plan.lower, upper, plan.scheme.grid.spacing, _sides(plan), Problems())
+        grid_blocks = build_blocks(other, plan.lower, upper, plan.scheme.grid.spacing, _sides(plan), Problems())
     except InputError:
         return np.inf
-    return float(sum(block.grid.box.points for block in laid))
+    return float(sum(block.grid.box.points for block in grid_blocks))
 
 
 def _grown(plan: FdPlan, spacing: float) -> np.ndarray:
@@ -164,11 +164,11 @@ def report(plan: FdPlan) -> list[tuple[str, ...]]:
         return [*rows, ("points", what)]
     if plan.scheme.order != 4:
         return []
-    made, asked = proposed(plan), plan.case.grid.upper if plan.case.grid else None
+    made, requested = proposed(plan), plan.case.grid.upper if plan.case.grid else None
     if not made.blocks:
         return []
     settings = [f"spacing: {plan.scheme.grid.spacing:g} m"]
-    given = plan.upper if asked is None else np.array(asked)
+    given = plan.upper if requested is None else np.array(requested)
     if (made.upper[:2] > given[:2] + EVEN * plan.scheme.grid.spacing).any():
         x, y, z = (*made.upper[:2], given[2])
         settings.append(f"upper: [{x:.10g} m, {y:.10g} m, {z:.10g} m]")

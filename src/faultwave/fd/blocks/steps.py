@@ -99,16 +99,16 @@ class BlockSteps:
         whole = _whole(self.operator, count)
         away, rest = self._apart(whole, count)
         near: list[Work | None] = []
-        beside: list[list[Work]] = []
+        adjacent: list[list[Work]] = []
         for n in range(count):
             own = rest[n * levels : (n + 1) * levels]
             first, own = self._apart(own, 1) if count > 1 else (None, own)
             near.append(first)
-            beside.append([stage_work(program, stage, own) for stage in range(len(program.stages))])
-        for of, follows in zip(beside, near[1:], strict=False):
+            adjacent.append([stage_work(program, stage, own) for stage in range(len(program.stages))])
+        for of, follows in zip(adjacent, near[1:], strict=False):
             of[-1] = [*of[-1], *(follows or ())]
         left = near[0] and any(boxes for half in near[0] for boxes in half)
-        return _Works(whole, away, rest, near[0] if left else None, beside)
+        return _Works(whole, away, rest, near[0] if left else None, adjacent)
 
     def _apart(self, work: Work, count: int) -> tuple[Work | None, Work]:
         """Return the work that can be done ahead of ``count`` steps, None if nothing, and the rest."""

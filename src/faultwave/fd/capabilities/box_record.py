@@ -28,7 +28,7 @@ from faultwave.fd.capability import (
     Running,
     Solution,
 )
-from faultwave.fd.injection.box import block_with, check_border, check_kept, corners, total_field
+from faultwave.fd.injection.box import block_with, check_border, check_dispersion_is_kept, corners, total_field
 from faultwave.fd.injection.total_field import Points, TotalField, Update, needed
 from faultwave.fd.method.effective_medium import LIVES
 from faultwave.fd.method.grid import HALF, Grid
@@ -57,7 +57,7 @@ def plan(planning: Planning) -> GridCapabilityPlan | None:
         return None
     if case.initial.kind != "zero":
         problems.error("output.box", "a record begins at rest, and the case has an initial state", "initial.kind: zero")
-    check_kept(case, "output.box", problems)
+    check_dispersion_is_kept(case, "output.box", problems)
     if setting.spacing is None:
         return GridRecord(case, planning.sides["z+"] == "free-surface")
     surface = float(planning.upper[2]) if planning.sides["z+"] == "free-surface" else None

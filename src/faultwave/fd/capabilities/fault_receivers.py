@@ -176,9 +176,9 @@ class AttachedFaultReceivers(GridCapability):
         moving = np.zeros(len(places))
         if self.initial is not None and len(places):
             moving = np.asarray(self.initial(places, 0.0))[:, 6 + axis]
-        kept = np.float32 if self.part.case.numerics.precision == "single" else np.float64
+        retained = np.float32 if self.part.case.numerics.precision == "single" else np.float64
         self.steps.append(0)
-        first = self.reader.first(moving, kept)
+        first = self.reader.first(moving, retained)
         self.blocks.append(first[None].copy())
         self.read = np.stack([first, first])
 

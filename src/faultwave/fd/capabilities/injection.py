@@ -11,7 +11,7 @@ import numpy as np
 from faultwave.base.collecting import collect_problems
 from faultwave.case.settings.model import Case
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan, MaterialContext, PlacementContext, Planning
-from faultwave.fd.injection.box import block_with, check_border, check_kept, corners, total_field
+from faultwave.fd.injection.box import block_with, check_border, check_dispersion_is_kept, corners, total_field
 from faultwave.fd.injection.incident import Incident
 from faultwave.fd.injection.incident_fields import Source, source_of
 from faultwave.fd.injection.total_field import Level, Points, StencilCoefficients, TotalField, Update, levels, needed
@@ -37,7 +37,7 @@ def plan(planning: Planning) -> InjectedWaves | None:
         problems.error(
             "injection", "waves come into a box at rest, and the case has an initial state", "initial.kind: zero"
         )
-    check_kept(case, "injection", problems)
+    check_dispersion_is_kept(case, "injection", problems)
     with collect_problems(problems):
         return InjectedWaves(case, source_of(case.injection), planning.sides["z+"] == "free-surface")
     return None
@@ -114,8 +114,8 @@ class InjectedWaves(GridCapabilityPlan):
         checking = checking.of_block(self.block)
         check_border(checking, self.where, "injection")
         _check_sources(self.case, self.where, checking)
-        told = tuple(self.source.check(checking, self.where, self.points))
-        return replace(self, told=told, acts_until=self.case.end_time)
+        reported = tuple(self.source.check(checking, self.where, self.points))
+        return replace(self, told=reported, acts_until=self.case.end_time)
 
     def drive(self, plan: FdPlan) -> InjectedWaveInjector:
         assert self.where is not None

@@ -57,8 +57,8 @@ def _check_combined(case: Case, planning: Planning, problems: Problems) -> None:
         "sources": (any(s.kind == "plane-wave" for s in case.sources), "rising plane waves", "point sources"),
         "grid.time_dispersion": (removes(case), "removing time dispersion", "keep"),
     }
-    for where, (asked, what, allowed) in wrong.items():
-        if asked:
+    for where, (requested, what, allowed) in wrong.items():
+        if requested:
             problems.error(where, f"{what} and plasticity are not combined yet on a grid", allowed)
     if setting.elastic:
         problems.error("plasticity.elastic", "a grid has no volumes", advice="Give such rock a large plastic_cohesion.")
@@ -150,10 +150,10 @@ class Plasticity(GridCapabilityPlan):
         with collect_problems(problems):
             rock = self._with_overburden(checking)
             rock = replace(rock, factors=rock.check_rest(grids))
-            told = rock.look(grids, problems)
+            reported = rock.look(grids, problems)
             blocks = () if checking.surveyed else checking.blocks
             values = [rock.values(checking, grid, box) for grid, box in blocks]
-            return replace(self, rock=rock, points=sum(g.box.points for g in grids), values=values, told=told)
+            return replace(self, rock=rock, points=sum(g.box.points for g in grids), values=values, told=reported)
         return self
 
     def _with_overburden(self, checking: MaterialContext) -> Rock:
@@ -214,11 +214,11 @@ class AttachedPlasticity(GridCapability):
         found: dict[str, float] = {}
         for op in self.blocks:
             scheme, owned = op.scheme, op.scheme.filled(op.subdomain.owned.box)
-            kept = {n: op.filled_values(n) for n in (*yielding.YIELDED, yielding.INITIAL_STRESS_WORK)}
-            stretch = np.broadcast_to(scheme.grid.stretch("sxx", owned), kept[yielding.INITIAL_STRESS_WORK].shape)
+            retained = {n: op.filled_values(n) for n in (*yielding.YIELDED, yielding.INITIAL_STRESS_WORK)}
+            stretch = np.broadcast_to(scheme.grid.stretch("sxx", owned), retained[yielding.INITIAL_STRESS_WORK].shape)
             for k, share in enumerate(stretch):
                 weight = float(norm_weights(scheme, "szz", owned.lo[0] + k)) * scheme.grid.spacing**3
-                for n, density in of(op, owned.lo[0] + k, {m: v[k].astype(float) for m, v in kept.items()}).items():
+                for n, density in of(op, owned.lo[0] + k, {m: v[k].astype(float) for m, v in retained.items()}).items():
                     found[n] = found.get(n, 0.0) + weight * float((density * share).sum())
         return found
 
@@ -276,16 +276,18 @@ def _fill_yield_distances(op: Operator, rock: Rock) -> None:
         return np.asarray(runner.values(name)[filled.lo[axis] - first : filled.hi[axis] - first], float)
 
     may = [line(yielding.may_yield_profile(a), axis) > 0 for axis, a in enumerate(("z", "y", "x"))]  # type: ignore[arg-type]
-    for k, room in enumerate(runner.view(yield_rows.YIELD_DISTANCE)[:, :, 0]):
+    for k, available in enumerate(runner.view(yield_rows.YIELD_DISTANCE)[:, :, 0]):
         if rock.relief is None:
             rest: dict[str, Any] = {n: line(yielding.rest(n), 0)[k] for n in STRESS}
         else:
             load = op.filled_view(yielding.LOAD)[k].astype(float)
             rest = {n: rock.factors[n] * load for n in STRESS}
         given = {n: op.filled_view(n)[k] if rock.lateral else line(n, 0)[k] for n in names}
-        distance = np.broadcast_to(yield_rows.room(rock.law, given, rock.constants, rest), filled.shape[1:])
+        distance = np.broadcast_to(
+            yield_rows.distance_to_yield(rock.law, given, rock.constants, rest), filled.shape[1:]
+        )
         found = np.where(may[2], distance, np.inf).min(1)
-        room[...] = np.where(may[0][k] & may[1], found, np.nan)
+        available[...] = np.where(may[0][k] & may[1], found, np.nan)
 
 
 def _shear_modulus(op: Operator, plane: int) -> np.ndarray:

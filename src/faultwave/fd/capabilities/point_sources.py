@@ -15,7 +15,7 @@ from faultwave.fd.capability import FdPlan, GridCapabilityPlan, MaterialContext,
 from faultwave.fd.method.half_precision import Units, rounded_at
 from faultwave.fd.method.program import LEVELS, STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.method.stencils import VELOCITY
-from faultwave.fd.operators.operator import kept_units
+from faultwave.fd.operators.operator import storage_units
 from faultwave.fd.operators.points import MOMENT, images, interpolation_stencils, near, norm_weights, vertical_stretch
 from faultwave.fd.operators.resources import Memory
 from faultwave.fd.operators.time_dispersion import removes, stored_source_steps
@@ -115,7 +115,7 @@ class PointSources(GridCapabilityPlan):
         return Memory(8.0 * numbers * stored_source_steps(steps), "grid.time_dispersion", what, advice)
 
     def drive(self, plan: FdPlan) -> PointSourceInjector:
-        units = kept_units(plan.medium, plan.case.numerics.precision, plan.shared)
+        units = storage_units(plan.medium, plan.case.numerics.precision, plan.shared)
         box = plan.shared.subdomain.box if plan.shared else None
         made, moduli = plan.medium.coefficients, self.source_material[:, :2]
         return PointSourceInjector(plan.scheme, self.sources, moduli, made, box, units)

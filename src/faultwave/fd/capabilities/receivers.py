@@ -178,8 +178,8 @@ class Recording(GridCapability):
         part, step = self.part, self.plan.scheme.step
         late = [0.5 if name in VELOCITY else 1.0 for name in RECORDED]
         points = part.points[self.mine]
-        kept = np.float32 if part.case.numerics.precision == "single" else np.float64
-        first = np.zeros((len(points), 4 if part.gradients else 1, len(RECORDED)), kept)
+        retained = np.float32 if part.case.numerics.precision == "single" else np.float64
+        first = np.zeros((len(points), 4 if part.gradients else 1, len(RECORDED)), retained)
         if state is not None:
             first[:, 0] = np.where(np.array(late) < 1, state(points, -0.5 * step), state(points, 0.0))
         if self.every_step:  # all steps are stored, to remove time dispersion at the end

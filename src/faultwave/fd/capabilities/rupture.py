@@ -88,8 +88,8 @@ def _check_combined(case: Case, planning: Planning, problems: Problems) -> None:
         "sources": (any(s.kind == "plane-wave" for s in case.sources), "rising plane waves", "point sources"),
         "grid.time_dispersion": (removes(case), "removing time dispersion", "keep"),
     }
-    for where, (asked, what, allowed) in wrong.items():
-        if asked:
+    for where, (requested, what, allowed) in wrong.items():
+        if requested:
             problems.error(where, f"{what} and a fault are not combined yet on a grid", allowed, "Or use engine: dg.")
 
 
@@ -170,13 +170,13 @@ class Rupture(GridCapabilityPlan):
             problems.error("grid.fault", what, f"{plane.axis} = {exact:g} m in this box", advice)
         for n in range(3):
             axis, top = "xyz"[n], n == 2
-            room = [(ROOM + more) * h for more in _layers(placing, n)]
+            available = [(ROOM + more) * h for more in _layers(placing, n)]
             low, high = lower[n] - placing.lower[n], placing.upper[n] - upper[n]
-            if low < room[0] * (1 - EVEN):
+            if low < available[0] * (1 - EVEN):
                 text = f"begins {low:.6g} m from the side {axis}- of the box"
-                problems.error("grid.fault", text, f"{room[0]:g} m or more", "Make the box larger.")
+                problems.error("grid.fault", text, f"{available[0]:g} m or more", "Make the box larger.")
             breaks = top and abs(high) < EVEN * h and self.surface
-            least = (DEEP + ROOM) * h if top else room[1]
+            least = (DEEP + ROOM) * h if top else available[1]
             if high < least * (1 - EVEN) and not breaks:
                 text = f"ends {high:.6g} m from the side {axis}+ of the box"
                 allowed = f"{least:g} m or more" + ", or 0 m: at the free surface" * top
@@ -307,11 +307,11 @@ class AttachedRupture(GridCapability):
         self.part, self.operator, self.plane, self.world = part, solver.operator, part.plane, solver.plan.world
         op, scheme, runner = solver.operator, solver.operator.scheme, solver.operator.runner
         whole = self.plane.box
-        room, self.box = (intersect(whole, scheme.filled(box)) for box in (op.box, op.subdomain.owned.box))
-        self.at, self._in_room = _slices(self.box, whole), _slices(self.box, room)
-        for axis, given in part.given.items() if room.points else ():
+        available, self.box = (intersect(whole, scheme.filled(box)) for box in (op.box, op.subdomain.owned.box))
+        self.at, self._in_room = _slices(self.box, whole), _slices(self.box, available)
+        for axis, given in part.given.items() if available.points else ():
             for n, values in {**given.values, **given.state, "least": np.full(whole.shape, HUGE)}.items():
-                runner.view(at(n, axis))[...] = values[_slices(room, whole)]
+                runner.view(at(n, axis))[...] = values[_slices(available, whole)]
         planes = np.arange(self.box.lo[0], self.box.hi[0])
         h2, top = scheme.grid.spacing**2, scheme.grid.shape[0]
         self.area: dict[Axis, np.ndarray] = {}

@@ -65,8 +65,8 @@ def _check_combined(case: Case, problems: Problems) -> None:
         "injection": (case.injection is not None, "an injection", "sources in the box"),
         "grid.time_dispersion": (removes(case), "removing time dispersion", "keep"),
     }
-    for where, (asked, what, allowed) in wrong.items():
-        if asked:
+    for where, (requested, what, allowed) in wrong.items():
+        if requested:
             problems.error(where, f"{what} and soil are not combined yet on a grid", allowed)
 
 

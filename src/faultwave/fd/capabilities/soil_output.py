@@ -200,8 +200,8 @@ class AttachedSoilOutput(GridCapability):
 
     def start(self, state: Solution | None) -> None:
         """Start the series; soil begins without strain."""
-        kept = np.float32 if self.part.case.numerics.precision == "single" else np.float64
-        first = np.zeros((len(self.mine), *CellSampler.shape), kept)
+        retained = np.float32 if self.part.case.numerics.precision == "single" else np.float64
+        first = np.zeros((len(self.mine), *CellSampler.shape), retained)
         late = [SAMPLE_TIME_IN_STEP] * first.shape[-1]
         self.recorder = SeriesRecorder(self.plan.scheme.step, late, first, self.part.interval)
         self.lost = np.zeros((len(self.mine), len(PARTS)))

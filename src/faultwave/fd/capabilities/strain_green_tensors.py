@@ -157,8 +157,8 @@ class StrainSampler:
             if not (scheme.joined_above if above else scheme.joined_below):
                 continue
             shares = scheme.ends.across_z(of, points[..., 0], above)
-            told = points * np.array([0, 1, 1])  # one plane only
-            self.sample_buffers.append(SampleBuffer(STRESS_LEVEL, beyond(of, above), told.reshape(-1, 3)))
+            reported = points * np.array([0, 1, 1])  # one plane only
+            self.sample_buffers.append(SampleBuffer(STRESS_LEVEL, beyond(of, above), reported.reshape(-1, 3)))
             self.parts.append((column, (shares / scheme.grid.spacing * value).reshape(self.count, -1)))
 
     def _add_curvilinear(
@@ -170,10 +170,10 @@ class StrainSampler:
         grid, k = scheme.grid, "zyx".index(axis)
         offsets = np.array([-2, -1, 0, 1]) + (name not in NORMAL)
         planes, shares = curvilinear_along_z(of, points[..., 0], grid.shape[0])
-        beside = np.repeat(points[..., None, :], len(offsets), -2)
-        beside[..., k] += offsets
-        slope = slope_at(grid, of, axis, beside)  # type: ignore[arg-type]
-        places = np.repeat(beside[..., None, :], planes.shape[-1], -2)
+        adjacent = np.repeat(points[..., None, :], len(offsets), -2)
+        adjacent[..., k] += offsets
+        slope = slope_at(grid, of, axis, adjacent)  # type: ignore[arg-type]
+        places = np.repeat(adjacent[..., None, :], planes.shape[-1], -2)
         places[..., 0] = np.maximum(planes, 0)[..., None, :]  # below the curvilinear layer weights are zero
         factor = -value * rise_at(grid, name, points[..., 0]) / vertical_stretch(grid, name, points)
         weights = factor[..., None, None] * (np.array(MEAN) * slope)[..., None] * shares[..., None, :]

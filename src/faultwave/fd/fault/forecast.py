@@ -58,7 +58,7 @@ class Forecast:
         triangles = self.cells[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3)
         points, cells = np.unique(triangles, axis=0, return_inverse=True)
         values = {n: np.repeat(v, 2) for n, v in forecast.shown(self.points).items() if np.isfinite(v).any()}
-        labels = {name: Label(*told) for name, told in forecast.SHOWN.items()}
+        labels = {name: Label(*reported) for name, reported in forecast.SHOWN.items()}
         return Sheet("fault", points, cells.reshape(-1, 3), values, labels, np.full(2 * len(self.cells), tag))
 
 

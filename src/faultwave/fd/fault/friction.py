@@ -140,8 +140,8 @@ class Sliding:
             own = self._at_end(values, x)[1 if axis == "z" else 0]
             name, rate = self.plane.sliding[axis], m.where(slips, self.sign * own, 0.0 * own)
             mean, half = 0.5 * (p.at(name) + p.at(high(name))), 0.5 * rate
-            kept = {"traction_n": normal, "strength": x.strength, **{n: x.state[n] for n in counted}}
-            found = {at(n, axis): m.where(slips, v, values[n]) for n, v in kept.items()}
+            retained = {"traction_n": normal, "strength": x.strength, **{n: x.state[n] for n in counted}}
+            found = {at(n, axis): m.where(slips, v, values[n]) for n, v in retained.items()}
             return {name: mean - half, high(name): mean + half} | found
 
         return Stencil(f"slide_{self.plane.axis}{axis}" + f"_{kind}" * (kind != "inside"), function)
@@ -337,13 +337,13 @@ def _pressing(p: Point, name: str, axis: Axis, kind: str) -> Number:
 def observer(scheme: Scheme, of: Sliding, box: Box) -> Observer:
     """Return the observer of friction, its arrays and launches, in a box of the grid."""
     plane, launches = of.plane, list[tuple[int, Launch]]()
-    room = intersect(plane.box, scheme.filled(box))
-    if not room.points:
+    available = intersect(plane.box, scheme.filled(box))
+    if not available.points:
         return Observer()
-    layout = Layout(room, group="friction", halo=0)
+    layout = Layout(available, group="friction", halo=0)
     arrays = {at(n, axis): layout for axis in plane.sliding for n in (*of.given, *of.kept)}
     for low, end, kind in _planes(scheme, plane):
-        region = intersect(room, Box((low, *room.lo[1:]), (end, *room.hi[1:])))
+        region = intersect(available, Box((low, *available.lo[1:]), (end, *available.hi[1:])))
         for axis in plane.sliding:
             if region.points and not (axis == "z" and kind == "surface"):
                 level = VERTICAL_FRICTION_LEVEL if axis == "z" else FRICTION_LEVEL

@@ -19,7 +19,7 @@ receiver would mix both sides.
 """
 
 
-def check_beside(placing: PlacementContext, parts: Mapping[str, GridCapabilityPlan]) -> None:
+def check_near_fault(placing: PlacementContext, parts: Mapping[str, GridCapabilityPlan]) -> None:
     """Report errors for sources and receivers that are too close to the plane of the fault."""
     setting: Setting = placing.case.grid.fault  # type: ignore[union-attr]
     if setting is None or placing.case.fault is None:
@@ -45,4 +45,4 @@ def check_beside(placing: PlacementContext, parts: Mapping[str, GridCapabilityPl
             placing.problems.error(part.name, what, least, advice)
 
 
-__all__ = ["check_beside"]
+__all__ = ["check_near_fault"]

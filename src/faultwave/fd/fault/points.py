@@ -151,8 +151,8 @@ class Reader:
         prepared = law.prepare(values, c, frame.directions(*to))
         shear = np.hypot(stress[:, 1], stress[:, 2])
         found.extend(law.check(values, c, shear, stress[:, 0], points).items)
-        told = {str(p) for p in self.problems.items}
-        self.problems.extend(p for p in found.items if str(p) not in told)
+        reported = {str(p) for p in self.problems.items}
+        self.problems.extend(p for p in found.items if str(p) not in reported)
         found.raise_errors()
         state = law.initial(prepared, c, shear, stress[:, 0])
         if "slip_rate" in state:  # components along the initial traction

@@ -226,11 +226,11 @@ class FaultReader:
         sides: tuple[tuple[str, Axis], ...] = (("slip_rate1", self.plane.along), ("slip_rate2", "z"))
         starts = [self._start(n, a, kept) for n, a in sides for _ in range(2)]
         lo = np.array(self.plane.box.lo)
-        beside = [
+        adjacent = [
             start[tuple(np.moveaxis(p - lo, -1, 0))]
             for start, (_, _, p) in zip(starts, self.around_crossing[:4], strict=True)
         ]
-        crossing = [b[None] for b in beside] + [np.broadcast_to(velocity[None, :, None], (1, len(velocity), 5))] * 4
+        crossing = [b[None] for b in adjacent] + [np.broadcast_to(velocity[None, :, None], (1, len(velocity), 5))] * 4
         return self.fields_of(read, crossing, 0.0)[0]
 
     def _start(self, name: str, axis: Axis, kept: type) -> np.ndarray:

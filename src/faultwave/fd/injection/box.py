@@ -55,10 +55,10 @@ def total_field(
                 where, f"the box has {max(b[k] - a[k], 0)} cells of {h:g} m along {axis}", f"at least {LEAST}"
             )
         ends = [axis == "z" and end for end in joined]  # faces to other blocks
-        room = read + reach // 2 if ends[0] else reach
-        low = grid.lower[k] + h * (first[k] + room)
-        if a[k] < first[k] + room:
-            side, advice = _side(ends[0], room)
+        available = read + reach // 2 if ends[0] else reach
+        low = grid.lower[k] + h * (first[k] + available)
+        if a[k] < first[k] + available:
+            side, advice = _side(ends[0], available)
             what = f"the face {axis} = {lower[k]:g} m is too close to the {side}"
             problems.error(where, what, f"{low:g} m or more", advice)
         if below and b[2] > count[2]:
@@ -81,14 +81,14 @@ def total_field(
     return TotalField(Box((int(a[2]), int(a[1]), int(a[0])), (int(b[2]), int(b[1]), int(b[0]))), top)
 
 
-def _side(joined: bool, room: int) -> tuple[str, str]:
+def _side(joined: bool, available: int) -> tuple[str, str]:
     """Return the side or face that a box is too close to, and the advice."""
     if joined:
         return (
             "face between two blocks of the grid",
-            f"A box lies in one block, {room} of its points or more from others.",
+            f"A box lies in one block, {available} of its points or more from others.",
         )
-    return "side of the grid or to its layers", f"The faces stay {room} points from both."
+    return "side of the grid or to its layers", f"The faces stay {available} points from both."
 
 
 def _check_flat(grid: Grid, highest: int, where: str, problems: Problems) -> None:
@@ -121,7 +121,7 @@ def check_border(checking: MaterialContext, where: TotalField, setting: str) -> 
         )
 
 
-def check_kept(case: Case, where: str, problems: Problems) -> None:
+def check_dispersion_is_kept(case: Case, where: str, problems: Problems) -> None:
     """Report an error if time dispersion is removed: recorded or injected waves must be the grid's own."""
     if removes(case):
         what = "waves at a box are those of the grid, and its time dispersion is taken out of sources and seismograms"
@@ -134,4 +134,4 @@ def corners(grid: Grid, where: TotalField) -> tuple[np.ndarray, np.ndarray]:
     return np.array(grid.lower) + grid.spacing * lo, np.array(grid.lower) + grid.spacing * hi
 
 
-__all__ = ["block_with", "check_border", "check_kept", "corners", "total_field"]
+__all__ = ["block_with", "check_border", "check_dispersion_is_kept", "corners", "total_field"]

@@ -18,8 +18,8 @@ SAMPLES = 8.0
 
 def check_length(record: Setting, checking: MaterialContext) -> None:
     """Report an error if the record ends before the run."""
-    asked = (checking.steps - 0.5) * checking.step
-    if record.last < asked - record.frame.interval * (1 + 1e-6):
+    requested = (checking.steps - 0.5) * checking.step
+    if record.last < requested - record.frame.interval * (1 + 1e-6):
         what = f"the record ends at {record.last:.6g} s, the run at {checking.case.end_time:.6g} s"
         checking.problems.error(
             "injection.file", what, "a record as long as the run", "Shorten end_time, or record longer."

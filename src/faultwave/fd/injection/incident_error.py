@@ -114,8 +114,8 @@ def _lines(nodes: Nodes) -> list[np.ndarray]:
     own = (nodes.index - low)[:: max(1, len(nodes.index) // LINES)]
     found = []
     for axis in range(3):
-        kept = own[(own[:, axis] >= 3) & (own[:, axis] < size[axis] - 3)]
-        columns = np.stack([table[tuple((kept + (k - 3) * np.eye(3, dtype=int)[axis]).T)] for k in range(7)], 1)
+        retained = own[(own[:, axis] >= 3) & (own[:, axis] < size[axis] - 3)]
+        columns = np.stack([table[tuple((retained + (k - 3) * np.eye(3, dtype=int)[axis]).T)] for k in range(7)], 1)
         found.append(columns[(columns >= 0).all(1)])
     return found
 

@@ -140,7 +140,7 @@ class RecordSource:
         check_samples(
             found, 0.0 if self._of_a_grid else self.record.frame.spacing, self.record.frame.interval, checking
         )
-        told = _compare(self.record, checking)
+        reported = _compare(self.record, checking)
         _tell_step(self.record, checking)
         early = dispersion(found, self.record.frame, checking)
         twice = (
@@ -157,7 +157,7 @@ class RecordSource:
             rows.append(
                 ("error of the record", f"about {100 * early:.2g} % by its grid's dispersion up to {found.peak:.3g} s")
             )
-        return [*rows, *told]
+        return [*rows, *reported]
 
     def incident(self, plan: FdPlan, where: TotalField, points: Mapping[str, Points]) -> Incident:
         return RecordedWaves(self.record, plan.scheme.grid, plan.scheme.step, points)
@@ -187,7 +187,7 @@ def _compare(record: BoxRecord, checking: MaterialContext) -> Rows:
 
     If most of it differs, an error is reported.
     """
-    told, problems = list[tuple[str, ...]](), checking.problems
+    reported, problems = list[tuple[str, ...]](), checking.problems
     if not record.material:
         problems.warn(
             "injection.file", "does not say what rock it was recorded in", advice="It should be that of this case."
@@ -208,13 +208,13 @@ def _compare(record: BoxRecord, checking: MaterialContext) -> Rows:
             problems.error("injection.file", what, SAME_ROCK)
             break
         if share > 0:
-            told.append(
+            reported.append(
                 (
                     f"{name} at the faces",
                     f"differs at {100 * share:.2g} % of the points, as interfaces do on other grids",
                 )
             )
-    return told
+    return reported
 
 
 def _compare_same(record: BoxRecord, checking: MaterialContext) -> None:

@@ -284,9 +284,9 @@ def levels(
             rows[output] = at
             for name, terms in crossing.items():
                 for across, other, factor in terms:
-                    kept = mine[across]
-                    place = count + np.searchsorted(at, across[kept])
-                    parts.setdefault(name, []).append((place, columns[name].of(other[kept]), factor[kept]))
+                    retained = mine[across]
+                    place = count + np.searchsorted(at, across[retained])
+                    parts.setdefault(name, []).append((place, columns[name].of(other[retained]), factor[retained]))
             count += len(at)
         weights = {}
         for name, listed_parts in parts.items():

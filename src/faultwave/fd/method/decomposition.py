@@ -101,7 +101,7 @@ class Subdomain:
                 z, y, x = direction
                 yield (z, y, x), rank, (shift[0], shift[1], shift[2])
 
-    def told(
+    def exchanges(
         self, program: Program, depth: Mapping[str, Triple]
     ) -> list[tuple[int, int, list[tuple[str, Box]], list[tuple[str, Box]]]]:
         """Return the exchanged boxes of the arrays of this process's program.
@@ -126,9 +126,9 @@ class Subdomain:
             for name, far in depth.items():
                 if name not in program.arrays or not any(far) or program.arrays[name].half:
                     continue
-                room = _room(program.arrays[name])
+                available = _room(program.arrays[name])
                 leaves, comes = intersect(mine, moved.grown(far)), intersect(source, self.owned.grown(far))
-                for boxes, box in ((out, intersect(leaves, room)), (into, intersect(comes, room))):
+                for boxes, box in ((out, intersect(leaves, available)), (into, intersect(comes, available))):
                     if all(a < b for a, b in zip(box.lo, box.hi, strict=True)):
                         boxes.append((name, box))
             found.append((rank, DIRECTIONS.index(direction), out, into))
@@ -140,7 +140,7 @@ class Subdomain:
         bottom = self.below and box.lo[0] == 0
         return Box((box.lo[0] - reach * bottom, *box.lo[1:]), (box.hi[0] + reach * top, *box.hi[1:]))
 
-    def kept(self, halo: int) -> Box:
+    def stored_box(self, halo: int) -> Box:
         """Return the owned box with the halo at the ends of the grid; the processes cover every number once."""
         lows, highs = self.owned.inner
         lo = [a - (0 if inner else halo) for a, inner in zip(self.owned.box.lo, lows, strict=True)]

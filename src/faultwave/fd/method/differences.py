@@ -346,14 +346,14 @@ class Ends:
         shares[: 2 * of.reach] = [*(-c for c in reversed(of.inside)), *of.inside]
         if self.upper:
             deep, table = self.top + 1 - of.deep, weights(grid, False, self.order, self.joined_above)
-            beside = (at >= deep)[..., None]
-            nodes = np.where(beside, _padded(planes(grid, self.top, self.order), most), nodes)
-            shares = np.where(beside, _padded(table[np.clip(at - deep, 0, of.deep - 1)], most), shares)
+            adjacent = (at >= deep)[..., None]
+            nodes = np.where(adjacent, _padded(planes(grid, self.top, self.order), most), nodes)
+            shares = np.where(adjacent, _padded(table[np.clip(at - deep, 0, of.deep - 1)], most), shares)
         if self.joined_below:
             low = low_weights(grid, self.order)
-            beside = (at < len(low) - 1)[..., None]
-            nodes = np.where(beside, _padded(low_planes(self.order), most), nodes)
-            shares = np.where(beside, _padded(low[np.clip(at + 1, 0, len(low) - 1)], most), shares)
+            adjacent = (at < len(low) - 1)[..., None]
+            nodes = np.where(adjacent, _padded(low_planes(self.order), most), nodes)
+            shares = np.where(adjacent, _padded(low[np.clip(at + 1, 0, len(low) - 1)], most), shares)
         return nodes, np.broadcast_to(shares, nodes.shape)
 
     def across_z(self, name: str, at: np.ndarray, above: bool) -> np.ndarray:

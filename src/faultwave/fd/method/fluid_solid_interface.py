@@ -121,8 +121,8 @@ def _to_centres(p: Point, of: str, axis: Axis, chi: str, times: Times | None) ->
 def _to_faces(p: Point, of: str, axis: Axis, chi: str, over: bool) -> Number:
     """Return H times the difference along an axis of a field at cell centres, divided by 24 if ``over``."""
     d = {n: p.at(of, **{axis: n + 1}) - p.at(of, **{axis: n}) for n in (-1, 0, 1)}
-    kept = {n: p.at(chi, **{axis: n}) * d[n] for n in d}
-    bent = (kept[1] - kept[0]) - (kept[0] - kept[-1])
+    retained = {n: p.at(chi, **{axis: n}) * d[n] for n in d}
+    bent = (retained[1] - retained[0]) - (retained[0] - retained[-1])
     return _scale(p, of, int(over)) * d[0] - _scale(p, of, int(over) + 1) * bent
 
 
@@ -132,7 +132,7 @@ def scalars(share: float, buoyancy: float, modulus: float) -> dict[str, float]:
     return {f"border{power}{kind}": share * unit / 24.0**power for power in range(3) for kind, unit in units}
 
 
-def planes_beside_ends(order: int) -> tuple[int, int]:
+def altered_end_planes(order: int) -> tuple[int, int]:
     """Return the numbers of planes at the lower and upper end where an interface would alter modified differences.
 
     The lower end counts for a grid that is joined to one below, the upper end for any grid.
@@ -156,7 +156,7 @@ def at_ends(fluid: np.ndarray, box: Box, top: int, order: int) -> tuple[frozense
     -------
     tuple of frozenset of bool
     """
-    low, high = planes_beside_ends(order)
+    low, high = altered_end_planes(order)
     k = np.arange(box.lo[0], box.hi[0]) if len(fluid) > 1 else np.zeros(1)
     below, above = (fluid[near] if len(fluid) > 1 else fluid for near in (k < low, k >= top - high))
     return frozenset(np.unique(below).tolist()), frozenset(np.unique(above).tolist())
@@ -184,7 +184,7 @@ def bordered(
     cells, top = _around(fluid, box, shape, periodic), shape[0]
     chi, rock = _inside_one(cells)
     planes = np.arange(cells.shape[0]) + box.lo[0] - FAR
-    low, high = planes_beside_ends(4)
+    low, high = altered_end_planes(4)
     near = (planes >= top - high) & (cells.shape[0] > 1)
     shallow = not all(each[near].all() for each in chi.values())
     near |= (planes < low) & (cells.shape[0] > 1) & joined_below
@@ -201,8 +201,8 @@ def bordered(
         norms[f"mu_{name[1:]}"] = along[0] * along[1]
     coefficients, dtype = dict(medium.coefficients), medium.coefficients["lam"].dtype
     for name, norm in norms.items():
-        kept = _inner(rock[name], dtype) if name in rock else 1.0  # cells with some fluid count as fluid
-        coefficients[name] = np.asarray(kept * coefficients[name] / _inner(norm, dtype), dtype)
+        retained = _inner(rock[name], dtype) if name in rock else 1.0  # cells with some fluid count as fluid
+        coefficients[name] = np.asarray(retained * coefficients[name] / _inner(norm, dtype), dtype)
     every = np.broadcast_shapes(*(v.shape for v in medium.coefficients.values()))
     coefficients |= {name: np.array(np.broadcast_to(_inner(values[name], dtype), every)) for name in ARRAYS}
     first, last = int(planes[found].min()) - FAR, int(planes[found].max()) + FAR
@@ -277,7 +277,7 @@ __all__ = [
     "bordered",
     "grown",
     "plain",
-    "planes_beside_ends",
+    "altered_end_planes",
     "scalars",
     "stress",
     "velocity",

@@ -383,15 +383,15 @@ def _add_regions(
             parts["z"] = _cut(parts["z"], at)
     if scheme.fault is not None:
         parts[scheme.fault.axis] = split_nodes.cut(parts[scheme.fault.axis], scheme.fault)
-    for (z0, z1, below), (y0, y1, aside), (x0, x1, beside) in itertools.product(parts["z"], parts["y"], parts["x"]):
-        sides = [side for side in (beside, aside, below) if side in SIDES]
+    for (z0, z1, below), (y0, y1, aside), (x0, x1, adjacent) in itertools.product(parts["z"], parts["y"], parts["x"]):
+        sides = [side for side in (adjacent, aside, below) if side in SIDES]
         layers = tuple(axis for axis in AXES if any(side[0] == axis for side in sides))
         joined = below == "low" or (below == "surface" and scheme.joined_above)
         near = top if below in ("surface", "near") and scheme.cap is not None else None
         place = stencils.StencilPlace(layers, damped, top if below == "surface" else None, scheme.order, joined, near)
         region = Box((z0, y0, x0), (z1, y1, x1))
         names = {f"{memory}_{side[0]}": f"{memory}@{side}" for side in sides for memory in MEMORIES}
-        for kind, part in _kinds(scheme, region, (below, aside, beside), bool(layers)):
+        for kind, part in _kinds(scheme, region, (below, aside, adjacent), bool(layers)):
             for level, of in (
                 (velocity, kind.velocity(sponge_layers, place)),
                 (stress, kind.stress(scheme.attenuation, sponge_layers, place)),
@@ -416,8 +416,10 @@ def _kind(scheme: Scheme, first: int, end: int, place: str) -> ModuleType:
     """Return the stencil module of the planes from ``first`` to ``end``."""
     if scheme.cap is not None and end > scheme.cap:
         return curvilinear_layer
-    beside = scheme.border is not None and place != "surface" and scheme.border[0] <= first and end <= scheme.border[1]
-    return fluid_solid_interface if beside else stencils
+    adjacent = (
+        scheme.border is not None and place != "surface" and scheme.border[0] <= first and end <= scheme.border[1]
+    )
+    return fluid_solid_interface if adjacent else stencils
 
 
 def _cut(parts: list[tuple[int, int, str]], at: int) -> list[tuple[int, int, str]]:
@@ -435,9 +437,9 @@ def _layer_arrays(scheme: Scheme, side: str, first: int, end: int, box: Box, dam
     filled, k = scheme.filled(box), "zyx".index(axis)
     lo, hi = list(filled.lo), list(filled.hi)
     lo[k], hi[k] = first, end
-    room = Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
+    available = Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
     needed = [*(["pml_g"] if damped else []), *(f"pml_{c}{at}" for c in "ba" for at in "ch")]
-    found = {f"{memory}@{side}": Layout(room, group=f"psi@{side}", halo=0) for memory in MEMORIES}
+    found = {f"{memory}@{side}": Layout(available, group=f"psi@{side}", halo=0) for memory in MEMORIES}
     return found | {f"{line}@{axis}": line_of(scheme, box, axis) for line in needed}
 
 
@@ -466,19 +468,23 @@ def _add_cap(scheme: Scheme, box: Box, arrays: dict[str, Layout]) -> list[list[L
     arrays |= {name: Layout(Box((0, y0, x0), (1, y1, x1)), group="relief") for name in curvilinear_layer.sheets()}
     arrays |= {name: line_of(scheme, box, "z") for name in cap_profiles(scheme)}
     found: list[list[Launch]] = [[], []]
-    room = scheme.across(box)
-    if room is None:
+    available = scheme.across(box)
+    if available is None:
         return found
-    arrays |= {name: Layout(room, group="across") for name in curvilinear_layer.MEANS.values()}
+    arrays |= {name: Layout(available, group="across") for name in curvilinear_layer.MEANS.values()}
     assert scheme.cap is not None
-    lowest = max(room.lo[0], scheme.cap)  # below, the deformation is zero and all values stay zero
-    if lowest >= room.hi[0]:
+    lowest = max(available.lo[0], scheme.cap)  # below, the deformation is zero and all values stay zero
+    if lowest >= available.hi[0]:
         return found
-    room = Box((lowest, *room.lo[1:]), room.hi)
-    whole, first = scheme.filled(room), scheme.grid.shape[0] + 1 - scheme.deep
-    for part in (room, above(box)) if scheme.surfaced(box) else (room,):
+    available = Box((lowest, *available.lo[1:]), available.hi)
+    whole, first = scheme.filled(available), scheme.grid.shape[0] + 1 - scheme.deep
+    for part in (available, above(box)) if scheme.surfaced(box) else (available,):
         found[0].append(Launch(curvilinear_layer.slope_forces(), part))
-    for z0, z1 in ((room.lo[0], first), (first, whole.hi[0])) if scheme.surfaced(box) else ((room.lo[0], room.hi[0]),):
+    for z0, z1 in (
+        ((available.lo[0], first), (first, whole.hi[0]))
+        if scheme.surfaced(box)
+        else ((available.lo[0], available.hi[0]),)
+    ):
         place = stencils.StencilPlace(near=scheme.grid.shape[0] if z0 == first else None)
         found[1].append(Launch(curvilinear_layer.mean_gradients(place), Box((z0, y0, x0), (z1, y1, x1))))
     return found
@@ -510,12 +516,12 @@ def _with_surface(scheme: Scheme, parts: list[tuple[int, int, str]]) -> list[tup
     """Return segments along z, the uppermost divided into interior, 'near' (see ``StencilPlace``) and 'surface' planes."""
     *below, (first, _, side) = parts
     top = scheme.grid.shape[0]
-    lowest, beside = top + 1 - scheme.deep, top + 1 - scheme.differences.deep
+    lowest, adjacent = top + 1 - scheme.deep, top + 1 - scheme.differences.deep
     if side or first > lowest:
         raise ValueError(
             f"layers of so many points leave fewer than {scheme.deep} of {top} planes below the free surface"
         )
-    listed = [(first, lowest, side), (lowest, beside, "near"), (beside, top + 1, "surface")]
+    listed = [(first, lowest, side), (lowest, adjacent, "near"), (adjacent, top + 1, "surface")]
     return [*below, *((a, b, name) for a, b, name in listed if a < b)]
 
 

@@ -230,8 +230,8 @@ def along_axis(
 
     The memory variable ``psi`` is then added to ``result``. Forward differences lie on half points.
     """
-    beside = axis == "z" and place.at_end
-    d = difference_near_end(p, of, place) if beside else difference(p, of, axis, forward, order=place.order)
+    adjacent = axis == "z" and place.at_end
+    d = difference_near_end(p, of, place) if adjacent else difference(p, of, axis, forward, order=place.order)
     return in_layer(p, d, axis, forward, psi, place, result)
 
 

@@ -70,7 +70,7 @@ class Shared:
     reach: Reach  # for the steps between two exchanges
 
 
-def kept_units(medium: Medium, precision: str, shared: Shared | None) -> Units | None:
+def storage_units(medium: Medium, precision: str, shared: Shared | None) -> Units | None:
     """Return the units of coefficients stored in sixteen bits, or None if all bits are stored."""
     if precision != "single":
         return None
@@ -90,7 +90,7 @@ class Overlap:
         self.shared, self.program, self.runner = shared, program, runner
         self.works: dict[int, tuple[Work | None, Work]] = {}
         listed = []
-        for rank, direction, out, into in shared.subdomain.told(program, shared.reach.depth):
+        for rank, direction, out, into in shared.subdomain.exchanges(program, shared.reach.depth):
             if out or into:
                 opposite = len(DIRECTIONS) - 1 - direction
                 listed.append(Neighbour(rank, direction, opposite, runner.halo_buffer(out), runner.halo_buffer(into)))
@@ -171,7 +171,7 @@ class Operator:
         self.scheme, self.drives, self.samplers, self.steps = scheme, Drives(drives), tuple(samplers), 0
         self.shared, self.subdomain = shared, shared.subdomain if shared else whole(scheme.grid)
         self.box, precision = self.subdomain.box, machine.precision
-        self.units = kept_units(medium, precision, shared) or Units()
+        self.units = storage_units(medium, precision, shared) or Units()
         sample_buffers = [buffer for sampler in self.samplers for buffer in sampler.sample_buffers]
         part = self.box if shared else None
         program = build_program(scheme, self.drives.injections, sample_buffers, observers, self.units, part)
@@ -337,8 +337,8 @@ class Operator:
             when = self.time - 0.5 * self.scheme.step if name in VELOCITY else self.time
             owned = self.subdomain.owned.box
             filled = self.scheme.filled(owned)
-            room = Box(filled.lo, (owned.hi[0], *filled.hi[1:])) if name in WHOLE else filled
-            places = self.scheme.grid.places(name, room)
+            available = Box(filled.lo, (owned.hi[0], *filled.hi[1:])) if name in WHOLE else filled
+            places = self.scheme.grid.places(name, available)
             values = state(places.reshape(-1, 3), when)[:, column].reshape(places.shape[:3])
             z, y, x = self.own_filled
             view = self.filled_view(name)
@@ -447,4 +447,4 @@ class Operator:
         return self.runner.nbytes
 
 
-__all__ = ["ENERGIES", "Machine", "Operator", "Shared", "kept_units", "memory_tables"]
+__all__ = ["ENERGIES", "Machine", "Operator", "Shared", "storage_units", "memory_tables"]

@@ -77,8 +77,8 @@ def check_stored_output(
     if not kept or held + sum(part.nbytes for part in kept) <= memory:
         return
     largest = max(kept, key=lambda part: part.nbytes)
-    beside = f"beside {held / 2**30:.3g} of the grid, this machine has {memory / 2**30:.3g}"
-    what = f"{largest.what} need about {largest.nbytes / 2**30:.3g} GiB {beside}"
+    adjacent = f"beside {held / 2**30:.3g} of the grid, this machine has {memory / 2**30:.3g}"
+    what = f"{largest.what} need about {largest.nbytes / 2**30:.3g} GiB {adjacent}"
     problems.error(largest.where, what, advice=largest.advice)
 
 
@@ -93,8 +93,8 @@ def disk_needed(case: Case, written: float, checkpoint: float) -> float:
     checkpoint : float
         Size of a checkpoint [bytes]. The stored ones count, and one that is being written.
     """
-    kept = case.output.checkpoint
-    return written + disk.OVERHEAD + (0.0 if kept is None else (kept.keep + 1.0) * checkpoint)
+    retained = case.output.checkpoint
+    return written + disk.OVERHEAD + (0.0 if retained is None else (retained.keep + 1.0) * checkpoint)
 
 
 def check_disk(case: Case, grids: Sequence[Grid], written: float, problems: Problems) -> None:

@@ -74,21 +74,21 @@ class SharedSampler:
         for number, buffer in enumerate(around.sample_buffers):
             each = len(buffer.points) // max(1, len(close))
             receiver = np.repeat(close, each)
-            here, asked = (
+            here, requested = (
                 subdomain.cut.rank_of(buffer.points) == subdomain.rank,
                 owner[receiver] == subdomain.rank,
             )
             array = buffer.array if here.any() else ANY  # a process may lack arrays that have no points in its box
             self.sample_buffers.append(SampleBuffer(buffer.level, array, buffer.points[here]))
             place = np.full(len(receiver), -1)
-            place[asked] = np.arange(asked.sum())
-            self.columns.append(_Column(place[here], int(asked.sum())))
-            for rank in np.unique(owner[receiver[here & ~asked]]):
+            place[requested] = np.arange(requested.sum())
+            self.columns.append(_Column(place[here], int(requested.sum())))
+            for rank in np.unique(owner[receiver[here & ~requested]]):
                 columns = np.flatnonzero(owner[receiver[here]] == rank)
                 self.out.setdefault(int(rank), []).append((number, columns))
             elsewhere = subdomain.cut.rank_of(buffer.points)
-            for rank in np.unique(elsewhere[asked & ~here]):
-                self.into.setdefault(int(rank), []).append((number, place[asked & (elsewhere == rank)]))
+            for rank in np.unique(elsewhere[requested & ~here]):
+                self.into.setdefault(int(rank), []).append((number, place[requested & (elsewhere == rank)]))
 
     def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
         """Return the values at ``mine``; all processes must call it after the same number of steps."""

@@ -216,7 +216,7 @@ def _levelled(t: np.ndarray) -> np.ndarray:
 
 
 def relief_of(
-    case: Case, ground: Ground, lines: tuple[AxisNodes, AxisNodes], spacing: float, room: float, problems: Problems
+    case: Case, ground: Ground, lines: tuple[AxisNodes, AxisNodes], spacing: float, available: float, problems: Problems
 ) -> Relief:
     """Return the relief that the grid follows.
 
@@ -228,7 +228,7 @@ def relief_of(
         Nodes along x and y.
     spacing : float
         Grid spacing [m].
-    room : float
+    available : float
         Height of the lowest ground above the bottom of the box or of the uppermost block [m].
     problems : Problems
 
@@ -263,7 +263,7 @@ def relief_of(
             heights = np.asarray(spline(line.nodes(spacing)))
     top = float(heights.min())
     relief = float(heights.max()) - top
-    thickness = _thickness(setting.thickness, relief, spacing, room, bool(case.grid and case.grid.blocks))
+    thickness = _thickness(setting.thickness, relief, spacing, available, bool(case.grid and case.grid.blocks))
     around = (2 * lines[0].cells * lines[0].periodic, 2 * lines[1].cells * lines[1].periodic)
     return Relief(heights - top, (lines[0].first, lines[1].first), spacing, top, thickness, around)
 
@@ -308,17 +308,17 @@ def _smoothed(heights: np.ndarray, axis: int, line: AxisNodes, spacing: float, s
     return np.take(heights, (np.arange(period + 1 + 2 * MARGIN) - MARGIN) % period, axis)
 
 
-def _thickness(asked: float | None, relief: float, spacing: float, room: float, blocks: bool) -> float:
+def _thickness(asked: float | None, relief: float, spacing: float, available: float, blocks: bool) -> float:
     """Return the thickness of the curvilinear layer [m]; raises InputError if there is not enough depth.
 
     Some planes below it remain flat, more of them if another block follows.
     """
     flat = PLANES_BELOW_CURVILINEAR + REACH + 1 + LOW * blocks
-    most = room - flat * spacing
+    most = available - flat * spacing
     least = max(THIN * relief, LEAST_CAP * spacing)
     if least > most:
         what = f"a relief of {relief:.6g} m bends the planes of the grid down to {least:.6g} m below the lowest ground"
-        needed = f"{least + flat * spacing:.6g} m of {'the uppermost block' if blocks else 'box'} below it, there are {room:.6g}"
+        needed = f"{least + flat * spacing:.6g} m of {'the uppermost block' if blocks else 'box'} below it, there are {available:.6g}"
         deeper = "Let the uppermost block reach deeper (grid.blocks[0].below)."
         raise InputError(Problem(WHERE, what, needed, deeper if blocks else "Lower the third number of grid.lower."))
     if asked is not None and not least <= asked <= most:

@@ -230,8 +230,8 @@ def observer(scheme: Scheme, box: Box, of: Surfaces, listed: Sequence[Tile]) -> 
     planes = [(max(low, lowest - 1), high, kind) for low, high, kind in planes_of(scheme, box)]
     for low, high, kind in planes:
         if low < high:
-            room = Box((low, *box.lo[1:]), (high, *box.hi[1:]))
-            launches.append((YIELD_LEVEL, Launch(_yielding(kind), room)))
+            available = Box((low, *box.lo[1:]), (high, *box.hi[1:]))
+            launches.append((YIELD_LEVEL, Launch(_yielding(kind), available)))
     for tile in listed:
         part = tile.box(scheme.filled(box))
         if part.points:
@@ -247,11 +247,11 @@ def _of_tile(
     """Return the launches at the centres of a tile, each with its level; ``names`` maps arrays to the tile's own."""
     found = list[tuple[int, Launch]]()
     for low, high, kind in planes:
-        room = intersect(part, Box((low, *part.lo[1:]), (max(low, high), *part.hi[1:])))
-        if room.points:
+        available = intersect(part, Box((low, *part.lo[1:]), (max(low, high), *part.hi[1:])))
+        if available.points:
             groups = [_elements(of, n, kind) for n in range(0, len(of.strains), ELEMENTS_PER_LAUNCH)]
-            found.append((VELOCITY_LEVEL, Launch(_store_deviator(kind), room, names)))
-            found += [(LOSS_LEVEL, Launch(stencil, room, names)) for stencil in (_advance_strain(kind), *groups)]
+            found.append((VELOCITY_LEVEL, Launch(_store_deviator(kind), available, names)))
+            found += [(LOSS_LEVEL, Launch(stencil, available, names)) for stencil in (_advance_strain(kind), *groups)]
     return found
 
 

@@ -80,7 +80,7 @@ def may_have_losses(row: Row, lost: str, kind: str) -> Condition:
     return sum(row.changed(lost, z, y) for z in planes for y in (0, 1)) > 0.0
 
 
-def room(law: Rheology, given: Named, constants: Mapping[str, float], rest: Named) -> np.ndarray:
+def distance_to_yield(law: Rheology, given: Named, constants: Mapping[str, float], rest: Named) -> np.ndarray:
     """Return the squared distance of centres from yield, less a margin [Pa^2]; negative if it is within the margin.
 
     Parameters
@@ -101,4 +101,4 @@ def room(law: Rheology, given: Named, constants: Mapping[str, float], rest: Name
     return np.where(left > 0.0, left * left, -1.0)
 
 
-__all__ = ["YIELD_DISTANCE", "may_have_losses", "may_yield", "peaks", "room"]
+__all__ = ["YIELD_DISTANCE", "may_have_losses", "may_yield", "peaks", "distance_to_yield"]

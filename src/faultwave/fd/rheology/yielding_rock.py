@@ -118,9 +118,9 @@ class Rock:
         row = np.array([self.factors[n] for n in STRESS])
         table = np.stack([rest[n] for n in STRESS], 1)
         number = table @ row / (row @ row)
-        kept = np.abs(table - number[:, None] * row) <= LEVEL * max(self._largest, float(np.abs(table).max()))
-        if not kept.all():
-            n, k = np.argwhere(~kept)[0]
+        retained = np.abs(table - number[:, None] * row) <= LEVEL * max(self._largest, float(np.abs(table).max()))
+        if not retained.all():
+            n, k = np.argwhere(~retained)[0]
             there = f"in the proportions {_numbers(row)} elsewhere"
             raise _out_of_proportion(f"{_numbers(table[n])} Pa at {_text(places[n])} and {there}", tuple(STRESS)[k])
         return {yielding.LOAD: number}

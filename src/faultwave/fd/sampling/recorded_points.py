@@ -14,7 +14,7 @@ from faultwave.observe.series import SeriesRecorder
 
 def checkpoint_state(recorder: SeriesRecorder, mine: np.ndarray) -> Mapping[str, State]:
     """Return the checkpoint entries of the points ``mine`` (n,) of this process."""
-    kept = recorder.state()
+    retained = recorder.state()
 
     def restore(values: np.ndarray, origin: RestoredFrom) -> None:
         series = {name: origin.arrays[name].swapaxes(0, 1) for name in ("samples", "last")}
@@ -24,9 +24,9 @@ def checkpoint_state(recorder: SeriesRecorder, mine: np.ndarray) -> Mapping[str,
         """Do nothing: ``restore`` writes these values together with the samples."""
 
     return {
-        "last": State(mine, lambda: kept["last"].swapaxes(0, 1), ignore),
-        "count": State(None, lambda: kept["count"], ignore),
-        "samples": State(mine, lambda: kept["samples"].swapaxes(0, 1), restore),
+        "last": State(mine, lambda: retained["last"].swapaxes(0, 1), ignore),
+        "count": State(None, lambda: retained["count"], ignore),
+        "samples": State(mine, lambda: retained["samples"].swapaxes(0, 1), restore),
     }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from faultwave.fd.capability import FdPlan
 from faultwave.fd.method.half_precision import rounded_at
-from faultwave.fd.operators.operator import kept_units
+from faultwave.fd.operators.operator import storage_units
 
 
 def coefficient(plan: FdPlan, name: str, points: np.ndarray) -> np.ndarray:
@@ -14,7 +14,7 @@ def coefficient(plan: FdPlan, name: str, points: np.ndarray) -> np.ndarray:
     made, box = plan.medium.coefficients, plan.scheme.filled(plan.box)
     whole = np.broadcast_to(made[name], box.shape)
     values = np.asarray(whole[tuple((points - np.array(box.lo)).T)], float)
-    units = kept_units(plan.medium, plan.case.numerics.precision, plan.shared)
+    units = storage_units(plan.medium, plan.case.numerics.precision, plan.shared)
     if units is None:
         return values
     unit, number = units.of(name), list(made).index(name)

@@ -195,13 +195,13 @@ def serve() -> None:
         line = given.readline()
         if not line:
             return
-        asked = json.loads(line)
-        data = given.read(8 * len(asked["names"]) * asked["count"])
-        limit_memory(asked["memory"] * (1 + len(scripts)))
-        signal.setitimer(signal.ITIMER_PROF, asked["seconds"])
+        requested = json.loads(line)
+        data = given.read(8 * len(requested["names"]) * requested["count"])
+        limit_memory(requested["memory"] * (1 + len(scripts)))
+        signal.setitimer(signal.ITIMER_PROF, requested["seconds"])
         begun, failed, message, found = time.process_time(), 0, "", np.empty(0)
         try:
-            found = answer(asked, scripts, data)
+            found = answer(requested, scripts, data)
         except Failure as failure:
             failed, message = failure.args
         except MemoryError:
@@ -209,8 +209,8 @@ def serve() -> None:
         except Exception as error:  # lupa raises exceptions of both languages
             failed, message = BROKEN, str(error)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        told = {"failed": failed, "message": message[:LONGEST], "seconds": time.process_time() - begun}
-        out.write(json.dumps(told).encode() + b"\n")
+        reported = {"failed": failed, "message": message[:LONGEST], "seconds": time.process_time() - begun}
+        out.write(json.dumps(reported).encode() + b"\n")
         if not failed:
             out.write(found.tobytes())
         out.flush()

@@ -152,20 +152,22 @@ class LuaProcess:
         self, script: Script, names: Sequence[str], columns: Floats, wanted: Sequence[str]
     ) -> tuple[Floats, float]:
         process, count = self._running(), columns.shape[1]
-        asked = {
+        requested = {
             "script": script.number, "text": script.text, "instructions": script.instructions, "memory": script.memory,
             "names": list(names), "wanted": list(wanted), "count": count, "seconds": SECONDS,
         }  # fmt: skip
         assert process.stdin is not None
-        process.stdin.write(json.dumps(asked).encode() + b"\n" + np.ascontiguousarray(columns, float).tobytes())
+        process.stdin.write(json.dumps(requested).encode() + b"\n" + np.ascontiguousarray(columns, float).tobytes())
         process.stdin.flush()
         deadline = time.monotonic() + PATIENCE
-        told = json.loads(self._line(deadline))
-        if told["failed"]:
-            code = int(told["failed"])
-            raise ScriptError(str(told["message"]), code - 1 if code > 0 else None, min(code, 0), told["seconds"] > AIM)
+        reported = json.loads(self._line(deadline))
+        if reported["failed"]:
+            code = int(reported["failed"])
+            raise ScriptError(
+                str(reported["message"]), code - 1 if code > 0 else None, min(code, 0), reported["seconds"] > AIM
+            )
         data = self._bytes(8 * len(wanted) * count, deadline)
-        return np.frombuffer(data).reshape(len(wanted), count), float(told["seconds"])
+        return np.frombuffer(data).reshape(len(wanted), count), float(reported["seconds"])
 
     def _line(self, deadline: float) -> bytes:
         while b"\n" not in self.buffer:

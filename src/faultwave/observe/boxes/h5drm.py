@@ -86,9 +86,9 @@ def read_h5drm(path: Path, placed: Any) -> H5drmRecord:
         places = scale * (xyz - middle) @ turn.T + (
             scale * turn @ middle if placed.origin is None else np.array(placed.origin)
         )
-        kept, nodes, h = _lattice(path, file, places, scale)
+        retained, nodes, h = _lattice(path, file, places, scale)
         block = np.asarray(values[()], np.float32)
-    motion = np.stack([block[rows[kept] + k] for k in range(3)])
+    motion = np.stack([block[rows[retained] + k] for k in range(3)])
     turned = np.einsum("ij,jnt->itn", turn.astype(np.float32), motion)
     box = places[internal].min(0), places[internal].max(0)
     open_top = abs(places[:, 2].max() - box[1][2]) < OFF * h
@@ -128,8 +128,8 @@ def _lattice(path: Path, file: h5py.File, places: np.ndarray, scale: float) -> t
         raise InputError(
             Problem(str(path), f"the node at ({x:g}, {y:g}, {z:g}) is off the lattice of {h:g} m", "nodes of cubes")
         )
-    _, kept = np.unique(index, axis=0, return_index=True)
-    return kept, Nodes(low, h, index[kept], float(places[:, 2].max())), h
+    _, retained = np.unique(index, axis=0, return_index=True)
+    return retained, Nodes(low, h, index[retained], float(places[:, 2].max())), h
 
 
 __all__ = ["H5drmRecord", "is_h5drm", "read_h5drm"]

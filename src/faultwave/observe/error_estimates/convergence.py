@@ -116,8 +116,8 @@ def extrapolate_by_laws(laws: Sequence[Law]) -> Method:
 
     def found(ours: Array, near: Array, far: Array, known: Array) -> Array:
         times = factor(laws, relative(near[: len(far)], ours), relative(far, ours))
-        total, told = extrapolate_errors(times * relative(near, ours), ours, len(near))
-        squares = np.where(told[:, None], (near**2).sum(0), (ours**2).sum(0))
+        total, reported = extrapolate_errors(times * relative(near, ours), ours, len(near))
+        squares = np.where(reported[:, None], (near**2).sum(0), (ours**2).sum(0))
         shares = squares / np.where(squares.any(1), squares.sum(1), 1.0)[:, None]
         by_time = (known**2).sum(0) / (ours**2).sum((0, 2))[:, None]
         return np.asarray(np.sqrt(total[:, None] ** 2 * shares + by_time))
@@ -149,15 +149,15 @@ def extrapolate_errors(errors: Array, ours: Array, count: int) -> tuple[Array, A
     """
     power = (ours**2).sum(2)
     begun = power[:count].sum(0)
-    told = np.isfinite(errors) & (begun > 0) & (begun >= LITTLE * power.sum(0))
-    if not told.any():
-        return np.nan_to_num(errors), told
+    reported = np.isfinite(errors) & (begun > 0) & (begun >= LITTLE * power.sum(0))
+    if not reported.any():
+        return np.nan_to_num(errors), reported
     early, whole = _mean_time(power[:count]), _mean_time(power)
     with np.errstate(divide="ignore", invalid="ignore"):
-        rate = np.where(told, accumulated_error(np.where(told, errors, 0.0)) / early, 0.0)
-        rate = np.where(told, rate, np.sqrt(np.mean(rate[told] ** 2)))
-        found = np.where(told, errors / -np.expm1(-rate * early), 1.0) * -np.expm1(-rate * whole)
-    return np.nan_to_num(found), told
+        rate = np.where(reported, accumulated_error(np.where(reported, errors, 0.0)) / early, 0.0)
+        rate = np.where(reported, rate, np.sqrt(np.mean(rate[reported] ** 2)))
+        found = np.where(reported, errors / -np.expm1(-rate * early), 1.0) * -np.expm1(-rate * whole)
+    return np.nan_to_num(found), reported
 
 
 def _mean_time(power: Array) -> Array:

@@ -54,9 +54,9 @@ class Kinds:
 
     def sizes(self, near: float, far: float, product: float) -> Array:
         """Return the mean squares (3,) of the kinds by non-negative least squares, with relative equations."""
-        told = np.array([near * near, far * far, near * far])
+        reported = np.array([near * near, far * far, near * far])
         measured = np.array([near * near, far * far, product])
-        return np.asarray(nnls(self.products / told[:, None], measured / told)[0])
+        return np.asarray(nnls(self.products / reported[:, None], measured / reported)[0])
 
 
 def fit_error_kinds(spacings: Sequence[float], order: int) -> Method:

@@ -133,16 +133,16 @@ def _dataset(ours: Dataset, each: Array, totals: dict[str, Array], told: str) ->
     for name, total in totals.items():
         what = name.removeprefix(OF).replace("_", " ")
         variables[name] = Variable(total, ("receiver",), "", f"estimated relative L2 error in time of {what}")
-    kept = {key: ours.attrs[key] for key in ("quantities", "units", *CODES) if key in ours.attrs}
-    return Dataset(KIND, variables, {**kept, "estimated_from": told})
+    retained = {key: ours.attrs[key] for key in ("quantities", "units", *CODES) if key in ours.attrs}
+    return Dataset(KIND, variables, {**retained, "estimated_from": told})
 
 
 def with_errors(receivers: Dataset, errors: Dataset) -> Dataset:
     """Return seismograms with their estimated errors as variables."""
     new = {name: v for name, v in errors.variables.items() if name.startswith("relative_error")}
-    kept = {name: v for name, v in receivers.variables.items() if not name.startswith("relative_error")}
+    retained = {name: v for name, v in receivers.variables.items() if not name.startswith("relative_error")}
     attrs = {**receivers.attrs, "errors_estimated_from": errors.attrs["estimated_from"]}
-    return replace(receivers, variables={**kept, **new}, attrs=attrs)
+    return replace(receivers, variables={**retained, **new}, attrs=attrs)
 
 
 def motion_errors(data: Dataset) -> Array | None:

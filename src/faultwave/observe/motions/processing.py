@@ -32,7 +32,7 @@ class Processing:
     high: float | None = None
     until: float | None = None
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Return a description in words."""
         band = {
             (False, False): "all frequencies", (True, False): f"above {self.low or 0:g} Hz", (False, True): f"below {self.high or 0:g} Hz",

@@ -120,13 +120,13 @@ def _xml(path: Path, text: str, problems: Problems) -> Iterator[ListedStation]:
             continue
         epochs = dict[str, ListedStation]()
         for station in (s for s in network if s.tag.rpartition("}")[2] == "Station"):
-            told = {child.tag.rpartition("}")[2]: child.text for child in station}
+            reported = {child.tag.rpartition("}")[2]: child.text for child in station}
             code = station.get("code", "")
             found = text.find(f'code="{code}"', at)
             if found >= 0:
                 at, number = found + 1, number + text.count("\n", at, found)
             where = f"{path}:{number}"
-            place = _numbers([told.get("Longitude"), told.get("Latitude")], where, f"station {code}", problems)
+            place = _numbers([reported.get("Longitude"), reported.get("Latitude")], where, f"station {code}", problems)
             if place is not None and check_geographic(place[0], place[1], where, problems):
                 words = tuple(w for w in (code, network.get("code", "")) if w)
                 made = ListedStation(number, (place[0], place[1], 0.0), words)
@@ -199,8 +199,10 @@ def _csv(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -> It
     }
     for name in ("station", "longitude", "latitude"):
         if columns[name] is None:
-            told = suggest(name, header) or (HEADERLESS if _is_station(lines[0][1]) else "")
-            problems.error(f"{path}:{lines[0][0]}", f"the header has no column {name}", ", ".join(COLUMNS[name]), told)
+            reported = suggest(name, header) or (HEADERLESS if _is_station(lines[0][1]) else "")
+            problems.error(
+                f"{path}:{lines[0][0]}", f"the header has no column {name}", ", ".join(COLUMNS[name]), reported
+            )
     if problems.errors:
         return
     for k, line in lines[1:]:

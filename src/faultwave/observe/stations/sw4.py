@@ -65,14 +65,14 @@ def read_sw4(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -
         command, *words = line.split()
         where = f"{path}:{k}"
         if command == "rechdf5":
-            told = _keys(words, where, command, ("infile", "outfile", *OUTPUT_KEYS), problems)
-            if told is not None:
-                yield from _of_rechdf5(path, told, axes, where, problems)
+            reported = _keys(words, where, command, ("infile", "outfile", *OUTPUT_KEYS), problems)
+            if reported is not None:
+                yield from _of_rechdf5(path, reported, axes, where, problems)
         elif command in COMMANDS:
-            told = _keys(words, where, command, (*PLACE_KEYS, *NAME_KEYS, *OUTPUT_KEYS), problems)
-            station = None if told is None else _station(k, told, axes, where, line, problems)
+            reported = _keys(words, where, command, (*PLACE_KEYS, *NAME_KEYS, *OUTPUT_KEYS), problems)
+            station = None if reported is None else _station(k, reported, axes, where, line, problems)
             for key in UNUSED:
-                if told is not None and key in told:
+                if reported is not None and key in reported:
                     unused.setdefault(key, k)
             if station is not None:
                 yield station
@@ -135,9 +135,9 @@ def _grid_axes(path: Path, lines: Sequence[tuple[int, str]], problems: Problems)
         command, *words = line.split()
         if command != "grid":
             continue
-        where, told = f"{path}:{k}", dict(word.partition("=")[::2] for word in words)
-        values = {key: finite_number(told[key]) for key in ("lat", "lon", "az") if key in told}
-        wrong = [f"{key}={told[key]}" for key, value in values.items() if value is None]
+        where, reported = f"{path}:{k}", dict(word.partition("=")[::2] for word in words)
+        values = {key: finite_number(reported[key]) for key in ("lat", "lon", "az") if key in reported}
+        wrong = [f"{key}={reported[key]}" for key, value in values.items() if value is None]
         if wrong:
             problems.error(where, f"{', '.join(wrong)} is no number", "degrees")
             return GridAxes()
@@ -157,7 +157,7 @@ def _keys(
     words: Sequence[str], where: str, command: str, known: Sequence[str], problems: Problems
 ) -> dict[str, str] | None:
     """Return the values of a line by key, or None with an error if a word is no setting of the command."""
-    told = dict[str, str]()
+    reported = dict[str, str]()
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or key not in known:
@@ -165,8 +165,8 @@ def _keys(
                 where, f"'{word}' is no setting of {command}", ", ".join(f"{k}=" for k in known), suggest(key, known)
             )
             return None
-        told[key] = value
-    return told
+        reported[key] = value
+    return reported
 
 
 def _station(

@@ -190,9 +190,9 @@ class FieldWriter(AtomicWriter):
             raise ValueError(f"{self.path.name}: got fields {sorted(values)}, expected {sorted(self.fields)}")
         arrays = {name: self._checked(name, values[name]).astype(self.dtype, copy=False) for name in self.fields}
         count = len(self.times)
-        kept = f"the snapshot at {time:g} s is not complete, the {count} before it are kept" if count else ""
+        retained = f"the snapshot at {time:g} s is not complete, the {count} before it are kept" if count else ""
         try:
-            with translate_os_errors(self.path, kept):
+            with translate_os_errors(self.path, retained):
                 if count == self._room:
                     self._resize(2 * self._room)
                 self._write_step(count, float(time), arrays)
@@ -447,7 +447,7 @@ class FieldWriter(AtomicWriter):
         if not path.exists():
             raise FileNotFoundError(path)
         with h5py.File(path, "r") as file:
-            room, places = self._find(file)
+            available, places = self._find(file)
             _, cells, _ = self._read_mesh(file)
             order = _order(self._numbers(file), mesh[2].get(NUMBERS))
         if len(cells) * self.per_cell(cells.shape[1]) != self.cell_count or order is None:
@@ -455,8 +455,8 @@ class FieldWriter(AtomicWriter):
         if not set(self.fields) <= set(places):
             missing = sorted(set(self.fields) - set(places))
             raise ValueError(f"it lacks {', '.join(missing)} in this precision")
-        if room < len(earlier.times):
-            raise ValueError(f"it holds {room} snapshots, not {len(earlier.times)}")
+        if available < len(earlier.times):
+            raise ValueError(f"it holds {available} snapshots, not {len(earlier.times)}")
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         try:
             self._check_content(descriptor, places, earlier)

@@ -87,5 +87,5 @@ def _as_system(error: MPI.Exception) -> OSError:
     }  # fmt: skip
     text = " ".join(error.Get_error_string().split())
     # MPICH states the system error only in the text
-    told = (n for n in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) if os.strerror(n) in text)
-    return OSError(known.get(error.Get_error_class()) or next(told, errno.EIO), text)
+    reported = (n for n in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) if os.strerror(n) in text)
+    return OSError(known.get(error.Get_error_class()) or next(reported, errno.EIO), text)

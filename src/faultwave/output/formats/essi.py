@@ -88,11 +88,11 @@ class EssiWriter(AtomicWriter):
         try:
             with h5py.File(path, "r") as file:
                 places = {name: file[name].id.get_offset() for name in LAYOUTS}
-                room = min(len(file[name]) for name in LAYOUTS)
+                available = min(len(file[name]) for name in LAYOUTS)
         except (OSError, KeyError, ValueError) as error:
             return " ".join(str(error).split())
-        if room < len(earlier.times):
-            return f"it holds {room} snapshots, not {len(earlier.times)}"
+        if available < len(earlier.times):
+            return f"it holds {available} snapshots, not {len(earlier.times)}"
         with path.open("rb") as opened:
 
             def stored(step: int) -> int | None:
@@ -113,8 +113,8 @@ class EssiWriter(AtomicWriter):
             for name in LAYOUTS:
                 early = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
                 early.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
-                room = h5py.h5s.create_simple((self.count, ny, nx, nz))
-                h5py.h5d.create(file.id, name.encode(), h5py.h5t.IEEE_F32LE, room, early)
+                available = h5py.h5s.create_simple((self.count, ny, nx, nz))
+                h5py.h5d.create(file.id, name.encode(), h5py.h5t.IEEE_F32LE, available, early)
             file["z coordinates"] = np.broadcast_to(-z[::-1], (ny, nx, nz)).astype(float)
             file["ESSI xyz grid spacing"] = [float(lattice.spacing)]
             file["ESSI xyz origin"] = [float(y[0]), float(x[0]), float(-z[-1])]

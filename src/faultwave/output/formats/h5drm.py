@@ -28,15 +28,15 @@ def write_h5drm(path: Path, data: Dataset, layers: int = 1) -> Path:
     lower, upper, h = data.attrs["lower"], data.attrs["upper"], float(data.attrs["spacing"])
     index = data["v1_index"]
     cells = np.rint((upper - lower) / h).astype(int)
-    kept = np.flatnonzero(_nodes(index, cells, layers, bool(data.attrs["free_surface"])))
-    index, places = index[kept], lower + h * index[kept]
+    retained = np.flatnonzero(_nodes(index, cells, layers, bool(data.attrs["free_surface"])))
+    index, places = index[retained], lower + h * index[retained]
     internal = ((index >= 0) & (index <= cells)).all(1)
-    velocity = np.stack([data[name][:, kept].T for name in VELOCITIES], 1).reshape(3 * len(kept), -1)
+    velocity = np.stack([data[name][:, retained].T for name in VELOCITIES], 1).reshape(3 * len(retained), -1)
     dt = float(data.attrs["interval"])
     with atomic_hdf5(path) as file:
         group = file.create_group("DRM_Data")
         group["xyz"], group["internal"] = places, internal
-        group["data_location"] = 3 * np.arange(len(kept), dtype=np.int32)
+        group["data_location"] = 3 * np.arange(len(retained), dtype=np.int32)
         chunks = (3, velocity.shape[1])
         group.create_dataset("velocity", data=velocity, chunks=chunks)
         group.create_dataset("displacement", data=displacement(velocity, dt), chunks=chunks)
@@ -79,8 +79,8 @@ def displacement(velocity: np.ndarray, dt: float) -> np.ndarray:
 
 
 def _write(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
-    asked = [r for r in results if "h5drm" in r.settings["formats"]]
-    return [write_h5drm(folder / f"{prefix}.h5drm", r.data, r.settings["layers"]) for r in asked]
+    requested = [r for r in results if "h5drm" in r.settings["formats"]]
+    return [write_h5drm(folder / f"{prefix}.h5drm", r.data, r.settings["layers"]) for r in requested]
 
 
 RESULTS = [Writer((KIND,), _write)]

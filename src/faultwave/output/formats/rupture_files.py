@@ -41,8 +41,8 @@ def _write_parameters(results: Sequence[Result], folder: Path, prefix: str) -> l
                 name: {"value": _number(v), "unit": v.unit, "description": v.description} for name, v in variables
             }
         else:
-            told = {n: {"unit": v.unit, "description": v.description} for n, v in variables if v.dims == ("face",)}
-            content[f"fields of {prefix}-rupture.vtkhdf"] = told
+            reported = {n: {"unit": v.unit, "description": v.description} for n, v in variables if v.dims == ("face",)}
+            content[f"fields of {prefix}-rupture.vtkhdf"] = reported
     path = folder / f"{prefix}-rupture.json"
     with atomic_text(path) as file:
         json.dump(content, file, indent=1)

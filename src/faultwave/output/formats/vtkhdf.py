@@ -214,8 +214,8 @@ class VtkHdfReader(Hdf5Reader):
 
     def choose(self, cells: np.ndarray) -> None:
         """Restrict the reader to a subset of the present cells (nc,), given by indices or as a mask."""
-        kept = np.arange(self._count)[self._chosen][cells]
-        self._chosen, self.cells, self.nodes = kept, self.cells[cells], self.nodes[cells]
+        retained = np.arange(self._count)[self._chosen][cells]
+        self._chosen, self.cells, self.nodes = retained, self.cells[cells], self.nodes[cells]
 
     def __contains__(self, name: object) -> bool:
         return name in self._offsets

@@ -200,7 +200,7 @@ class Modified(FrictionLaw):
         """Return the initial state; the law starts from the normal traction that modifiers leave."""
         own, sigma = self._first(p, c, tau, sigma)
         start = self.law.initial(p, c, tau, sigma) | own
-        return start | self._kept(p, c, self._first_strength(p, c, start, tau, sigma))
+        return start | self._modified_values(p, c, self._first_strength(p, c, start, tau, sigma))
 
     def _first(
         self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray
@@ -230,7 +230,7 @@ class Modified(FrictionLaw):
         state = {**zero, **start, **_rows([x for x in self.state if x.name in start], start)}
         return self.law.strength(p, c, state, Load(tau, none, sigma, none + 1.0, none, none))
 
-    def _kept(self, p: Values, c: Values, strength: Number) -> Changes:
+    def _modified_values(self, p: Values, c: Values, strength: Number) -> Changes:
         return {k: v for modifier in self.modifiers for k, v in modifier.keep(p, c, strength).items()}
 
     def pressed(self, p: Values, c: Values, s: Values, load: Load) -> Load:
@@ -250,7 +250,9 @@ class Modified(FrictionLaw):
 
     def evolve(self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Number, load: Load) -> Changes:
         own = {x.name: solved.state[x.name] for mod in self.modifiers for x in mod.state if x.name in solved.state}
-        return self.law.evolve(p, c, s, solved, projected_rate, load) | own | self._kept(p, c, solved.strength)
+        return (
+            self.law.evolve(p, c, s, solved, projected_rate, load) | own | self._modified_values(p, c, solved.strength)
+        )
 
     def stays_locked(self, p: Values, c: Values, s: Values) -> Condition:
         """Return where the law and all modifiers stay unchanged while a point is locked (kernel)."""

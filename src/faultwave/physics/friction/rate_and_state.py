@@ -173,9 +173,9 @@ class Regularised(RateAndState):
     def __init__(self) -> None:
         super().__init__()
         unit, seconds = self.state_unit, self.state_unit == "s"
-        told = "state in the last balance of forces: psi before it was resampled"
+        reported = "state in the last balance of forces: psi before it was resampled"
         self.state += (
-            State("balanced", unit, told, decades=seconds),
+            State("balanced", unit, reported, decades=seconds),
             State("drift", "" if seconds else "1/s", "rate at which the state last changed"),
         )
 

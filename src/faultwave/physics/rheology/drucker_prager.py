@@ -89,8 +89,8 @@ class DruckerPrager(Rheology):
         sin^2 phi / 3) |ds| (Cauchy-Schwarz: both parts of ds are orthogonal).
         """
         mean, _, square, _ = _invariants(p, stress)
-        room = p["strength"] - p["slope"] * mean - np.sqrt(square)
-        return room / np.sqrt(0.5 + p["slope"] ** 2 / 3.0)
+        available = p["strength"] - p["slope"] * mean - np.sqrt(square)
+        return available / np.sqrt(0.5 + p["slope"] ** 2 / 3.0)
 
     def energies(
         self,

@@ -81,8 +81,8 @@ def surfaces(strains: Sequence[float], stresses: Sequence[float]) -> Surfaces:
     steeper = np.flatnonzero(shares < -1e-12)
     if len(steeper):
         raise ValueError(f"the backbone gets steeper at the strain {x[steeper[0]]:.4g}; its slope must fall")
-    kept = shares > 0
-    return Surfaces(tuple(x[kept].tolist()), tuple(shares[kept].tolist()))
+    retained = shares > 0
+    return Surfaces(tuple(x[retained].tolist()), tuple(shares[retained].tolist()))
 
 
 def curve(exponent: float) -> Callable[[np.ndarray], np.ndarray]:

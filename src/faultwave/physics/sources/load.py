@@ -139,7 +139,7 @@ def sound(sources: Sources, file: Path) -> None:
     }  # also true for NaN
     wrong = np.flatnonzero(np.any(list(bad.values()), axis=0))
     if len(wrong):
-        told = [f"{sources.names[i]}: {', '.join(n for n, rows in bad.items() if rows[i])}" for i in wrong[:SHOWN]]
+        reported = [f"{sources.names[i]}: {', '.join(n for n, rows in bad.items() if rows[i])}" for i in wrong[:SHOWN]]
         more = f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
         what = f"{len(wrong)} of its {len(sources)} sources have numbers that are not finite or too large"
-        raise InputError(Problem(str(file), f"{what} ({'; '.join(told)}{more})", f"up to {LARGEST:g} in SI"))
+        raise InputError(Problem(str(file), f"{what} ({'; '.join(reported)}{more})", f"up to {LARGEST:g} in SI"))

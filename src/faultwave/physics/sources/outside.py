@@ -49,8 +49,8 @@ def report_outside(
             of = sum(name == group or name.startswith(f"{group} ") for name in table.names)
             what += f", the farthest of {len(rows)} that do, of {of} in {group}"
         places = table.location[rows]
-        told = advice(table.location[farthest], float(distance[farthest]))
-        problems.error(f"source {table.names[farthest]} at ({x})", what, allowed, told, places=places)
+        reported = advice(table.location[farthest], float(distance[farthest]))
+        problems.error(f"source {table.names[farthest]} at ({x})", what, allowed, reported, places=places)
 
 
 def report_no_pores(sources: Sources, medium: str, problems: Problems) -> None:

@@ -144,8 +144,8 @@ class Moments:
         rows = [("sum of scalar moments", self.scalar)]
         if abs(self.tensor - self.scalar) > ALIKE * self.scalar:
             rows.append(("moment of the summed tensor", self.tensor))
-        told = [(what, f"{m:.4g} N m within the run, Mw {magnitude(m):.2f}") for what, m in rows]
-        return [*told, ("Mw", MAGNITUDE)]
+        reported = [(what, f"{m:.4g} N m within the run, Mw {magnitude(m):.2f}") for what, m in rows]
+        return [*reported, ("Mw", MAGNITUDE)]
 
 
 def moments_of(sources: Iterable[PointSource], tensors: np.ndarray, end_time: float) -> Moments:

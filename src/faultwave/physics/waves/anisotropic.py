@@ -131,13 +131,13 @@ class Anisotropic(VelocityStress):
         least, most = eigenvalues[:, 0], eigenvalues[:, -1]
         bad = ~(least > 1e-12 * np.abs(most))
 
-        def told(cell: int) -> str:
+        def describe(cell: int) -> str:
             if not any(abs(kinds[name][which[cell]]) > 1e-12 * most[which[cell]] for name in ("c44", "c55", "c66")):
                 return "water, which this law does not have (c44, c55 and c66 are 0), lies"
             listed = ", ".join(f"{x:.4g}" for x in eigenvalues[which[cell]])
             return f"the stiffness c_ij has the eigenvalues {listed} Pa"
 
-        yield bad[which], told, "all > 0: the energy of any strain is positive"
+        yield bad[which], describe, "all > 0: the energy of any strain is positive"
 
     def energies(self, q: Numbers, values: Named) -> Computed:
         """Return strain energy s C^-1 s / 2, from the factors L D L^T of C, and kinetic energy [J/m^3]."""

@@ -259,10 +259,10 @@ class Poroelastic(PlainLaw):
         with np.errstate(invalid="ignore"):
             bad = ~((drained > 0) & (drained <= most))
 
-        def told(cell: int) -> str:
+        def describe(cell: int) -> str:
             return f"the bulk modulus lambda + 2 mu/3 of the drained frame is {drained[cell]:.4g} Pa, not up to {most[cell]:.4g} Pa"
 
-        yield bad, told, "> 0 and at most (1 - porosity) bulk_solid: a frame is no stiffer than its grains"
+        yield bad, describe, "> 0 and at most (1 - porosity) bulk_solid: a frame is no stiffer than its grains"
 
     def energies(self, q: Numbers, values: Named) -> Computed:
         """Return the energy densities [J/m^3] and the power of the drag [W/m^3].

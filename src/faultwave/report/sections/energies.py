@@ -38,8 +38,8 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
             )
         )
     if curves:
-        told = "Energies of the medium and work of the fault over time."
-        blocks.append(lines("Energies", told, curves, "time [s]", "energy [J]"))
+        reported = "Energies of the medium and work of the fault over time."
+        blocks.append(lines("Energies", reported, curves, "time [s]", "energy [J]"))
     if rows:
         blocks.append(Table("At the end, and at most", ("", "at the end", "largest", "unit"), rows))
     yield Section("Energy budget", blocks)

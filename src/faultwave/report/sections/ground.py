@@ -23,31 +23,31 @@ COARSE = 130
 
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
-    surface, beside = run.surface(), None if other is None else other.surface()
+    surface, adjacent = run.surface(), None if other is None else other.surface()
     if surface is None:
         return
     try:
-        yield Section("Ground motion", list(_blocks(run, other, surface, beside)))
+        yield Section("Ground motion", list(_blocks(run, other, surface, adjacent)))
     finally:
-        for opened in (surface, beside):
+        for opened in (surface, adjacent):
             if opened is not None:
                 opened.close()
 
 
-def _blocks(run: Run, other: Run | None, surface: Surface, beside: Surface | None) -> Iterator[Block]:
+def _blocks(run: Run, other: Run | None, surface: Surface, adjacent: Surface | None) -> Iterator[Block]:
     peak = peak_velocity(surface) if len(surface.cells) and len(surface.times) else None
     if peak is None:
         return
     frame = map_frame(surface, run.file("fault.vtkhdf"), list(run.results.traces["receiver"].values()))
     grid = grid_over(frame.limits)
     shown = {run.name: _raster(surface, grid)(peak)}
-    if beside is not None and other is not None and (theirs := peak_velocity(beside)) is not None:
-        shown |= {other.name: _raster(beside, grid)(theirs)}
+    if adjacent is not None and other is not None and (theirs := peak_velocity(adjacent)) is not None:
+        shown |= {other.name: _raster(adjacent, grid)(theirs)}
         shown |= {"difference": shown[other.name] - shown[run.name]}
     over = _marks(frame.outline, frame.stations)
-    told = f"Largest horizontal ground speed until {surface.times[-1]:.4g} s; {np.nanmax(shown[run.name]):.3g} m/s at most here."
+    reported = f"Largest horizontal ground speed until {surface.times[-1]:.4g} s; {np.nanmax(shown[run.name]):.3g} m/s at most here."
     look = {"label": "peak speed [m/s]", "colours": "inferno", **PLACE}
-    yield map_figure("Peak horizontal ground speed", told, grid.x, grid.y, shown, look, over)
+    yield map_figure("Peak horizontal ground speed", reported, grid.x, grid.y, shown, look, over)
     if all(f"v{i}" in surface for i in (1, 2, 3)) and len(surface.times) > 1:
         yield _snapshots(surface, grid_over(frame.limits, COARSE), over)
 
@@ -96,5 +96,5 @@ def _snapshots(surface: Surface, grid: Grid, over: list[Plotted]) -> Figure:
         "sliders": [{"steps": slides, "active": shown, "currentvalue": {"prefix": "t = "}, "pad": {"t": 45}}],
     }  # fmt: skip
     aspect = float(np.clip(np.ptp(grid.y) / max(np.ptp(grid.x), 1e-9), 0.2, 1.1))
-    told = f"Vertical velocity of the ground at {len(steps)} times until {surface.times[-1]:.4g} s; the slider chooses the time."
-    return Figure("Snapshots of the ground", told, [*data, *over], layout, height=int(260 + 620 * aspect))
+    reported = f"Vertical velocity of the ground at {len(steps)} times until {surface.times[-1]:.4g} s; the slider chooses the time."
+    return Figure("Snapshots of the ground", reported, [*data, *over], layout, height=int(260 + 620 * aspect))

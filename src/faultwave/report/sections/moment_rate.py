@@ -28,7 +28,7 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
         )
     if spectra:
         logarithmic = axis("amplitude [N m]", type="log", exponentformat="power")
-        told = "Amplitude spectrum of the moment rate, and the spectrum of Brune with the fitted corner frequency."
+        reported = "Amplitude spectrum of the moment rate, and the spectrum of Brune with the fitted corner frequency."
         axes = {"xaxis": axis("frequency [Hz]", type="log"), "yaxis": logarithmic}
-        blocks.append(Figure("Moment rate spectrum", told, spectra, axes))
+        blocks.append(Figure("Moment rate spectrum", reported, spectra, axes))
     yield Section("Moment rate", blocks)

@@ -33,23 +33,26 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
     blocks: list[Block] = []
     mine, theirs = _faults(run), [] if other is None else _faults(other)
     for fault in mine:
-        beside = next((f for f in theirs if _same(fault, f)), None)
-        if other is not None and beside is None:
+        adjacent = next((f for f in theirs if _same(fault, f)), None)
+        if other is not None and adjacent is None:
             blocks.append(Text(f"{other.name} has no fault at the place of this one: there is nothing to compare."))
         grid = grid_over(fault.xy)
-        rasters = [Raster(f.xy, f.cells, grid) for f in (fault, beside) if f is not None]
+        rasters = [Raster(f.xy, f.cells, grid) for f in (fault, adjacent) if f is not None]
         for name, look in LOOKS.items():
             if name not in fault.values:
                 continue
             shown = {run.name: rasters[0](fault.values[name])}
-            if beside is not None and other is not None and name in beside.values:
-                shown |= {other.name: rasters[1](beside.values[name])}
+            if adjacent is not None and other is not None and name in adjacent.values:
+                shown |= {other.name: rasters[1](adjacent.values[name])}
                 shown |= {"difference": shown[other.name] - shown[run.name]}
             over = _contours(fault, rasters[0], grid) if name == "slip" else []
             title = f"{fault.title}: {name}" if fault.title else _sentence(name)
-            told = f"{_sentence(name)} on the fault at {fault.time:.4g} s, at most {np.nanmax(fault.values[name]):.3g} as an element's mean"
-            told += ". Black lines: rupture time in seconds." if over else "."
-            blocks.append(map_figure(title, told, grid.x, grid.y, shown, {**look, **PLACE}, over))
+            largest = np.nanmax(fault.values[name])
+            caption = (
+                f"{_sentence(name)} on the fault at {fault.time:.4g} s, at most {largest:.3g} as an element's mean"
+            )
+            caption += ". Black lines: rupture time in seconds." if over else "."
+            blocks.append(map_figure(title, caption, grid.x, grid.y, shown, {**look, **PLACE}, over))
     path = run.file("rupture.vtkhdf")
     if path is not None:
         blocks += _finished(path, run.name)
@@ -108,5 +111,7 @@ def _finished(path: Path, name: str) -> Iterator[Block]:
             look = {"label": panel.title, "colours": panel.colours, "signed": signed, **PLACE}
             title = f"{fault.title}: {panel.title}" if fault.title else _sentence(panel.title)
             known = fault.values[panel.field][np.isfinite(fault.values[panel.field])]
-            told = f"Median {np.median(known):.3g}, largest {known.max():.3g}." if len(known) else "Not known anywhere."
-            yield map_figure(title, told, grid.x, grid.y, {name: raster(fault.values[panel.field])}, look)
+            caption = (
+                f"Median {np.median(known):.3g}, largest {known.max():.3g}." if len(known) else "Not known anywhere."
+            )
+            yield map_figure(title, caption, grid.x, grid.y, {name: raster(fault.values[panel.field])}, look)

@@ -42,10 +42,10 @@ TITLES: tuple[tuple[Kind, str, str], ...] = (
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
     blocks: list[Block] = []
-    for kind, title, told in TITLES:
+    for kind, title, reported in TITLES:
         traces = list(run.results.traces.get(kind, {}).values())
         if traces:
-            blocks += _browser(title, told, traces, run, other, kind)
+            blocks += _browser(title, reported, traces, run, other, kind)
     yield Section("Seismograms", blocks)
 
 

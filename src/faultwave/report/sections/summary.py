@@ -17,9 +17,9 @@ ORDER = 0
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
     runs = [run] if other is None else [run, other]
-    told = [_facts(r) for r in runs]
-    names = list(dict.fromkeys(name for facts in told for name in facts))
-    rows = [(name, *[facts.get(name, "") for facts in told]) for name in names]
+    reported = [_facts(r) for r in runs]
+    names = list(dict.fromkeys(name for facts in reported for name in facts))
+    rows = [(name, *[facts.get(name, "") for facts in reported]) for name in names]
     title = "The run" if other is None else "The two runs"
     blocks: list[Any] = [Table(title, ("", *[r.name for r in runs]), rows)] if rows else []
     for r in runs:

@@ -18,7 +18,7 @@ from faultwave.base.math.projection import Projection
 from faultwave.case.load import load_case
 from faultwave.case.settings.model import Case
 from faultwave.domain.build.faults import side_of
-from faultwave.domain.build.traces import Trace, check_scale, check_trace, read_traces, told_of
+from faultwave.domain.build.traces import Trace, check_scale, check_trace, read_traces, trace_warnings
 from faultwave.output.atomic import translate_os_errors
 from faultwave.run.new_case import text as text
 from faultwave.run.new_case.ground import depth_below_ground
@@ -108,7 +108,7 @@ def _with_properties(asked: NewCaseOptions, projection: Projection) -> tuple[New
     of_files = {path: read_traces(path, projection) for path in asked.faults}
     traces = [t for found in of_files.values() for t in found]
     for trace in traces:
-        said += told_of(trace, "--dip, --rake and --fault-depth win where they are given.", True)
+        said += trace_warnings(trace, "--dip, --rake and --fault-depth win where they are given.", True)
     by_length = sorted(traces, key=lambda t: -_length(t.xy))
     changed: dict[str, float] = {}
     for name, values in (
@@ -399,7 +399,7 @@ def _write(asked: NewCaseOptions, folder: Path, case: str, half: float) -> list[
     top = "the water's surface where there is sea, else the ground" if asked.sea else "the ground"
     stations = f"# x y z [m] and a code; z = 0 is on {top}\n" + "\n".join(rows) + "\n"
     files = {"case.yaml": case, "layers.txt": text.LAYERS, "stations.txt": stations}
-    with translate_os_errors(folder), _beside(folder) as made:
+    with translate_os_errors(folder), _temporary_sibling(folder) as made:
         for name, content in files.items():
             (made / name).write_text(content, encoding="utf-8")
         for path, name in names(asked).items():
@@ -413,7 +413,7 @@ def _write(asked: NewCaseOptions, folder: Path, case: str, half: float) -> list[
 
 
 @contextmanager
-def _beside(folder: Path) -> Iterator[Path]:
+def _temporary_sibling(folder: Path) -> Iterator[Path]:
     """Create a temporary folder next to ``folder`` for files that are not yet checked, removed at the end."""
     parent = folder.absolute().parent
     created = [p for p in (parent, *parent.parents) if not p.exists()]

@@ -208,18 +208,18 @@ class LayeredHalfSpace:
         surface = np.zeros((0, 0, 0), complex)
         for n, (top, layer) in enumerate(regions):
             thick = regions[n + 1][0] - top if n + 1 < count else np.inf
-            kept = slice(size * n, size * n + (size if n + 1 < count else half))
-            at_top = modes(layer, 0.0, thick if np.isfinite(thick) else 0.0)[:, :, : kept.stop - kept.start]
+            retained = slice(size * n, size * n + (size if n + 1 < count else half))
+            at_top = modes(layer, 0.0, thick if np.isfinite(thick) else 0.0)[:, :, : retained.stop - retained.start]
             if n == 0:
                 surface = at_top[:, :half]
-                matrix[:, :half, kept] = at_top[:, half:]
+                matrix[:, :half, retained] = at_top[:, half:]
             else:
                 rows = slice(half + size * (n - 1), half + size * n)
-                matrix[:, rows, kept] = -at_top
+                matrix[:, rows, retained] = -at_top
                 if n == source:
                     right[:, rows] = np.eye(size)
             if n + 1 < count:
-                matrix[:, half + size * n : half + size * (n + 1), kept] = modes(layer, thick, 0.0)
+                matrix[:, half + size * n : half + size * (n + 1), retained] = modes(layer, thick, 0.0)
         # rows of traction are far larger than rows of displacement
         scale = np.abs(matrix).max(2, keepdims=True)
         amplitudes = np.linalg.solve(matrix / scale, right / scale)

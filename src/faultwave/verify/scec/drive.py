@@ -84,10 +84,10 @@ def run_one(progress: Progress, benchmark: Benchmark, quick: bool, folder: Path,
     coarse = replace(fine, size=fine.coarser * fine.size)
     runs = [run_at(progress, benchmark, resolution, folder, reuse) for resolution in (coarse, fine)]
     measured = Measured(benchmark, runs[1], runs[0], quick)
-    return _kept(measured, summarise(measured), folder)
+    return _store(measured, summarise(measured), folder)
 
 
-def _kept(measured: Measured, summary: Summary, folder: Path) -> Summary:
+def _store(measured: Measured, summary: Summary, folder: Path) -> Summary:
     """Write the picture and the summary to ``folder`` and return the summary."""
     pictures.draw(measured, folder / PICTURE, "a grid" if summary.engine == "fd" else "elements")
     keep(summary, folder)
@@ -103,14 +103,14 @@ def run_on_grid(progress: Progress, benchmark: Benchmark, quick: bool, folder: P
     measured = Measured(on_grid.with_margin(benchmark), runs[1], runs[0], quick)
     summary = summarise(measured)
     against = (on_grid.against_tetrahedra(measured, other), on_grid.slip_against_tetrahedra(measured, other))
-    return _kept(measured, replace(summary, rows=(*summary.rows, *against), engine="fd"), folder)
+    return _store(measured, replace(summary, rows=(*summary.rows, *against), engine="fd"), folder)
 
 
 def _tetrahedra(progress: Progress, benchmark: Benchmark, quick: bool, folder: Path, reuse: bool) -> Run:
     """Return the dg run that a grid is compared with, reusing the benchmark's own run in the neighbouring folder where possible."""
     resolution = on_grid.tetrahedra(benchmark, quick)
-    beside = folder.parent / folder_of(benchmark.name, "dg", quick)
-    found = _ended(benchmark, resolution, beside) if reuse else None
+    adjacent = folder.parent / folder_of(benchmark.name, "dg", quick)
+    found = _ended(benchmark, resolution, adjacent) if reuse else None
     return found or run_at(progress, benchmark, resolution, folder / "dg", reuse)
 
 
@@ -141,11 +141,11 @@ def _ended(benchmark: Benchmark, resolution: Resolution, folder: Path) -> Run | 
 
 def _tenths(progress: Progress, name: str) -> Callable[[RunProgress], None]:
     """Return a callback that reports progress at every tenth of a run."""
-    told = [-1]
+    reported = [-1]
 
     def report(state: RunProgress) -> None:
-        if (tenth := int(10 * state.time / state.end_time)) > told[0]:
-            told[0] = tenth
+        if (tenth := int(10 * state.time / state.end_time)) > reported[0]:
+            reported[0] = tenth
             progress(f"{name}: t = {state.time:.3f} s of {state.end_time:g} s")
 
     return report

@@ -28,16 +28,16 @@ def write(page: Path, folder: Path) -> list[Path]:
 
     Entries on the page that have no result in ``folder`` remain.
     """
-    kept = read_summaries(folder)
+    retained = read_summaries(folder)
     text = page.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     body, marked, after = rest.partition(END)
     after = after if marked else "\n"
-    shown = {**_shown(body), **_written(kept)}
+    shown = {**_shown(body), **_written(retained)}
     images = page.parent / IMAGES
     images.mkdir(exist_ok=True)
     written = [page]
-    for place, summary in kept.values():
+    for place, summary in retained.values():
         subject = folder_of(summary.name, summary.engine, True)
         if not summary.quick or subject + FULL not in shown:
             written.append(_picture(place / PICTURE, images / f"scec-{subject}.png"))
@@ -107,12 +107,12 @@ def _body(shown: Shown) -> str:
 
 def _missing(shown: Shown) -> list[str]:
     """Return lines that list the benchmarks without a run at either resolution."""
-    told = []
+    reported = []
     for quick, words in ((True, "Built in and not run quickly"), (False, "Not run at full resolution")):
         wanted = [(b.name, engine) for b in benchmarks().values() for engine in ("dg", "fd")[: 2 if b.grid else 1]]
         names = [_called(*which) for which in wanted if folder_of(*which, quick) not in shown]
-        told += [f"{words} for this page: {', '.join(names)}.", ""] if names else []
-    return told
+        reported += [f"{words} for this page: {', '.join(names)}.", ""] if names else []
+    return reported
 
 
 def _table_head() -> list[str]:

@@ -100,9 +100,9 @@ def read_summaries(folder: Path) -> dict[str, tuple[Path, Summary]]:
     for name, engine, quick in itertools.product(benchmarks(), ("dg", "fd"), (True, False)):
         place = folder / folder_of(name, engine, quick)
         if (place / SUMMARY).is_file():
-            kept = json.loads((place / SUMMARY).read_text(encoding="utf-8"))
-            rows = tuple(Row(**row) for row in kept.pop("rows"))
-            given: Settings = {name: _tuples(value) for name, value in kept.items()}
+            retained = json.loads((place / SUMMARY).read_text(encoding="utf-8"))
+            rows = tuple(Row(**row) for row in retained.pop("rows"))
+            given: Settings = {name: _tuples(value) for name, value in retained.items()}
             summary = Summary(**{**given, "engine": engine}, rows=rows)
             found[summary.folder] = (place, summary)
     return found

@@ -100,8 +100,8 @@ def records(setting: Setting) -> Records:
     """Run one setting and return its records together with the exact ones."""
     data, seconds, count = stepped(case_of(setting))
     times, exact = expected()
-    kept = np.searchsorted(data["time"], times - 1e-6)
-    return Records(times, velocity(data)[:, kept], exact, seconds, count)
+    retained = np.searchsorted(data["time"], times - 1e-6)
+    return Records(times, velocity(data)[:, retained], exact, seconds, count)
 
 
 def run(setting: Setting) -> Point:

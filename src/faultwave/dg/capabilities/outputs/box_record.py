@@ -56,8 +56,8 @@ class BoxRecord(CapabilityPlan):
 
     def partition(self, cut: Cut) -> BoxRecord:
         items = cut.mine(self.listed.cells)
-        kept = {key: values[np.searchsorted(self.items, items)] for key, values in self.material.items()}
-        return replace(self, points=self.listed.of(items, cut.here), items=items, material=kept)
+        retained = {key: values[np.searchsorted(self.items, items)] for key, values in self.material.items()}
+        return replace(self, points=self.listed.of(items, cut.here), items=items, material=retained)
 
     def identity(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
         interval = np.full((len(self.items), 1), self.setting.interval)

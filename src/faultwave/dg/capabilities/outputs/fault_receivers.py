@@ -168,9 +168,9 @@ class AttachedFaultReceivers(Capability):
             return {}
         found: dict[str, State] = {"count": State(None, lambda: np.array(counting.count), self._restore)}
         if recorder is not None:
-            kept = recorder.state()
+            retained = recorder.state()
             for key in ("times", "values", "lengths", "recent_times", "recent"):
-                array = kept[{"times": "time", "recent_times": "recent_time"}.get(key, key)]
+                array = retained[{"times": "time", "recent_times": "recent_time"}.get(key, key)]
                 array = array.swapaxes(0, 1) if key in ("times", "values") else array
                 found[key] = State(self.part.items, lambda array=array: array, _nothing)  # type: ignore[misc]
         return found

@@ -98,8 +98,8 @@ class AttachedIntegrals(Capability):
 
         def write(values: np.ndarray, origin: RestoredFrom) -> None:
             modes = np.zeros((len(everything), op.b3, op.form.Q))
-            kept = min(op.b3, values.shape[1])
-            modes[:, :kept] = values[:, :kept]
+            retained = min(op.b3, values.shape[1])
+            modes[:, :retained] = values[:, :retained]
             self.total.put(op.working(modes, everything), op.layout.position)
 
         return {"integral": State(self.part.numbers, read, write)}

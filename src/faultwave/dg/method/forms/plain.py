@@ -195,11 +195,11 @@ class Form:
         mix[cells.fault] = self._mixed(cells, cells.fault, FILLED)
         outer = (cells.neighbours < 0) & ~remote & ~cells.fault  # a fault's other cell may be remote
         if cells.reflection_coefficients is not None:
-            told = outer & ~np.isnan(cells.reflection_coefficients[..., 0])
-            for a, b in np.unique(cells.reflection_coefficients[told], axis=0):
-                faces = told & (cells.reflection_coefficients == (a, b)).all(2)
+            reported = outer & ~np.isnan(cells.reflection_coefficients[..., 0])
+            for a, b in np.unique(cells.reflection_coefficients[reported], axis=0):
+                faces = reported & (cells.reflection_coefficients == (a, b)).all(2)
                 mix[faces] = self._mixed(cells, faces, Boundary(a, b))
-            outer &= ~told
+            outer &= ~reported
         for kind in np.unique(cells.kinds[outer]):
             name = BoundaryKind(kind).name.lower().replace("_", "-")
             faces = outer & (cells.kinds == kind)

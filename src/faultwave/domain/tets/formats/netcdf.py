@@ -117,11 +117,11 @@ def _join(path: Path, places: Floats, cells: Integers, blocks: Integers) -> _Joi
         what = f"block {block} has vertices within {near:.3g} m of each other, near {_at(places[place])}"
         why = "Vertices of blocks that lie so close are one, and here that would fold cells: remesh there."
         raise InputError(Problem(str(path), what, advice=why))
-    kept = one == np.arange(len(places))
+    retained = one == np.arange(len(places))
     first, why = _at(places[moved[0]]), f"the same place, within {near:.2g} m"
     what = f"{len(moved)} vertices lie up to {far:.2g} m from one of another block and were joined with it, the first at {first}"
     remark = Problem(str(path), what, why, severity="warning")
-    return _Joint(places[kept], (np.cumsum(kept) - 1)[one], remark)
+    return _Joint(places[retained], (np.cumsum(retained) - 1)[one], remark)
 
 
 def _one(places: Floats, near: float, numbers: Integers) -> tuple[Integers, float]:

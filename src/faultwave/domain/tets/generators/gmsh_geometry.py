@@ -75,9 +75,9 @@ def mesh_geometry(path: str | Path, size: float | None = None) -> Mesh:
     with scratch_folder() as folder:
         made = folder / f"{path.stem}.msh"
         trusted = os.environ.get(TRUST) == "1"
-        asked = {"geometry": str(path), "made": str(made), "size": size, "script": script, "confined": not trusted}
-        asked |= {"opening": OPENING, "meshing": meshing_seconds()}
-        _run(path, asked, str(folder))
+        requested = {"geometry": str(path), "made": str(made), "size": size, "script": script, "confined": not trusted}
+        requested |= {"opening": OPENING, "meshing": meshing_seconds()}
+        _run(path, requested, str(folder))
         if not made.is_file():
             raise InputError(
                 Problem(str(path), "Gmsh ended without a mesh", advice="Open it in Gmsh: it must mesh volumes.")

@@ -42,7 +42,7 @@ def five_tetrahedra(nx: int, ny: int, nz: int) -> Integers:
     for parity in range(2):
         mine = odd == parity
         even = places[places.sum(1) % 2 == parity]
-        beside = [[p, *(p ^ np.eye(3, dtype=int))] for p in even]
-        cells = np.array([*beside, places[places.sum(1) % 2 != parity]]) @ strides
+        adjacent = [[p, *(p ^ np.eye(3, dtype=int))] for p in even]
+        cells = np.array([*adjacent, places[places.sum(1) % 2 != parity]]) @ strides
         made[mine] = corner[mine, None, None] + cells
     return made.reshape(-1, 4)

@@ -93,17 +93,17 @@ def name_everything(gmsh: ModuleType) -> None:
 
 
 def main(text: str) -> int:
-    asked = json.loads(text)
+    requested = json.loads(text)
     try:
         import gmsh
     except (ImportError, OSError) as error:  # OSError if shared libraries are missing
         print(" ".join(str(error).split()))
         return 3
     gmsh.initialize(argv=[], readConfigFiles=False, interruptible=False)
-    if asked["confined"]:
-        confine(str(Path(asked["made"]).parent))
+    if requested["confined"]:
+        confine(str(Path(requested["made"]).parent))
     try:
-        mesh(gmsh, *(asked[name] for name in ("geometry", "made", "size", "script", "opening", "meshing")))
+        mesh(gmsh, *(requested[name] for name in ("geometry", "made", "size", "script", "opening", "meshing")))
     except Exception as error:
         print(" ".join(str(error).split()) or type(error).__name__)
         return 1

@@ -44,9 +44,11 @@ def _check_dimensions(block: Block, given: Iterable[str], inputs: tuple[str, ...
     """
     if set(given) != set(inputs):
         missing, extra = sorted(set(inputs) - set(given)), sorted(set(given) - set(inputs))
-        told = [f"lacks {', '.join(missing)}"] if missing else []
-        told += [f"names {', '.join(extra)}, which it does not see"] if extra else []
-        raise block.error(" and ".join(told), ", ".join(inputs), "Use [-.inf, .inf] for no limit" if missing else "")
+        reported = [f"lacks {', '.join(missing)}"] if missing else []
+        reported += [f"names {', '.join(extra)}, which it does not see"] if extra else []
+        raise block.error(
+            " and ".join(reported), ", ".join(inputs), "Use [-.inf, .inf] for no limit" if missing else ""
+        )
 
 
 @tag("!AxisAlignedCuboidalDomainFilter")

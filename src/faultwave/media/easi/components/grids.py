@@ -190,8 +190,8 @@ def _relocate_errors(path: Path, where: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        told = (p if p.where == where else replace(p, where=where, what=f"{path} {p.what}") for p in error.problems)
-        raise InputError(told) from None
+        reported = (p if p.where == where else replace(p, where=where, what=f"{path} {p.what}") for p in error.problems)
+        raise InputError(reported) from None
     except BROKEN as error:
         raise InputError(Problem(where, f"{path} cannot be read to its end: {error}")) from None
 
@@ -297,5 +297,5 @@ def read_scec(path: Path, where: str) -> Grid:
     absent = int(np.isnan(data[0]).sum())
     if absent:
         raise InputError(Problem(where, f"{path} lacks {absent} of {(nx + 1) * (ny + 1)} rows"))
-    kept = data[[k for k, name in enumerate(_SCEC_COLUMNS) if name]].reshape(-1, (nx + 1) * (ny + 1))
-    return Grid((0.0, 0.0), (lengths[0] / nx, lengths[1] / ny), (nx + 1, ny + 1), kept)
+    retained = data[[k for k, name in enumerate(_SCEC_COLUMNS) if name]].reshape(-1, (nx + 1) * (ny + 1))
+    return Grid((0.0, 0.0), (lengths[0] / nx, lengths[1] / ny), (nx + 1, ny + 1), retained)

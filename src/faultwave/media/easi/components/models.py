@@ -51,9 +51,9 @@ class Switch(Component):
             raise batch.failure(self.where, fault)
         result: Values = {}
         for names, child in zip(self.lists, self.children, strict=True):
-            asked = [name for name in wanted if name in names]
-            if asked:
-                result.update(enter(child, batch, asked))
+            requested = [name for name in wanted if name in names]
+            if requested:
+                result.update(enter(child, batch, requested))
         return {name: result[name] for name in wanted}
 
 

@@ -63,8 +63,8 @@ def _header(path: Path, lines: list[str]) -> tuple[dict[str, float], int]:
 
 
 def _projection(path: Path) -> str | None:
-    beside = path.with_suffix(".prj")
-    return beside.read_text(errors="replace").strip() if beside.is_file() else None
+    adjacent = path.with_suffix(".prj")
+    return adjacent.read_text(errors="replace").strip() if adjacent.is_file() else None
 
 
 __all__ = ["ENDINGS", "read"]

@@ -41,14 +41,14 @@ def _write(conversion: Conversion) -> list[Path]:
         raise InputError(Problem(str(results.folder), what, "output.surface with sea_floor: true"))
     with VtkHdfReader(path) as file:
         centres, uplift, size = _uplift(file, path)
-        times, kept = _regular(file.times, path)
+        times, retained = _regular(file.times, path)
     projection = _projection(conversion)
     places = centres if projection is None else projection.to_continuous(centres)
     target = conversion.folder / f"{results.prefix}-dtopo.tt3"
     given = conversion.options.get("spacing")
     spacing = size if given is None else _checked(float(given), float(np.ptp(centres, axis=0).max()))
     x, y = _axes(places, spacing, projection is not None, len(times))
-    values = _on_grid(places, uplift[:, kept], x, y)
+    values = _on_grid(places, uplift[:, retained], x, y)
     with atomic_text(target) as file_:
         header = ((len(x), "mx"), (len(y), "my"), (len(times), "mt"))
         file_.writelines(f"{count:<24d} {name}\n" for count, name in header)
@@ -98,10 +98,10 @@ def _regular(times: np.ndarray, path: Path) -> tuple[np.ndarray, slice]:
         return times, slice(None)
     step = times[1] - times[0]
     even = np.abs(np.diff(times) - step) <= 1e-6 * step
-    kept = len(times) if even.all() else int(np.argmin(even)) + 1
-    if kept < len(times) - 1:
+    retained = len(times) if even.all() else int(np.argmin(even)) + 1
+    if retained < len(times) - 1:
         raise InputError(Problem(str(path), "its snapshots are not as far apart in time as a dtopo file needs them"))
-    return times[:kept], slice(0, kept)
+    return times[:retained], slice(0, retained)
 
 
 def _projection(conversion: Conversion) -> Projection | None:

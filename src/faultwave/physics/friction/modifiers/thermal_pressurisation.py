@@ -149,18 +149,18 @@ class ThermalPressurisation(Modifier):
 
     def begin_step(self, p: Values, c: Values, s: Values, lengths: Numbers) -> Changes:
         """Compute the pressure at the ends of all sub-steps in one pass over the past heating."""
-        kept, gains, n = *_of_substeps(lengths), len(lengths)
+        retained, gains, n = *_of_substeps(lengths), len(lengths)
         ahead: list[Number] = [0.0] * n
         pushed: dict[tuple[int, int], Number] = {}
         for i, weight in enumerate(self._pressing(p)):
             past, left = weight * s["past_heating"][i], 1.0
             for k in range(n):
-                left = left * kept[k][i]
+                left = left * retained[k][i]
                 ahead[k] = ahead[k] + past * left
             for j in range(n - 1):
                 left = gains[j][i]
                 for k in range(j + 1, n):
-                    left = left * kept[k][i]
+                    left = left * retained[k][i]
                     pushed[j, k] = pushed.get((j, k), 0.0) + weight * left
         none = 0.0 * ahead[0]
         rows = [pushed.get((j, k + j + 1), none) for j in range(n - 1) for k in range(n - 1)]
@@ -178,12 +178,12 @@ class ThermalPressurisation(Modifier):
         return {"tp_pressure_unheated": unheated, "ahead": [*ahead, none], **later}
 
     def end_step(self, p: Values, c: Values, s: Values, lengths: Numbers) -> Changes:
-        kept, gains = _of_substeps(lengths)
+        retained, gains = _of_substeps(lengths)
         past: list[Number] = []
         sums: list[Number] = [0.0] * 4  # four sums, which a processor computes in parallel
         for i, gone in enumerate(_cubes(p["tp_gone0"], p["tp_gone1"])):
             x, left, heated = s["past_heating"][i], 1.0, 0.0
-            for heat, gain, stays in reversed(list(zip(s["heats"], gains, kept, strict=True))):
+            for heat, gain, stays in reversed(list(zip(s["heats"], gains, retained, strict=True))):
                 heated, left = heated + heat * (gain[i] * left), left * stays[i]
             x = x * left + heated
             past.append(x)
@@ -295,9 +295,9 @@ def _of_substeps(lengths: Numbers) -> tuple[list[list[Any]], list[list[Any]]]:
     unit heating in it.
     """
     lost = [_lost(dt) for dt in lengths]
-    kept = [[1.0 - x for x in row] for row in lost]
+    retained = [[1.0 - x for x in row] for row in lost]
     gains = [[weight / rate * x for weight, rate, x in zip(WEIGHTS, RATES, row, strict=True)] for row in lost]
-    return kept, gains
+    return retained, gains
 
 
 def _lost(t: Number) -> list[Number]:

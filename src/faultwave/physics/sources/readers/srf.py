@@ -109,16 +109,18 @@ class _Subfaults:
 
     def check_slips(self, problems: Problems, warned: Problems) -> None:
         """Add warnings where slip has no rates or differs from their integral, and an error if no slip of the file has rates."""
-        told, summed = self.columns()[1].ravel(), np.array(self.summed)
-        if not len(told):
+        reported, summed = self.columns()[1].ravel(), np.array(self.summed)
+        if not len(reported):
             return
-        self._check_missing_rates(told, summed, problems, warned)
-        off = np.abs(summed - told)
-        differ = np.flatnonzero((off > AGREED * np.abs(told)) & (off > SMALL * np.abs(told).max()) & (summed != 0))
+        self._check_missing_rates(reported, summed, problems, warned)
+        off = np.abs(summed - reported)
+        differ = np.flatnonzero(
+            (off > AGREED * np.abs(reported)) & (off > SMALL * np.abs(reported).max()) & (summed != 0)
+        )
         if len(differ):
             worst = differ[off[differ].argmax()]
             what = (
-                f"{len(differ)} of {len(told)} slips are not the sum of their rates times the interval, here {told[worst]:g} cm "
+                f"{len(differ)} of {len(reported)} slips are not the sum of their rates times the interval, here {reported[worst]:g} cm "
                 f"and {summed[worst]:.4g} cm"
             )
             advice = "The rates are taken. Rates are in cm/s, slip in cm."

@@ -207,11 +207,11 @@ def run_against_tetrahedra(progress: Progress) -> Result:
 def run_long(progress: Progress) -> Result:
     """Judge the growth of energy in 100,000 steps."""
     progress("rigid sides, the largest step")
-    kept = energies(long_case(True))
+    retained = energies(long_case(True))
     progress("absorbing sides, soft ground")
     left = energies(long_case(False))
     return Result((
-        at_most("largest over first energy, rigid sides", float(kept.max() / kept[0]), 1.2),
+        at_most("largest over first energy, rigid sides", float(retained.max() / retained[0]), 1.2),
         at_most("energy of the second half over that after 2,000 steps, absorbing sides", float(left[LOOKS // 2 :].max() / left[0]), 1e-2),
     ))  # fmt: skip
 

@@ -92,8 +92,8 @@ def run(progress: Progress) -> Result:
         rows.append(at_most("spacing doubled: rms outside", _rms(found[1]) / _rms(whole[0]), LATTICE))
         inside, outside = velocities(_plane(folder / "plane"))
         rows.append(at_most("plane S wave, free surface: motion outside", _most(outside) / _most(inside), PLANE))
-    told = f"the soft block scatters {100 * _most(scattered[1]) / scale:.2g} % of the largest velocity"
-    return Result(tuple(rows), (told,))
+    reported = f"the soft block scatters {100 * _most(scattered[1]) / scale:.2g} % of the largest velocity"
+    return Result(tuple(rows), (reported,))
 
 
 def _plane(folder: Path) -> Settings:
