@@ -8,7 +8,7 @@
 #   make bench    kernels against the roofs of this machine, errors against costs: tables and pictures of docs/performance.md (half an hour)
 #   make golden   whether results are those of another commit, BASE=commit (default: where the branch left main; minutes)
 #   make docs     the documentation as a web site (site/)
-#   make format   bring the code into the house style
+#   make format   format the code
 #   make clean    remove what the targets above made
 
 PYTHON ?= python3
