@@ -117,7 +117,10 @@ def test_architecture_shows_the_import_contract():
 def test_architecture_names_files_that_are_there():
     """By the room that stands in bold before them."""
     text = (
-        (ROOT / "docs" / "architecture.md").read_text().partition("## Inside the larger rooms")[2].partition("\n## ")[0]
+        (ROOT / "docs" / "architecture.md")
+        .read_text()
+        .partition("## Inside the larger packages")[2]
+        .partition("\n## ")[0]
     )
     rooms = re.split(r"^\*\*`([\w/]+)`\*\*", text, flags=re.MULTILINE)[1:]
     named = [(room, name) for room, said in zip(rooms[::2], rooms[1::2], strict=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from faultwave.bench.measured import Measured
     from faultwave.bench.results import Files
 
-app = typer.Typer(cls=screen.Commands, help="Measure how fast this machine is, and how fast Faultwave is on it.")
+app = typer.Typer(cls=screen.Commands, help="Measure the speed of this machine and of Faultwave.")
 
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write everything measured here.")]
 
@@ -82,33 +82,40 @@ class ProxyOptions:
     precision: Annotated[str, typer.Option("--precision", help="double or single.")] = "double"
     cells: Annotated[
         int | None,
-        typer.Option("--cells", help="About so many; default more than fit into the caches, 100,000 at least."),
+        typer.Option(
+            "--cells", help="Approximate number of cells; default more than fit into the caches, at least 100,000."
+        ),
     ] = None
     steps: Annotated[
-        int | None, typer.Option("--steps", help="Time steps a repeat; default what takes half a second, 10 at least.")
+        int | None, typer.Option("--steps", help="Time steps per repeat; default half a second of steps, at least 10.")
     ] = None
     threads: Threads = None
     faults: Annotated[
-        float, typer.Option("--faults", metavar="SHARE", help="Share of the faces between cells with friction, 0 to 1.")
+        float,
+        typer.Option("--faults", metavar="SHARE", help="Fraction of the interior faces that have friction, 0 to 1."),
     ] = 0.0
     friction: Annotated[
         str,
         typer.Option(
-            "--friction", metavar="LAW", help="Of the faults; modifiers after plus signs. See faultwave laws."
+            "--friction",
+            metavar="LAW",
+            help="Friction law of the faults, with modifiers after plus signs; see faultwave laws.",
         ),
     ] = "linear-slip-weakening"
     plasticity: Annotated[
         float | None,
-        typer.Option("--plasticity", metavar="SHARE", help="Rock that can yield, of which so many cells do, 0 to 1."),
+        typer.Option(
+            "--plasticity", metavar="SHARE", help="Rock that can yield, with this fraction of yielding cells, 0 to 1."
+        ),
     ] = None
     stored_waves: Annotated[
         str | None,
-        typer.Option("--stored-waves", metavar="single", help="Waves between cells in memory in single precision."),
+        typer.Option("--stored-waves", metavar="single", help="Store the waves between cells in single precision."),
     ] = None
     backend: Annotated[
         str, typer.Option("--backend", help="Where kernels run: cpu, cuda, hip, opencl, numpy or auto.")
     ] = "cpu"
-    repeats: Annotated[int, typer.Option("--repeats", help="How often everything is measured; medians are shown.")] = 5
+    repeats: Annotated[int, typer.Option("--repeats", help="Number of repeats; medians are shown.")] = 5
 
 
 @app.command(epilog="Example: faultwave bench proxy --order 4 --threads 1 --json proxy.json")
@@ -129,7 +136,7 @@ def proxy(options: ProxyOptions, json: Json = None) -> None:
 
 
 Case = Annotated[str, typer.Argument(metavar="CASE", help="A case, as for run.")]
-Seconds = Annotated[float, typer.Option("--seconds", help="Stepping in each repeat.")]
+Seconds = Annotated[float, typer.Option("--seconds", help="Seconds of time stepping in each repeat.")]
 
 
 @dataclass(frozen=True)
@@ -199,11 +206,15 @@ def comm(
     backend: Annotated[str | None, typer.Option("--backend", help="Where kernels run, as for run.")] = None,
     halo: Annotated[
         list[str] | None,
-        typer.Option("--halo", help="Messages between devices: direct, host or auto; repeat for several in turn."),
+        typer.Option("--halo", help="Messages between devices: direct, host or auto; repeat for several."),
     ] = None,
     delay: Annotated[
         float,
-        typer.Option("--delay", min=0.0, help="Also with every message this late in seconds: how much is hidden."),
+        typer.Option(
+            "--delay",
+            min=0.0,
+            help="Also delay messages by this time in seconds; shows how much is hidden.",
+        ),
     ] = 0.0,
     seconds: Seconds = 2.0,
     json: Json = None,
@@ -256,7 +267,7 @@ def fd(
         bool, typer.Option("--boundaries", help="CPML of 10 points inside the box, a free surface and receivers.")
     ] = False,
     precision: Annotated[str, typer.Option("--precision", help="single or double.")] = "single",
-    repeats: Annotated[int, typer.Option("--repeats", help="How often it is measured; medians are shown.")] = 5,
+    repeats: Annotated[int, typer.Option("--repeats", help="Number of repeats; medians are shown.")] = 5,
     json: Json = None,
 ) -> None:
     """Run the engine fd on a box and compare its rate with the machine's memory bandwidth.
@@ -276,9 +287,7 @@ def grids(
     cells: Annotated[int, typer.Option("--cells", help="Points along each axis.")] = 256,
     threads: Threads = None,
     precision: Annotated[str, typer.Option("--precision", help="single or double.")] = "single",
-    repeats: Annotated[
-        int, typer.Option("--repeats", help="How often each is measured, in turns; medians are shown.")
-    ] = 5,
+    repeats: Annotated[int, typer.Option("--repeats", help="Number of alternating repeats; medians are shown.")] = 5,
     case: Annotated[
         list[str] | None,
         typer.Option(
@@ -340,13 +349,19 @@ class SizeOptions:
 
     cells: Annotated[
         list[float] | None,
-        typer.Option("--cells", help="About so many, as 1e4; repeat for several. Default ten thousand to ten million."),
+        typer.Option(
+            "--cells",
+            help="Approximate number of cells, such as 1e4; repeat for several. Default ten thousand to ten million.",
+        ),
     ] = None
     order: Annotated[int, typer.Option("--order", help="Convergence order, 2 to 8.")] = 4
     precision: Annotated[str, typer.Option("--precision", help="double or single.")] = "double"
     threads: Threads = None
     steps: Annotated[
-        int, typer.Option("--steps", help="Steps in a row after the first; the median of three times is told.")
+        int,
+        typer.Option(
+            "--steps", help="Consecutive steps after the first; the median of three measurements is reported."
+        ),
     ] = 10
 
 
@@ -380,11 +395,13 @@ class DeviceOptions:
     cells: Annotated[int, typer.Option("--cells", help="Of the proxies.")] = 524_288
     few: Annotated[int, typer.Option("--few", help="Cells of the small proxy.")] = 4_096
     size: Annotated[float, typer.Option("--size", help="Edge of elements on TPV5's fault [m].")] = 160.0
-    steps: Annotated[int | None, typer.Option("--steps", help="Time steps a repeat; default half a second's.")] = None
-    repeats: Annotated[int, typer.Option("--repeats", min=1, help="How often it is measured.")] = 5
-    order: Annotated[list[int] | None, typer.Option("--order", help="Only this; repeat for several, 4 among them.")] = (
-        None
-    )
+    steps: Annotated[
+        int | None, typer.Option("--steps", help="Time steps per repeat; default half a second of steps.")
+    ] = None
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Number of repeats.")] = 5
+    order: Annotated[
+        list[int] | None, typer.Option("--order", help="Only this order; repeat for several, including 4.")
+    ] = None
 
 
 @app.command(epilog="Example: faultwave bench device --backend cuda --write docs/performance.md --json device.json")
@@ -422,7 +439,7 @@ class AccuracyOptions:
         typer.Option(
             "--budget",
             min=0.0,
-            help="Core-seconds that no run should exceed; those of tpv5 have four times as much.",
+            help="Core-seconds that no run should exceed; four times as much for tpv5.",
         ),
     ] = 40.0
 
@@ -491,9 +508,9 @@ def table(
     threads: Annotated[
         list[int] | None, typer.Option("--threads", help="Threads; repeat for several. Default 1 and 2.")
     ] = None,
-    repeats: Annotated[int, typer.Option("--repeats", help="How often each proxy measures everything.")] = 5,
+    repeats: Annotated[int, typer.Option("--repeats", help="Number of repeats of each proxy.")] = 5,
 ) -> None:
-    """Measure the proxies of every order in and out of cache, some minutes, and print the table of the documentation.
+    """Measure the proxies of every order in and out of cache (some minutes) and print the table of the documentation.
 
     Each runs in its own process. Use an otherwise idle machine.
     """

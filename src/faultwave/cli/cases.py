@@ -89,7 +89,9 @@ def run(
     checkpoint_every: Every = None,
     estimate_errors: Annotated[
         bool,
-        typer.Option("--estimate-errors", help="Then estimate errors of the seismograms, as estimate-errors does."),
+        typer.Option(
+            "--estimate-errors", help="Estimate errors of the seismograms after the run, as estimate-errors does."
+        ),
     ] = False,
     force: Force = False,
 ) -> None:
@@ -132,20 +134,18 @@ def resume(
     case: Annotated[
         Path | None,
         typer.Option(
-            "--case", metavar="CASE", help="The case that the run must be of; by default the file it was read from."
+            "--case",
+            metavar="CASE",
+            help="Case to compare with the recorded one; by default the file it was read from.",
         ),
     ] = None,
     as_recorded: Annotated[
         bool,
-        typer.Option(
-            "--as-recorded", help="Go on with the settings in the checkpoint, whatever the case file says now."
-        ),
+        typer.Option("--as-recorded", help="Use the settings in the checkpoint and ignore changes of the case file."),
     ] = False,
     put_aside: Annotated[
         bool,
-        typer.Option(
-            "--put-aside", help="Begin snapshot files anew that are gone or damaged; what is there is renamed."
-        ),
+        typer.Option("--put-aside", help="Start missing or damaged snapshot files again; existing ones are renamed."),
     ] = False,
 ) -> None:
     """Resume a run from its last checkpoint, as if it had never stopped.
@@ -197,7 +197,7 @@ def check(
     case: CaseName,
     changes: Changes,
     ranks: Annotated[
-        int, typer.Option("--ranks", min=1, help="Processes that the run will have; none of them is started here.")
+        int, typer.Option("--ranks", min=1, help="Number of processes of the intended run; none is started.")
     ] = 1,
 ) -> None:
     """Report all problems of a case at once, without running it or writing anything.
@@ -225,14 +225,20 @@ class TargetMachine:
     """Hardware other than this machine for which a plan is requested."""
 
     nodes: Annotated[
-        int | None, typer.Option("--nodes", min=1, max=8192, help="Also how it would scale up to so many nodes.")
+        int | None,
+        typer.Option("--nodes", min=1, max=8192, help="Also predict the scaling up to this number of nodes."),
     ] = None
     arch: Annotated[
-        str | None, typer.Option("--arch", help="Also what it takes of a graphics processor that need not be here.")
+        str | None,
+        typer.Option("--arch", help="Also report the memory on a graphics processor, which need not be present."),
     ] = None
-    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Processes a node, of --threads threads.")] = 1
-    latency: Annotated[float, typer.Option("--latency", min=0.0, help="Of a message between nodes in seconds.")] = 2e-6
-    bandwidth: Annotated[float, typer.Option("--bandwidth", min=1.0, help="Of a node's network [bytes/s].")] = 1.2e10
+    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Processes per node, each with --threads threads.")] = 1
+    latency: Annotated[
+        float, typer.Option("--latency", min=0.0, help="Latency of a message between nodes in seconds.")
+    ] = 2e-6
+    bandwidth: Annotated[float, typer.Option("--bandwidth", min=1.0, help="Network bandwidth of a node [bytes/s].")] = (
+        1.2e10
+    )
 
 
 @dataclass(frozen=True)
@@ -241,19 +247,21 @@ class AccuracyGoal:
 
     accuracy: Annotated[
         str | None,
-        typer.Option("--accuracy", metavar="SHARE", help="Also which settings bring seismograms within this, as 1%."),
+        typer.Option(
+            "--accuracy", metavar="SHARE", help="Also propose settings for this error of seismograms, such as 1%."
+        ),
     ] = None
     frequency: Annotated[
         float | None,
         typer.Option(
             "--frequency",
-            help="Highest frequency that matters [Hz], with --accuracy; default: 95 % of what sources radiate is below.",
+            help="Highest frequency of interest [Hz], with --accuracy; default: 95 % of the radiated energy is below it.",
         ),
     ] = None
 
 
 def plan(case: CaseName, changes: Changes, elsewhere: TargetMachine, goal: AccuracyGoal) -> None:
-    """Show what a run would cost and resolve, without running it.
+    """Show the cost and resolution of a run, without running it.
 
     Cells, memory, time steps and clusters, an estimate of the run time from a few seconds' measurement, output size,
     points per wavelength and per cohesive zone, and the worst cells. --accuracy shows which order, elements or spacing and precision
@@ -355,7 +363,8 @@ def tune(
     cores: Annotated[int | None, typer.Option("--cores", min=1, help="Cores to fill; default all.")] = None,
     seconds: Annotated[float, typer.Option("--seconds", help="Stepping in each of three repeats.")] = 2.0,
     output: Annotated[
-        Path, typer.Option("--output", metavar="DIR", help="Folder for everything written, or a file NAME.json.")
+        Path,
+        typer.Option("--output", metavar="DIR", help="Folder for all files that are written, or a file NAME.json."),
     ] = Path("."),
 ) -> None:
     """Find the numbers of processes and threads and the progress mode that make a case fastest on this machine.
@@ -391,9 +400,9 @@ class Allocation:
 
     nodes: Annotated[int, typer.Option("--nodes", min=1, help="Nodes.")]
     tasks: Annotated[
-        int, typer.Option("--tasks", min=1, help="Processes a node; one a NUMA domain is a good start.")
+        int, typer.Option("--tasks", min=1, help="Processes per node; one per NUMA domain is a good choice.")
     ] = 2
-    cores: Annotated[int, typer.Option("--cores", min=1, help="Cores of each process, one thread a core.")] = 16
+    cores: Annotated[int, typer.Option("--cores", min=1, help="Cores of each process, with one thread per core.")] = 16
     time: Annotated[str, typer.Option("--time", help="Time limit, as Slurm writes it.")] = "24:00:00"
     partition: Annotated[str, typer.Option("--partition", help="Slurm's partition.")] = ""
     account: Annotated[str, typer.Option("--account", help="Slurm's account.")] = ""
@@ -403,9 +412,9 @@ def submit(
     case: Annotated[Path, typer.Argument(metavar="CASE", help="A case file.")],
     allocation: Allocation,
     until: Until = None,
-    output: Annotated[Path, typer.Option("--output", metavar="DIR", help="Folder for everything written.")] = Path(
-        "output"
-    ),
+    output: Annotated[
+        Path, typer.Option("--output", metavar="DIR", help="Folder for all files that are written.")
+    ] = Path("output"),
     script: Annotated[Path | None, typer.Option("--script", metavar="FILE", help="Name of the script.")] = None,
     force: Force = False,
 ) -> None:

@@ -15,16 +15,21 @@ def sgt(
     case: Annotated[str, typer.Argument(metavar="CASE", help="Case file of the engine fd, or name of an example.")],
     points: Annotated[
         Path | None,
-        typer.Option("--points", metavar="FILE", help="Where to see strain, x y z a line; default the sources."),
+        typer.Option(
+            "--points", metavar="FILE", help="File of points for the strain, x y z per line; default the sources."
+        ),
     ] = None,
     duration: Annotated[
         float | None,
         typer.Option(
-            "--duration", help="Standard deviation of the forces' Gaussian in seconds; default what is resolved."
+            "--duration",
+            help="Standard deviation of the Gaussian of the forces in seconds; default the shortest that is resolved.",
         ),
     ] = None,
     until: Until = None,
-    output: Annotated[Path, typer.Option("--output", metavar="DIR", help="Folder for everything written.")] = Path("."),
+    output: Annotated[
+        Path, typer.Option("--output", metavar="DIR", help="Folder for all files that are written.")
+    ] = Path("."),
     backend: Backend = None,
     precision: Precision = None,
     threads: Threads = None,

@@ -9,7 +9,7 @@ import typer
 from faultwave.base.errors import InputError, Problem
 from faultwave.cli import screen
 
-app = typer.Typer(cls=screen.Commands, help="Look at the kernels that a run would use.")
+app = typer.Typer(cls=screen.Commands, help="Inspect the kernels that a run uses.")
 
 Order = Annotated[int, typer.Option("--order", help="Convergence order, 2 to 8.")]
 PrecisionOrOwn = Annotated[

@@ -18,9 +18,9 @@ HEADER = ("parameter", "unit", "default", "given", "meaning")
 
 
 def examples(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print this one, to start a case from.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print this case.")] = None,
 ) -> None:
-    """List the built-in cases, whose names run, check and plan take; with a name print that case."""
+    """List the built-in cases, whose names run, check and plan accept, or print one of them."""
     from faultwave.case.load import example_text
     from faultwave.case.load import examples as find
 

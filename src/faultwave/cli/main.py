@@ -152,7 +152,7 @@ def help_of(
     ctx: typer.Context,
     names: Annotated[list[str] | None, typer.Argument(metavar="COMMAND", help="A command; default all.")] = None,
 ) -> None:
-    """Explain a command, as its --help does; without one list them."""
+    """Print the help of a command, or list all commands."""
     assert ctx.parent is not None  # the program
     context, command = ctx.parent, ctx.parent.command
     for position, name in enumerate(names or ()):

@@ -13,7 +13,7 @@ from faultwave.cli import screen
 if TYPE_CHECKING:
     from faultwave.domain.tets import Geometry, Mesh
 
-app = typer.Typer(cls=screen.Commands, help="Look at meshes, convert and make them.")
+app = typer.Typer(cls=screen.Commands, help="Inspect, convert and generate meshes.")
 
 SUFFIXES = (".h5", ".hdf5", ".puml")
 """Suffixes of mesh files that can be written."""
@@ -21,12 +21,12 @@ SUFFIXES = (".h5", ".hdf5", ".puml")
 MeshFile = Annotated[Path, typer.Argument(metavar="MESH", help="PUML HDF5, Gmsh or SeisSol netCDF file.")]
 Target = Annotated[Path, typer.Argument(metavar="FILE", help="PUML HDF5 file to write.")]
 Packing = Annotated[str, typer.Option("--boundary-format", help="Packing of face tags: auto, i32, i64 or i32x4.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 
 
 @app.command(epilog="Example: faultwave mesh info model.msh")
 def info(mesh: MeshFile, boundary_format: Packing = "auto") -> None:
-    """Show sizes, volumes, surfaces and the worst cells of a mesh, and everything wrong with it."""
+    """Show sizes, volumes, surfaces and the worst cells of a mesh, and all problems in it."""
     from faultwave.base.collecting import collect_problems
     from faultwave.domain import tets
     from faultwave.domain.tets.connectivity.checks import check_numbers
@@ -161,7 +161,7 @@ def generate(
     boundary_format: Packing = "auto",
     force: Force = False,
 ) -> None:
-    """Make a built-in mesh and write it as PUML HDF5."""
+    """Generate a built-in mesh and write it as PUML HDF5."""
     from faultwave.case.validate import build, dotted
     from faultwave.domain.tets import load_mesh
 
@@ -179,12 +179,15 @@ def partition(
     mesh: MeshFile,
     target: Target,
     parts: Annotated[
-        list[int], typer.Option("-n", "--parts", min=1, help="How many parts; several, each dividing the next.")
+        list[int],
+        typer.Option("-n", "--parts", min=1, help="Number of parts; may be repeated, each dividing the next."),
     ],
     case: Annotated[
-        str | None, typer.Option("--case", help="Case whose time steps, fault and order say what a cell costs.")
+        str | None, typer.Option("--case", help="Case whose time steps, fault and order determine the cost of cells.")
     ] = None,
-    order: Annotated[int, typer.Option("--order", min=2, max=8, help="Order to weigh by, without a case.")] = 4,
+    order: Annotated[
+        int, typer.Option("--order", min=2, max=8, help="Order for the cost of cells, without a case.")
+    ] = 4,
     method: Annotated[str, typer.Option("--method", help="auto, metis or curve.")] = "auto",
     force: Force = False,
 ) -> None:

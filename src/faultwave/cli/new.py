@@ -24,13 +24,13 @@ class RegionOptions:
     """Options of the region and its resolution."""
 
     lon: Annotated[
-        float | None, typer.Option("--lon", help="Longitude of the middle in degrees; default the traces'.")
+        float | None, typer.Option("--lon", help="Longitude of the centre in degrees; default that of the traces.")
     ] = None
     lat: Annotated[
-        float | None, typer.Option("--lat", help="Latitude of the middle in degrees; default the traces'.")
+        float | None, typer.Option("--lat", help="Latitude of the centre in degrees; default that of the traces.")
     ] = None
     size: Annotated[
-        str | None, typer.Option("--size", help="Side of the region, as 40km; default round the traces.")
+        str | None, typer.Option("--size", help="Side of the region, such as 40km; default around the traces.")
     ] = None
     depth: Annotated[str | None, typer.Option("--depth", help="Depth of the region; default half its size.")] = None
     frequency: Annotated[str, typer.Option("--frequency", help="Highest frequency to resolve.")] = "1 Hz"
@@ -40,9 +40,10 @@ class RegionOptions:
         Path | None, typer.Option("--topography", help="Raster of heights: GeoTIFF, NetCDF, ESRI ASCII.")
     ] = None
     topography_crs: Annotated[
-        str | None, typer.Option("--topography-crs", help="Its coordinates, where the file does not say them.")
+        str | None,
+        typer.Option("--topography-crs", help="Coordinate system of the raster, if the file does not state it."),
     ] = None
-    sea: Annotated[bool, typer.Option("--sea", help="Fill with water what the raster has below zero.")] = False
+    sea: Annotated[bool, typer.Option("--sea", help="Fill areas below zero with water.")] = False
     until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Simulated time; default by size.")] = (
         None
     )
@@ -55,11 +56,13 @@ class EarthquakeOptions:
     fault: Annotated[
         list[Path] | None, typer.Option("--fault", help="Trace: GeoJSON, or columns lon,lat or x,y. May be repeated.")
     ] = None
-    dip: Annotated[float, typer.Option("--dip", help="Of the faults, to the right of their traces [degrees].")] = 90.0
-    fault_depth: Annotated[str, typer.Option("--fault-depth", help="Of the faults' lower edge.")] = "15km"
-    rake: Annotated[float, typer.Option("--rake", help="Of slip: 180 right-lateral, 0 left-lateral, 90 reverse.")] = (
-        180.0
+    dip: Annotated[float, typer.Option("--dip", help="Dip of the faults, to the right of their traces [degrees].")] = (
+        90.0
     )
+    fault_depth: Annotated[str, typer.Option("--fault-depth", help="Depth of the lower edge of the faults.")] = "15km"
+    rake: Annotated[
+        float, typer.Option("--rake", help="Rake of slip: 180 right-lateral, 0 left-lateral, 90 reverse.")
+    ] = 180.0
     moment_tensor: Annotated[
         str | None,
         typer.Option(
@@ -73,9 +76,9 @@ def new(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the new case.")],
     region: RegionOptions,
     quake: EarthquakeOptions,
-    force: Annotated[bool, typer.Option("--force", help="Write into a folder that holds files.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write into a folder that contains files.")] = False,
 ) -> None:
-    """Make a case for a place on Earth: a folder with everything that check, plan and run need.
+    """Write a case for a location on Earth: a folder with all files that check, plan and run need.
 
     On a terminal it prompts for missing values. Nothing is downloaded: the model of the crust (IASP91) is included, relief and
     faults come from your files. The case documents its assumptions line by line.

@@ -30,13 +30,13 @@ Backend = Annotated[
 Until = Annotated[
     str | None, typer.Option("--until", metavar="TIME", help="Simulated time in seconds, or with a unit.")
 ]
-Output = Annotated[Path | None, typer.Option("--output", metavar="DIR", help="Folder for everything written.")]
+Output = Annotated[Path | None, typer.Option("--output", metavar="DIR", help="Folder for all files that are written.")]
 Threads = Annotated[int | None, typer.Option("--threads", help="Threads; default all cores.")]
 Ranks = Annotated[
-    int | None, typer.Option("--ranks", min=1, help="Processes; starts mpiexec itself. Under a launcher leave it out.")
+    int | None, typer.Option("--ranks", min=1, help="Number of processes, started with mpiexec; omit under a launcher.")
 ]
 Progress = Annotated[
-    str | None, typer.Option("--progress", help="polling, or thread: a core of each process keeps messages moving.")
+    str | None, typer.Option("--progress", help="polling, or thread: a core of each process progresses messages.")
 ]
 Halo = Annotated[
     str | None,

@@ -14,7 +14,9 @@ from faultwave.cli.options import Backend, Order, Threads, Until
 def scatter(
     case: Annotated[str, typer.Argument(metavar="CASE", help="Case file with ports, or name of an example.")],
     until: Until = None,
-    output: Annotated[Path, typer.Option("--output", metavar="DIR", help="Folder for everything written.")] = Path("."),
+    output: Annotated[
+        Path, typer.Option("--output", metavar="DIR", help="Folder for all files that are written.")
+    ] = Path("."),
     order: Order = None,
     backend: Backend = None,
     threads: Threads = None,

@@ -32,10 +32,10 @@ class PictureOptions:
     ] = None
     time: Annotated[
         str | None,
-        typer.Option("--time", metavar="TIME", help="Of the field, in seconds or with a unit; default the last."),
+        typer.Option("--time", metavar="TIME", help="Time of the field, in seconds or with a unit; default the last."),
     ] = None
     format: Annotated[str, typer.Option("--format", help="png, pdf or svg.")] = "png"
-    dpi: Annotated[int, typer.Option("--dpi", help="Dots an inch.")] = 200
+    dpi: Annotated[int, typer.Option("--dpi", help="Dots per inch.")] = 200
     log: Annotated[bool, typer.Option("--log", help="Logarithmic colours on maps.")] = False
     stations: Annotated[
         str | None,
@@ -44,20 +44,18 @@ class PictureOptions:
     axes: Annotated[
         str | None,
         typer.Option(
-            "--axes", metavar="X,Y,Z", help="What the axes are called; default east,north,up where the case says so."
+            "--axes", metavar="X,Y,Z", help="Names of the axes; default east,north,up if the case has these directions."
         ),
     ] = None
 
 
 def plot(
-    what: Annotated[str, typer.Argument(metavar="DIR|CASE", help="Folder of a run, or a case that is yet to be run.")],
+    what: Annotated[str, typer.Argument(metavar="DIR|CASE", help="Folder of a run, or a case.")],
     drawing: PictureOptions,
     order: Order = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", metavar="DIR", help="Folder for the pictures; default DIR itself, of a case PREFIX-plan."
-        ),
+        typer.Option("--output", metavar="DIR", help="Folder for the pictures; default DIR, for a case PREFIX-plan."),
     ] = None,
 ) -> None:
     """Draw the results of a run, or a case before it is run.
@@ -134,7 +132,7 @@ def error_with_map(case: Any, error: InputError, folder: Path, look: Look | None
 def report(
     folder: Folder,
     other: Annotated[
-        Path | None, typer.Option("--compare", metavar="DIR", help="Folder of another run, shown beside this one.")
+        Path | None, typer.Option("--compare", metavar="DIR", help="Folder of another run, shown side by side.")
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", metavar="FILE", help="The page; default PREFIX-report.html in DIR.")
@@ -144,7 +142,7 @@ def report(
         typer.Option("--observed", metavar="DIR", help="Folder of miniSEED or SAC files, shown with the seismograms."),
     ] = None,
 ) -> None:
-    """Write one HTML page on a run: figures to zoom, seismograms to filter, energies, cost, and provenance.
+    """Write an HTML report on a run: interactive figures, seismograms with filters, energies, cost, and provenance.
 
     The page is self-contained and fetches nothing.
     """
@@ -161,7 +159,7 @@ def convert(
         str,
         typer.Argument(
             metavar="FORMAT",
-            help="csv, sac, mseed, stationxml, motions, scec, dtopo, or what an installed package adds.",
+            help="csv, sac, mseed, stationxml, motions, scec, dtopo, or a format of an installed package.",
         ),
     ],
     output: Annotated[
@@ -169,7 +167,9 @@ def convert(
     ] = None,
     spacing: Annotated[
         float | None,
-        typer.Option("--spacing", metavar="METRES", help="Of the grid of dtopo; default the size of the triangles."),
+        typer.Option(
+            "--spacing", metavar="METRES", help="Spacing of the grid of dtopo; default the size of the triangles."
+        ),
     ] = None,
 ) -> None:
     """Write the results of a run in another format.
@@ -187,7 +187,7 @@ class Records:
     """Options on the processing of observed records, and of the run, before they are compared."""
 
     quantity: Annotated[
-        str, typer.Option("--quantity", help="Of data: compare displacement, velocity or acceleration.")
+        str, typer.Option("--quantity", help="For records: compare displacement, velocity or acceleration.")
     ] = "velocity"
     low: Annotated[
         float | None, typer.Option("--low", metavar="HZ", help="Corner of the high-pass filter of both.")
@@ -197,11 +197,11 @@ class Records:
     ] = None
     units: Annotated[
         str | None,
-        typer.Option("--units", metavar="QUANTITY", help="Of data: what files hold in SI that do not say so."),
+        typer.Option("--units", metavar="QUANTITY", help="For records: SI unit of files that do not state theirs."),
     ] = None
     least: Annotated[
         float | None,
-        typer.Option("--least", metavar="SCORE", help="Of data: exit with 1 where the mean score is lower."),
+        typer.Option("--least", metavar="SCORE", help="For records: exit with 1 if the mean score is lower."),
     ] = None
 
 
@@ -209,19 +209,20 @@ def compare(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
     reference: Annotated[
         Path,
-        typer.Argument(metavar="REFERENCE", help="Folder with what it should be: a run, or miniSEED and SAC files."),
+        typer.Argument(metavar="REFERENCE", help="Folder of the reference: a run, or miniSEED and SAC files."),
     ],
     records: Records,
     limit: Annotated[float, typer.Option("--limit", help="Largest misfit allowed of any group.")] = LIMIT,
     group: Annotated[
-        list[str] | None, typer.Option("--group", metavar="NAME=LIMIT", help="Another limit for one group; repeat.")
+        list[str] | None,
+        typer.Option("--group", metavar="NAME=LIMIT", help="Another limit for one group; may be repeated."),
     ] = None,
     rupture_time: Annotated[
         float, typer.Option("--rupture-time", help="Difference allowed in seconds.")
     ] = RUPTURE_TIME,
     until: Annotated[
         str | None,
-        typer.Option("--until", metavar="TIME", help="Leave later times out, in seconds or with a unit."),
+        typer.Option("--until", metavar="TIME", help="Ignore later times; in seconds or with a unit."),
     ] = None,
     json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write the misfits here.")] = None,
 ) -> None:
@@ -317,26 +318,28 @@ def _group_limit(text: str) -> tuple[str, float]:
 
 
 def verify(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A case; without one they are listed.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A verification case; without it all are listed.")
+    ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[BENCHMARK]...", help="Of 'scec': benchmarks such as tpv5; default all."),
+        typer.Argument(metavar="[BENCHMARK]...", help="For 'scec': benchmarks such as tpv5; default all."),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Run them all, the quick ones first.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Of 'scec': coarse elements, a minute or two each.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Run all cases, the quick ones first.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="For 'scec': coarse elements, a minute or two each.")] = False,
     engine: Annotated[
-        str, typer.Option("--engine", help="Of 'scec': dg, or fd for benchmarks on a grid, against dg.")
+        str, typer.Option("--engine", help="For 'scec': dg, or fd for benchmarks on a grid, compared with dg.")
     ] = "dg",
     output: Annotated[
         Path | None,
-        typer.Option("--output", metavar="DIR", help="Of 'scec': keep cases, meshes, results and pictures here."),
+        typer.Option("--output", metavar="DIR", help="For 'scec': folder for cases, meshes, results and pictures."),
     ] = None,
     reuse: Annotated[
-        bool, typer.Option("--reuse", help="Of 'scec': read runs that ended in --output, do not run them again.")
+        bool, typer.Option("--reuse", help="For 'scec': read completed runs in --output instead of running them again.")
     ] = False,
     write: Annotated[
         Path | None,
-        typer.Option("--write", metavar="FILE", help="Of 'scec': put all results in --output on this page."),
+        typer.Option("--write", metavar="FILE", help="For 'scec': write all results in --output to this page."),
     ] = None,
 ) -> None:
     """Run a case with a known solution and print measured against expected values; exits with 1 if it falls short.
