@@ -1,15 +1,15 @@
-# Every target works from a fresh clone: what it needs is set up first.
+# Every target works from a fresh clone and installs its dependencies first.
 #   make demo     simulate the SCEC benchmark TPV5 and draw it (demo/)
 #   make test     run the quick tests, or those of one package: make test PACKAGE=physics/friction
 #   make test-long  run the tests that take several seconds each
-#   make test-all  run what must pass before a change lands: test, test-long, lint
-#   make lint     style, types, import contracts
-#   make verify   exact solutions and benchmarks, and the slow tests (long)
-#   make bench    kernels against the roofs of this machine, errors against costs: tables and pictures of docs/performance.md (half an hour)
-#   make golden   whether results are those of another commit, BASE=commit (default: where the branch left main; minutes)
-#   make docs     the documentation as a web site (site/)
+#   make test-all  run all checks that a change must pass: test, test-long, lint
+#   make lint     check style, types and import contracts
+#   make verify   run exact solutions, benchmarks and the slow tests (long)
+#   make bench    measure kernels and accuracy per cost: tables and pictures of docs/performance.md (half an hour)
+#   make golden   compare results with those of another commit, BASE=commit (default: the branch point from main; minutes)
+#   make docs     build the documentation as a web site (site/)
 #   make format   format the code
-#   make clean    remove what the targets above made
+#   make clean    remove the files that the targets above created
 
 PYTHON ?= python3
 VENV := .venv
