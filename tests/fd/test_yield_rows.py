@@ -53,7 +53,7 @@ def test_waves_within_the_room_make_no_point_yield():
     rng, count = np.random.default_rng(4), 4000
     given = {"strength": rng.uniform(1e5, 1e7, count), "slope": rng.uniform(0.0, 0.9, count)}
     rest = {n: rng.uniform(-3e6, 1e6, count) for n in STRESS}
-    room = yield_rows.room(LAW, given, {}, rest)
+    room = yield_rows.distance_to_yield(LAW, given, {}, rest)
     safe = room > 0
     assert 0.2 < safe.mean() < 1.0
     change = rng.normal(size=(count, 6))

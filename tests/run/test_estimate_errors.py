@@ -270,7 +270,9 @@ def test_blocks_without_room_on_coarser_grids_are_told_before_the_run():
 
 def test_the_guide_tells_how_many_planes_blocks_want():
     guide = (Path(__file__).parents[2] / "docs/guide/outputs.md").read_text()
-    told = re.search(r"a block wants (\d+) planes, the lowest one (\d+), a periodic or rigid axis (\d+) points", guide)
+    told = re.search(
+        r"a block requires (\d+) planes, the lowest block (\d+), and a periodic or rigid axis (\d+) points", guide
+    )
     upper, lowest, axis = (int(number) for number in told.groups())
     assert (upper, lowest, axis) == (TIMES[-1] * MIN_BLOCK, TIMES[-1] * LEAST, TIMES[-1] * MIN_CELLS[ORDER])
     for planes, fits in ((lowest, True), (lowest - 2, False)):  # the box is 40 planes of the lowest block deep

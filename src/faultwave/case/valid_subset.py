@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -14,9 +14,6 @@ from faultwave.base.types import Settings
 from faultwave.case.settings.belongs import WrongSettings
 from faultwave.case.settings.common import ParameterErrors
 from faultwave.case.settings.model import Case
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 Location = tuple[str | int, ...]
 
@@ -77,9 +74,7 @@ def sound_part(data: Settings, folders: Sequence[Path], tell: ErrorReceiver) -> 
     return None
 
 
-def _independent_errors(
-    items: Iterable[ErrorDetails], data: Settings, changed: Sequence[Location]
-) -> Iterator[ErrorDetails]:
+def _independent_errors(items: Iterable[Any], data: Settings, changed: Sequence[Location]) -> Iterator[Any]:
     """Yield errors, and parts of errors, that do not result from the ``changed`` settings."""
     for item in items:
         cause = item.get("ctx", {}).get("error")
@@ -118,7 +113,7 @@ def _later(entry: str | int, other: str | int) -> bool:
     return isinstance(entry, int) and isinstance(other, int) and entry > other
 
 
-def _wrong(item: ErrorDetails) -> Iterator[Location]:
+def _wrong(item: Any) -> Iterator[Location]:
     location, cause = item["loc"], item.get("ctx", {}).get("error")
     if isinstance(cause, WrongSettings):
         yield from cause.wrong

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -17,9 +17,6 @@ from faultwave.case.settings.belongs import WrongSettings
 from faultwave.case.settings.common import ParameterErrors
 from faultwave.case.settings.model import Case
 from faultwave.case.valid_subset import sound_part
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 Location = tuple[str | int, ...]
 
@@ -116,7 +113,7 @@ def build(
 
 
 def _translate(
-    items: Iterable[ErrorDetails],
+    items: Iterable[Any],
     data: object,
     place: Callable[[Location], str],
     spell: Callable[[Location], str],
@@ -174,7 +171,7 @@ def _written(location: Location, data: Any, kind: str) -> Location:
     return tuple(parts)
 
 
-def _describe_error(item: ErrorDetails, location: Location, spell: Callable[[Location], str]) -> tuple[str, str, str]:
+def _describe_error(item: Any, location: Location, spell: Callable[[Location], str]) -> tuple[str, str, str]:
     """Return the error text, the allowed values and advice."""
     kind, name = item["type"], spell(location)
     allowed = describe.allowed_at(location)

@@ -36,11 +36,10 @@ class Writer:
 
 @cache
 def writers() -> tuple[Writer, ...]:
-    """Return every writer, ordered by module name; modules of subpackages follow their subpackage."""
+    """Return every writer, ordered by the names of the modules, whatever their subpackages."""
     package = "faultwave.output.formats"
-    return tuple(
-        writer for module in modules(package, package, nested=True) for writer in getattr(module, "RESULTS", ())
-    )
+    found = sorted(modules(package, package, nested=True), key=lambda module: module.__name__.rpartition(".")[2])
+    return tuple(writer for module in found for writer in getattr(module, "RESULTS", ()))
 
 
 def write_results(results: Sequence[Result], folder: Path, prefix: str, layout: str = "native") -> list[Path]:
