@@ -13,9 +13,8 @@ def main() -> None:
     app(prog_name="faultwave")
 
 
-# Python puts the working folder first on the path of imports, where a file named like a module of the library would be run.
-if __name__ == "__main__" and not sys.flags.safe_path and sys.path and sys.path[0] in ("", os.getcwd()):
-    del sys.path[0]
-
 if __name__ == "__main__":
+    # Python puts the working folder first on the path of imports, where a file named like a module of the library would be run.
+    if not sys.flags.safe_path and sys.path and sys.path[0] in ("", os.getcwd()):
+        del sys.path[0]
     main()

@@ -319,10 +319,8 @@ def _load_material(
             problems.extend([replace(alone, severity="warning")])
     if world.size > 1 and subdomains[0] is None:
         problems.raise_errors()
-    media, surveyed = (
-        list[Medium](),
-        surveying and sum(count_samples(field, b.grid) for b in blocks) > MAX_CHECKED_SAMPLES,
-    )
+    media = list[Medium]()
+    surveyed = surveying and sum(count_samples(field, b.grid) for b in blocks) > MAX_CHECKED_SAMPLES
     with collect_problems(problems):
         for block, subdomain in zip(blocks, subdomains, strict=True):
             media.append(_medium(field, case, block, subdomain, fitted, world, surveyed))

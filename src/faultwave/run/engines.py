@@ -29,7 +29,7 @@ def engine_of(case: Case) -> Engine:
         found,
         plan=_locating_problems(found.plan),
         share=_locating_problems(found.share),
-        survey=_locating_problems(found.survey or found.plan),
+        survey=None if found.survey is None else _locating_problems(found.survey),
         processes=_locating_process_problems(found.processes),
     )
 

@@ -129,7 +129,7 @@ def effective_medium(
         If values are missing, not finite or not positive (``media.homogenise.at_points``).
     """
     lower, upper = corners
-    axes = axes_of(field) if grid.relief is None else frozenset("xyz")
+    axes = _axes(field, grid)
     slices = axes | {"z"} if relaxation else axes  # mechanisms alternate, so that defects differ from plane to plane
     box = box or grid.box
     top = grid.shape[0]
@@ -150,7 +150,7 @@ def effective_medium(
         if relaxation:
             bounds.append(clip_quality(lattice, points))
             _unrelax(lattice, relaxation)
-        fastest.append(float(np.sqrt(((lattice["lambda"] + 2 * lattice["mu"]) / lattice["rho"]).max())))
+        fastest.append(_fastest(lattice))
         made = Box((first, *box.lo[1:]), (last, *box.hi[1:]))
         if "z" in slices and first == 0 > box.lo[0]:
             parts.append(_below_face(lattice, made, relaxation, dtype, samples))
@@ -172,9 +172,19 @@ def effective_medium(
     return Medium(whole, max(fastest), worst.speed, worst.place, too_slow, shear, gains, strong)
 
 
+def _axes(field: Field, grid: Grid) -> frozenset[str]:
+    """Return the axes of the grid along which the material may vary: all of them below a topography."""
+    return axes_of(field) if grid.relief is None else frozenset("xyz")
+
+
+def _fastest(lattice: Mapping[str, np.ndarray]) -> float:
+    """Return the largest P speed [m/s]."""
+    return float(np.sqrt(((lattice["lambda"] + 2 * lattice["mu"]) / lattice["rho"]).max()))
+
+
 def count_samples(field: Field, grid: Grid) -> int:
     """Return the number of points at which ``effective_medium`` reads the material of a grid."""
-    axes = axes_of(field) if grid.relief is None else frozenset("xyz")
+    axes = _axes(field, grid)
     per_cell = 2 * SAMPLES[len(axes)]
     return math.prod(per_cell * int(n) for n, axis in zip(grid.shape, "zyx", strict=True) if axis in axes)
 
@@ -187,7 +197,7 @@ def survey_medium(
     The medium has no coefficients; parameters and errors are those of ``effective_medium``.
     """
     lower, upper = corners
-    axes = axes_of(field) if grid.relief is None else frozenset("xyz")
+    axes = _axes(field, grid)
     cells = {axis: int(n) if axis in axes else 1 for axis, n in zip("zyx", grid.shape, strict=True)}
     stride = max(1.0, (math.prod(cells.values()) / MAX_SURVEYED) ** (1 / max(1, len(axes))))
     coordinates = [
@@ -199,7 +209,7 @@ def survey_medium(
     if relaxation:
         gains, strong = clip_quality(lattice, points)
         _unrelax(lattice, relaxation)
-    fastest = float(np.sqrt(((lattice["lambda"] + 2 * lattice["mu"]) / lattice["rho"]).max()))
+    fastest = _fastest(lattice)
     return Medium({}, fastest, slow.speed, slow.place, slow.below / slow.sampled, slow.shear, gains, strong)
 
 
