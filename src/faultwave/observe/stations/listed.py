@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from faultwave.base.errors import Problems
+from faultwave.base.math.projection import exchange_advice
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,8 @@ def check_geographic(longitude: float, latitude: float, where: str, problems: Pr
     """Return True if longitude and latitude are degrees, neither exchanged nor metres; add an error otherwise."""
     if abs(latitude) <= 90 and abs(longitude) <= 360:
         return True
-    exchanged = "Are longitude and latitude exchanged?" if abs(longitude) <= 90 and abs(latitude) <= 360 else ""
-    problems.error(
-        where, f"longitude {longitude:g}, latitude {latitude:g}", "degrees, latitude from -90 to 90", exchanged
-    )
+    what, advice = f"longitude {longitude:g}, latitude {latitude:g}", exchange_advice(longitude, latitude)
+    problems.error(where, what, "degrees, latitude from -90 to 90", advice)
     return False
 
 

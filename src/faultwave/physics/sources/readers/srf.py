@@ -17,7 +17,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.files.paths import shown
-from faultwave.base.math.projection import Projection, geographic_tensor, needed, voigt
+from faultwave.base.math.projection import Projection, exchange_advice, geographic_tensor, needed, voigt
 from faultwave.base.types import Setting
 from faultwave.base.units import as_float, finite_number
 from faultwave.physics.sources.double_couple import slip_frame
@@ -103,7 +103,7 @@ class _Subfaults:
                 if found[1:].size:
                     more = f"; so is the {what.split(' ')[0]} of {len(found) - 1} more, the last of them subfault {found[-1] + 1}"
                 values = {name: float(v[first]) for name, v in c.items()}
-                advice = _exchanged(values["lon"], values["lat"]) if allowed == "degrees" else ""
+                advice = exchange_advice(values["lon"], values["lat"]) if allowed == "degrees" else ""
                 where = f"{self.path}:{self.lines[2 * first]}"
                 problems.error(where, f"subfault {first + 1} has {what.format(**values)}{more}", allowed, advice)
 
@@ -365,11 +365,6 @@ def _read(tokens: _Tokens, given: Projection | None, warned: Problems) -> Source
     return found.sources(projection)
 
 
-def _exchanged(longitude: float, latitude: float) -> str:
-    """Return advice on a pair that is no longitude and latitude [degrees] but would be if exchanged; empty otherwise."""
-    return "Are longitude and latitude exchanged?" if abs(longitude) <= 90 and 90 < abs(latitude) <= 360 else ""
-
-
 def _segment(tokens: _Tokens, number: int, problems: Problems) -> tuple[int, float]:
     """Return the number of subfaults and area [cm^2] of a segment: elon elat nstk ndip len wid, stk dip dtop shyp dhyp."""
     place = tokens.place
@@ -382,7 +377,7 @@ def _segment(tokens: _Tokens, number: int, problems: Problems) -> tuple[int, flo
         (not 0 <= top <= DEEPEST, f"depth of its top {top:g} km", f"0 to {DEEPEST:g}"),
     ):  # fmt: skip
         if wrong:
-            advice = _exchanged(lon, lat) if allowed == "degrees" else ""
+            advice = exchange_advice(lon, lat) if allowed == "degrees" else ""
             problems.error(place, f"segment {number} has {what}", allowed, advice)
     return int(along) * int(down), 1e10 * length * width
 
