@@ -8,7 +8,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from faultwave.kernels.expr import Expr
-from faultwave.kernels.types import Condition, Named, Number, Numbers, Scalars, Table
+from faultwave.kernels.types import Named, Number, Numbers
 
 Operand = TypeVar("Operand", Expr, np.ndarray, Number)
 """Operand of a formula that returns what it is given: arrays for arrays, expressions for expressions."""
@@ -22,15 +22,4 @@ Formula: TypeAlias = Callable[..., Outputs]
 Densities: TypeAlias = Callable[[Numbers, Named], dict[str, Number]]
 """Densities of energies and momenta by name, from the law's quantities and parameters, as ``Law.energies``."""
 
-__all__ = [
-    "Condition",
-    "Densities",
-    "Formula",
-    "Named",
-    "Number",
-    "Numbers",
-    "Operand",
-    "Outputs",
-    "Scalars",
-    "Table",
-]
+__all__ = ["Densities", "Formula", "Operand", "Outputs"]

@@ -20,13 +20,14 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns, Row
-from faultwave.dg.formula import Numbers, Outputs, Table
+from faultwave.dg.formula import Outputs
 from faultwave.dg.method.face_time_expansion import rows_left, weights_left
 from faultwave.dg.method.predictors import Predictor
 from faultwave.dg.operators.kernels import coefficient, series_sum
 from faultwave.dg.operators.layout import sort_and_pad
 from faultwave.dg.operators.operator import Operator
 from faultwave.kernels.language import Kernel
+from faultwave.kernels.types import Numbers, Table
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import dot
 

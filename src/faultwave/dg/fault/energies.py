@@ -6,8 +6,9 @@ import numpy as np
 
 from faultwave.base.columns import Columns
 from faultwave.dg.fault.record import JUMP_PATH, JUMP_SLIP, JUMP_WORK
-from faultwave.dg.formula import Numbers, Outputs
+from faultwave.dg.formula import Outputs
 from faultwave.kernels.language import Kernel
+from faultwave.kernels.types import Numbers
 
 FAULT_ENERGIES = ("total_frictional_work", "static_frictional_work", "seismic_moment", "potency")
 

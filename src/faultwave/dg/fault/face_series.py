@@ -11,9 +11,10 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from faultwave.dg.formula import Formula, Number, Numbers, Outputs
+from faultwave.dg.formula import Formula, Outputs
 from faultwave.kernels import math as m
 from faultwave.kernels.language import Array, Kernel, LoopIndex, View, as_view
+from faultwave.kernels.types import Number, Numbers
 
 Weights = Callable[[Sequence[Any]], Sequence[Any]]
 

@@ -21,7 +21,6 @@ from faultwave.dg.fault.record import FIRST_STEP_TIME, HUGE, JUMP_SLIP, JUMP_WOR
 from faultwave.dg.fault.remote_sides import RemoteFaultSides
 from faultwave.dg.fault.rupture import FRAME, rupture
 from faultwave.dg.fault.transforms import tables
-from faultwave.dg.formula import Table
 from faultwave.dg.method.face_time_expansion import rows_left, weights_left
 from faultwave.dg.operators.layout import sort_and_pad
 from faultwave.dg.operators.operator import Operator
@@ -29,6 +28,7 @@ from faultwave.domain.tets.curve import hilbert_order
 from faultwave.domain.tets.geometry import Geometry
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Mesh, Topology
 from faultwave.kernels.language import Kernel
+from faultwave.kernels.types import Table
 from faultwave.physics.friction.law import FrictionLaw
 from faultwave.physics.friction.loading import frame
 from faultwave.physics.friction.loading.nucleation import increment

@@ -6,8 +6,9 @@ All functions whose names begin with ``note`` are kernel functions.
 from __future__ import annotations
 
 from faultwave.base.columns import Columns, Row
-from faultwave.dg.formula import Number, Numbers, Outputs
+from faultwave.dg.formula import Outputs
 from faultwave.kernels import math as m
+from faultwave.kernels.types import Number, Numbers
 from faultwave.physics.friction.loading.load import Solved
 from faultwave.physics.waves.law import dot
 

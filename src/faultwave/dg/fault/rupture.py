@@ -38,11 +38,12 @@ from faultwave.dg.fault.record import (
     update_jump_path,
 )
 from faultwave.dg.fault.transforms import transforms
-from faultwave.dg.formula import Condition, Formula, Number, Numbers, Outputs
+from faultwave.dg.formula import Formula, Outputs
 from faultwave.dg.method.basis import triangle_size
 from faultwave.kernels import math as m
 from faultwave.kernels.expr import wrap
 from faultwave.kernels.language import Array, Kernel, LoopIndex, View, as_view
+from faultwave.kernels.types import Condition, Number, Numbers
 from faultwave.physics.friction.law import FrictionLaw, Load, Solved, state_columns
 from faultwave.physics.friction.loading.directions import of_slip
 from faultwave.physics.friction.solvers import known_strength

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from faultwave.dg.formula import Numbers, Outputs
+from faultwave.dg.formula import Outputs
 from faultwave.dg.method.forms import Form
 from faultwave.dg.method.predictors import Predictor
 from faultwave.kernels.language import Array, Kernel, View
+from faultwave.kernels.types import Numbers
 
 
 def rows_left(predictor: Predictor) -> tuple[int, ...]:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from faultwave.dg.formula import Numbers, Outputs
+from faultwave.dg.formula import Outputs
 from faultwave.dg.method.predictors import Predictor
 from faultwave.kernels.language import Array, Kernel, View
+from faultwave.kernels.types import Numbers
 
 
 def places(rates: Iterable[float]) -> int:

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.dg.formula import Formula, Number, Numbers, Outputs
+from faultwave.dg.formula import Formula, Outputs
 from faultwave.dg.method.forms import Form
 from faultwave.dg.method.yield_points import YieldPoints
 from faultwave.kernels import math as mth
 from faultwave.kernels.language import Array, Kernel, View, sparse
+from faultwave.kernels.types import Number, Numbers
 from faultwave.physics.rheology import STRESS, Rheology, statement
 
 PARAMETERS, INITIAL, STATE, DISTANCE, STEP = (

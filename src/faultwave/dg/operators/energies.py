@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from faultwave.dg.formula import Densities, Named, Number, Numbers
+from faultwave.dg.formula import Densities
 from faultwave.dg.operators import kernels
 from faultwave.dg.operators.operator import Operator
+from faultwave.kernels.types import Named, Number, Numbers
 from faultwave.physics.waves.elastic import Elastic
 from faultwave.physics.waves.law import energy_names
 

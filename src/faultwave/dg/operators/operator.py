@@ -14,7 +14,6 @@ from faultwave import backends
 from faultwave.backends import Backend
 from faultwave.backends.base import Buffer
 from faultwave.base.processes.pieces import in_pieces
-from faultwave.dg.formula import Scalars, Table
 from faultwave.dg.method.face_time_expansion import store_rows
 from faultwave.dg.method.forms import Cells, Form
 from faultwave.dg.method.lts_exchange import part_weights
@@ -25,6 +24,7 @@ from faultwave.dg.operators.penalty_buffers import PenaltyBuffers
 from faultwave.dg.operators.reader import Reader, turned
 from faultwave.dg.operators.rounding import spread
 from faultwave.kernels.language import Kernel, fuse
+from faultwave.kernels.types import Scalars, Table
 
 FEW = 4096
 """Largest number of plain cells of a cluster that do not get a launch of their own.

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from faultwave.backends.base import Recording
-from faultwave.dg.formula import Scalars
 from faultwave.dg.operators.method_of_lines import MethodOfLines
 from faultwave.engine.capability import Callback, OnDevice
+from faultwave.kernels.types import Scalars
 from faultwave.march.clusters import never
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from faultwave.backends import Backend
 from faultwave.backends.base import Buffer, Launch, Store
-from faultwave.dg.formula import Table
 from faultwave.kernels.language import Kernel
+from faultwave.kernels.types import Table
 
 if TYPE_CHECKING:
     Kept = TypeVar("Kept", bound=Buffer)

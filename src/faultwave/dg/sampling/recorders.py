@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.dg.formula import Scalars
 from faultwave.dg.sampling.samples import Samples
 from faultwave.engine.capability import Callback
+from faultwave.kernels.types import Scalars
 from faultwave.observe.receivers import ReceiverRecorder
 
 

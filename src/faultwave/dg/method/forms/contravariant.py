@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from faultwave.base.columns import Columns
-from faultwave.dg.formula import Number, Numbers, Outputs
+from faultwave.dg.formula import Outputs
 from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.forms.components import (
     GRADIENT,
@@ -38,6 +38,7 @@ from faultwave.dg.method.forms.components import (
 from faultwave.dg.method.forms.plain import directed
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.kernels.math import named
+from faultwave.kernels.types import Number, Numbers
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.elastic import Elastic
 from faultwave.physics.waves.law import dot

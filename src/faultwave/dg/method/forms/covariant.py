@@ -20,11 +20,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from faultwave.base.columns import Columns
-from faultwave.dg.formula import Number, Numbers, Outputs
+from faultwave.dg.formula import Outputs
 from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.forms.components import PAIR, ComponentForm, combine
 from faultwave.dg.method.forms.plain import directed
 from faultwave.kernels.language import Array, Kernel, View
+from faultwave.kernels.types import Number, Numbers
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import cross, dot
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from faultwave.base.columns import Columns
-from faultwave.dg.formula import Number, Numbers, Outputs
+from faultwave.dg.formula import Outputs
 from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.forms.components import (
     GRADIENT,
@@ -29,6 +29,7 @@ from faultwave.dg.method.forms.components import (
 )
 from faultwave.dg.method.forms.plain import directed
 from faultwave.kernels.language import Array, Kernel, View
+from faultwave.kernels.types import Number, Numbers
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.acoustic import Acoustic
 from faultwave.physics.waves.law import dot

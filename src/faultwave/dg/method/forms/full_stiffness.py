@@ -21,11 +21,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from faultwave.base.columns import Columns
-from faultwave.dg.formula import Number, Numbers, Outputs
+from faultwave.dg.formula import Outputs
 from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.forms.components import GRADIENT, PAIR, ComponentForm, both_sides, combine, select_stress
 from faultwave.dg.method.forms.plain import directed
 from faultwave.kernels.language import Array, Kernel, View
+from faultwave.kernels.types import Number, Numbers
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.anisotropic import CONSTANTS, NUMBER, ORDER, Anisotropic, packed, unpacked
 from faultwave.physics.waves.law import dot

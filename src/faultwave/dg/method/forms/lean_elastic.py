@@ -10,13 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from faultwave.base.columns import Columns
-from faultwave.dg.formula import Number, Numbers, Outputs
+from faultwave.dg.formula import Outputs
 from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.forms.components import GRADIENT, combine, turned
 from faultwave.dg.method.forms.contravariant import ContravariantElastic, inverted
 from faultwave.dg.method.forms.plain import directed
 from faultwave.kernels import math as mth
 from faultwave.kernels.language import Array, Kernel
+from faultwave.kernels.types import Number, Numbers
 from faultwave.physics.waves.law import dot
 
 CELL = Columns(jacobian=9, rho=None, zp=None, zs=None)

@@ -18,13 +18,13 @@ import numpy as np
 
 from faultwave.base.columns import Columns
 from faultwave.base.errors import NotBuiltError, Problem
-from faultwave.dg.formula import Formula, Number, Numbers, Outputs
+from faultwave.dg.formula import Formula, Outputs
 from faultwave.dg.method.basis import matrices, tet_size, triangle_size, two_stages
 from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.predictors import CellTerms, Decaying, Predictor, Taylor
 from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.kernels.language import Array, Kernel, View
-from faultwave.kernels.types import Components
+from faultwave.kernels.types import Components, Number, Numbers
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import FILLED, LAYER, Boundary, dot, impedance_numbers, role
 

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns
-from faultwave.dg.formula import Number, Numbers
 from faultwave.dg.method.basis import tet_size, triangle_size
 from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.forms.components import PAIR, inverse
 from faultwave.dg.method.forms.contravariant import DERIVATIVES, TRACE, ContravariantElastic
 from faultwave.kernels.language import Array, Kernel, View
+from faultwave.kernels.types import Number, Numbers
 from faultwave.physics.waves.law import dot
 
 LOW = 3

@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from faultwave.base.columns import Columns
-from faultwave.dg.formula import Number, Numbers
 from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.forms.components import PAIR
 from faultwave.dg.method.forms.contravariant import DERIVATIVES, ContravariantElastic, both_sides
 from faultwave.dg.method.predictors import Predictor, Relaxing
 from faultwave.kernels.language import Array, Kernel, View
+from faultwave.kernels.types import Number, Numbers
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import dot
 from faultwave.physics.waves.viscoelastic import Viscoelastic, element_names
