@@ -15,7 +15,7 @@ import faultwave as fw
 from faultwave.backends.cpu import pages
 from faultwave.backends.cpu.runtime import CpuBackend, _aligned
 from faultwave.base.errors import RunError
-from faultwave.dg.planning.partial_backend import Partial
+from faultwave.dg.run_forecast import PartialBackend
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which pages are there")
 
@@ -70,7 +70,7 @@ def test_memory_near_its_threads_is_not_taken_once_more(taken: list[int], monkey
 def test_a_forecast_touches_nothing_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
     backend: Any = CpuBackend("double", 1)
     monkeypatch.setattr(backend, "first_touch", lambda buffers, ranges: pytest.fail("all of them"))
-    Partial(backend, 0.1).first_touch([backend.store(5, 7)], [(0, backend.lanes)])
+    PartialBackend(backend, 0.1).first_touch([backend.store(5, 7)], [(0, backend.lanes)])
 
 
 @pytest.mark.parametrize("integrator", ["ader", "leapfrog"])

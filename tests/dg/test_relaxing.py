@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from faultwave.dg.method.forms.viscoelastic import ContravariantViscoelastic
+from faultwave.dg.method.forms.elastic import ContravariantViscoelastic
 from faultwave.dg.method.predictors import Taylor
 from faultwave.dg.method.predictors.relaxing import decayed_power
 from faultwave.media.attenuation import Spectrum

@@ -17,8 +17,8 @@ from faultwave.bench.measured import Measured
 
 if TYPE_CHECKING:
     from faultwave.comm import World
+    from faultwave.dg.operators.local_time_stepping import LocalTimeStepping
     from faultwave.dg.solver import Solver
-    from faultwave.march.clusters import LocalTimeStepping
 
 MARK = "faultwave-measured:"
 

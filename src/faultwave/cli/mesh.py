@@ -62,7 +62,7 @@ def _show_flat(geometry: Geometry) -> None:
     """Show flat cells, whose time step is tested before a run, with the flattest listed."""
     import numpy as np
 
-    from faultwave.dg.checks.slivers import FLAT
+    from faultwave.dg.checks.small_steps import FLAT
     from faultwave.domain import tets
 
     flat = tets.flatness(geometry)

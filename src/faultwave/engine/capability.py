@@ -362,7 +362,7 @@ class Capability:
         return {}
 
     def drives(self, faces: Any, points: np.ndarray, project: np.ndarray) -> Sequence[Any]:
-        """Return the waves prescribed on the faces of ``Requirements.faces``; see ``dg.boundaries.prescribed_faces``.
+        """Return the waves prescribed on the faces of ``Requirements.faces``; see ``dg.operators.prescribed_faces``.
 
         Parameters
         ----------

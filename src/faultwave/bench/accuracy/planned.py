@@ -11,7 +11,7 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.bench.accuracy.problem import energetic_frequency
 from faultwave.bench.accuracy.propose import Estimate, Waves, estimate, like, most_accurate, proposals
 from faultwave.bench.accuracy.table import Kept, Series, series_name
-from faultwave.dg.checks.resolution import edge_length, resolved_frequency, within_region
+from faultwave.dg.checks.accuracy import edge_length, resolved_frequency, within_region
 from faultwave.fd.plan import sample_coarse_lattice, settings_are_consistent
 from faultwave.physics.sources.spectrum import spectrum
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from faultwave.dg.boundaries.prescribed_faces import Faces, PrescribedField, pair, projected
 from faultwave.dg.capabilities.initial import Initial
 from faultwave.dg.mesh.placement import Cut, Planning
+from faultwave.dg.operators.prescribed_faces import Faces, PrescribedField, pair, projected
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.engine.capability import Capability, CapabilityPlan, Requirements

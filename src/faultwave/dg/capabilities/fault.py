@@ -14,8 +14,8 @@ import numpy as np
 
 from faultwave.dg.fault.probe import FaultProbe
 from faultwave.dg.mesh.placement import Planning
-from faultwave.dg.sampling.recorders import by_cluster
-from faultwave.dg.sampling.snapshots import Snapshots, written_as
+from faultwave.dg.sampling import by_cluster
+from faultwave.dg.snapshots import Snapshots, written_as
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Files, Requirements
 from faultwave.observe.snapshots.fields import check_snapshots, known_fields, snapshot_bytes, snapshot_row

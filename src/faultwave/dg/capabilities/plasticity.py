@@ -14,7 +14,7 @@ from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.method import yielding
 from faultwave.dg.method.basis import tet_basis
 from faultwave.dg.method.forms import Form
-from faultwave.dg.method.yield_points import yield_points
+from faultwave.dg.method.yielding import yield_points
 from faultwave.dg.operators.operator import Operator
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Capability, CapabilityPlan, RestoredFrom, State

@@ -12,12 +12,19 @@ from faultwave.base.errors import Problems
 from faultwave.base.registry import entries
 from faultwave.case.plausibility import advice_outside
 from faultwave.case.settings.model import Case
-from faultwave.dg.checks.resolution import edge_length, resolved_frequency
+from faultwave.dg.checks.accuracy import edge_length, resolved_frequency
 from faultwave.dg.mesh.placement import Cut, Planning
-from faultwave.dg.operators.source_terms import Entries, SourceTerms, at_points, clusters_of, moments_in
 from faultwave.dg.solver import Solver
-from faultwave.dg.sources.spread_errors import errors_of_spread
-from faultwave.dg.sources.spread_sources import Spread, spread
+from faultwave.dg.sources import (
+    Entries,
+    SourceTerms,
+    Spread,
+    at_points,
+    clusters_of,
+    errors_of_spread,
+    moments_in,
+    spread,
+)
 from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Requirements, RestoredFrom, State
 from faultwave.observe.model import Marks
 from faultwave.observe.stations.points import exchange_advice

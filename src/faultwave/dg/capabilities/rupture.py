@@ -12,13 +12,11 @@ from faultwave.base.collecting import collect_problems
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.case.plausibility import warn_friction, warn_normal_stress
 from faultwave.case.warnings import fault_loads
-from faultwave.dg.fault.faces import Fault, FaultFaces, NucleationEpisode, fault_faces
-from faultwave.dg.fault.forecast import FaultPiece, largest_patch, loaded_fault, merge_pieces, sheet
-from faultwave.dg.fault.options import Options
+from faultwave.dg.fault.faces import Fault, FaultFaces, NucleationEpisode, RemoteFaultSides, fault_faces
+from faultwave.dg.fault.loads import FaultPiece, FaultPoints, fault_sheet, largest_patch, loaded_fault, merge_pieces
 from faultwave.dg.fault.points import PointRule, point_rule, resize_modes, transfer
 from faultwave.dg.fault.record import JUMP_WORK
-from faultwave.dg.fault.remote_sides import RemoteFaultSides
-from faultwave.dg.fault.stress import FaultPoints
+from faultwave.dg.fault.rupture import FrictionOptions
 from faultwave.dg.mesh.placement import Cut, Planning, chosen
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
@@ -137,7 +135,7 @@ class Rupture(CapabilityPlan):
         return found
 
     def shapes(self, plan: Any) -> tuple[Sheet, ...]:
-        return (sheet(self.faces, loaded_fault(self, plan.case.numerics.order, plan.case.end_time)),)
+        return (fault_sheet(self.faces, loaded_fault(self, plan.case.numerics.order, plan.case.end_time)),)
 
 
 def plan(planning: Planning) -> Rupture | None:
@@ -386,7 +384,7 @@ class AttachedRupture(Capability):
 
     def _fault(self) -> Fault:
         part, plan, setting = self.part, self.solver.plan, self.part.setting
-        options = Options(
+        options = FrictionOptions(
             times=setting.time_points or plan.case.numerics.order,
             whole_steps=setting.points == "conical",
             damping=setting.damping,

@@ -28,7 +28,7 @@ from faultwave.dg.method.basis import (
     triangle_basis_gradient,
     triangle_size,
 )
-from faultwave.dg.operators.reader import turned
+from faultwave.dg.operators.operator import turned
 from faultwave.physics.friction.loading.directions import in_any_direction
 from faultwave.physics.friction.loading.load import Load, Solved, Values
 from faultwave.physics.friction.solvers import sliding

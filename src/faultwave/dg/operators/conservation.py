@@ -15,8 +15,8 @@ import numpy as np
 
 from faultwave.backends.base import Store
 from faultwave.comm.exchange import Channel
-from faultwave.dg.formula import Outputs
 from faultwave.dg.method.forms import Form
+from faultwave.dg.method.formula import Outputs
 from faultwave.dg.operators.layout import sort_and_pad
 from faultwave.dg.operators.operator import Operator
 from faultwave.kernels.language import Kernel

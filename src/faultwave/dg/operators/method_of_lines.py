@@ -25,8 +25,8 @@ from faultwave.backends import Backend
 from faultwave.backends.base import Buffer
 from faultwave.base.columns import Columns
 from faultwave.comm.exchange import StageExchange
-from faultwave.dg.formula import Formula, Outputs
 from faultwave.dg.method.forms import Form
+from faultwave.dg.method.formula import Formula, Outputs
 from faultwave.dg.operators.layout import Layout
 from faultwave.dg.operators.operator import Cells, Operator
 from faultwave.kernels.language import Array, Kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from faultwave.dg.checks.resolution import edge_length, highest_frequency, resolved_frequency, within_region
+from faultwave.dg.checks.accuracy import edge_length, highest_frequency, resolved_frequency, within_region
 from faultwave.dg.planning.plan import Plan
 from faultwave.domain import tets
 from faultwave.domain.tets import slice as sliced

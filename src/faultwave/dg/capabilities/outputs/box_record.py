@@ -10,8 +10,8 @@ import numpy as np
 
 from faultwave.comm.gather import collect
 from faultwave.dg.capabilities.outputs.receivers import AttachedReceivers
+from faultwave.dg.mesh.location import Points
 from faultwave.dg.mesh.placement import Cut, Planning
-from faultwave.dg.mesh.points import Points
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.engine.capability import CapabilityPlan, Requirements

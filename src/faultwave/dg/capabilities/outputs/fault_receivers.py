@@ -13,9 +13,9 @@ from faultwave.base.errors import InputError
 from faultwave.comm.gather import collect
 from faultwave.dg.fault.faces import Fault
 from faultwave.dg.fault.probe import FaultProbe
+from faultwave.dg.mesh.location import Points, place_fault_receivers
 from faultwave.dg.mesh.placement import Cut, Planning
-from faultwave.dg.mesh.points import Points, place_fault_receivers
-from faultwave.dg.sampling.recorders import by_cluster
+from faultwave.dg.sampling import by_cluster
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Requirements, RestoredFrom, State
 from faultwave.observe.dataset import FaultFrame, fault_receivers_from_arrays

@@ -11,13 +11,12 @@ import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.comm.gather import collect
-from faultwave.dg.checks.resolution import edge_length
-from faultwave.dg.mesh.layers import damped
+from faultwave.dg.checks.accuracy import edge_length
+from faultwave.dg.mesh.boundaries import damped_cells
+from faultwave.dg.mesh.location import Points, place_receivers
 from faultwave.dg.mesh.placement import Cut, Planning
-from faultwave.dg.mesh.points import Points, place_receivers
 from faultwave.dg.method.basis import tet_basis_gradient
-from faultwave.dg.sampling.recorders import by_cluster, sampling
-from faultwave.dg.sampling.samples import Samples
+from faultwave.dg.sampling import Samples, by_cluster, sampling_callback
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Capability, CapabilityPlan, Requirements, RestoredFrom, State
 from faultwave.observe import receivers as seismograms
@@ -92,7 +91,7 @@ def plan(planning: Planning) -> Receivers | None:
 
 def _report_damped(material: dict[str, np.ndarray], points: Points, problems: Problems) -> None:
     """Warn about receivers in the absorbing layer, which are useful only to observe the layer itself."""
-    within = damped(material)
+    within = damped_cells(material)
     if within is None:
         return
     numbers = np.flatnonzero((points.cells >= 0) & within[points.cells]) + 1
@@ -172,7 +171,7 @@ class AttachedReceivers(Capability):
         taken = Samples(op, points.cells, members, functional)
         take = self._yielding(taken, members) or taken.take
         self.recorder = seismograms.ReceiverRecorder(setting.interval, members, functional, take)
-        self.callbacks = (sampling(self.recorder, taken),)
+        self.callbacks = (sampling_callback(self.recorder, taken),)
 
     def _yielding(self, taken: Samples, members: Sequence[np.ndarray]) -> Callable[[int, float], PendingSample] | None:
         """Return a sampler whose stress has yielded at the time of the sample; cells yield only at the end of a step.

@@ -13,10 +13,9 @@ import numpy as np
 
 from faultwave.base.errors import Problem
 from faultwave.comm.gather import collect
-from faultwave.dg.fault.energies import FAULT_ENERGIES
 from faultwave.dg.fault.faces import Fault
 from faultwave.dg.fault.points import PointRule
-from faultwave.dg.fault.record import RUPTURE_RATE
+from faultwave.dg.fault.record import FAULT_ENERGIES, RUPTURE_RATE
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.method.basis import inner
 from faultwave.dg.solver import Solver

@@ -15,8 +15,8 @@ from faultwave.base.processes.pieces import map_chunks
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.method.basis import tet_basis
 from faultwave.dg.operators.operator import Sampler
-from faultwave.dg.sampling.recorders import by_cluster
-from faultwave.dg.sampling.snapshots import Snapshots, written_as
+from faultwave.dg.sampling import by_cluster
+from faultwave.dg.snapshots import Snapshots, written_as
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Files, Requirements
 from faultwave.observe.snapshots.fields import (

@@ -19,8 +19,8 @@ from typing import Protocol
 
 import numpy as np
 
-from faultwave.dg.formula import Formula, Outputs
 from faultwave.dg.method.basis import tet_size
+from faultwave.dg.method.formula import Formula, Outputs
 from faultwave.dg.method.predictors.predictor import CellTerms, Sum
 from faultwave.dg.method.predictors.taylor import Derivatives, face_rows
 from faultwave.kernels.language import Array, Kernel, View
