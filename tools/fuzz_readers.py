@@ -25,8 +25,7 @@ from faultwave.case.load import load_case
 from faultwave.domain import tets
 from faultwave.domain.tets.formats.netcdf import FACES
 from faultwave.domain.tets.formats.puml import write_puml
-from faultwave.domain.tets.generators.generate import generate
-from faultwave.domain.tets.gmsh.statements import check_script
+from faultwave.domain.tets.generators.generate import check_script, generate
 from faultwave.domain.tets.load import read_mesh
 from faultwave.media.easi import load_easi
 from faultwave.media.easi.components.grids import read_netcdf, read_scec

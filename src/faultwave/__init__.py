@@ -22,7 +22,7 @@ from typing import Any
 from faultwave.base.version import __version__
 
 PUBLIC = {
-    "check": "faultwave.run.check",
+    "check": "faultwave.run.planned",
     "compare": "faultwave.verify.compare",
     "convert": "faultwave.output.convert",
     "estimate_errors": "faultwave.run.errors",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, RunError
-from faultwave.base.processes.memory import machine_memory
+from faultwave.base.processes.host import machine_memory
 from faultwave.base.types import Settings
 from faultwave.case.load import load_case
 from faultwave.case.settings.model import Case
@@ -37,8 +37,7 @@ from faultwave.observe.stations.points import point_lines
 from faultwave.output.atomic import atomic_path
 from faultwave.output.folder import create_folder
 from faultwave.output.formats.maps_netcdf import write_maps
-from faultwave.physics.sources.point import PointSource
-from faultwave.physics.sources.table import Sources
+from faultwave.physics.sources.point import PointSource, Sources
 from faultwave.physics.sources.time_functions import time_function
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pytest
 
 from faultwave.dg.checks import small_steps
 from faultwave.dg.planning.plan import make_plan
-from faultwave.run.check import check
 from faultwave.run.inputs import load_valid_case
+from faultwave.run.planned import check
 from faultwave.verify import setups
 from faultwave.verify.cases.energy import noise
 

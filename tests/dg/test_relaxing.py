@@ -11,8 +11,7 @@ from scipy.integrate import quad
 from faultwave.dg.method.forms.elastic import ContravariantViscoelastic
 from faultwave.dg.method.predictors import Taylor
 from faultwave.dg.method.predictors.relaxing import decayed_power
-from faultwave.media.attenuation import Spectrum
-from faultwave.media.maxwell_elements import Mechanisms, maxwell_elements
+from faultwave.media.attenuation import Mechanisms, Spectrum, maxwell_elements
 from faultwave.physics.waves.viscoelastic import LARGEST_STEP, element_names
 from faultwave.verify.exact.attenuated_waves import AttenuatedWaves
 from faultwave.verify.exact.plane_wave import Wave

@@ -14,7 +14,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.processes.memory import machine_memory
+from faultwave.base.processes.host import machine_memory
 from faultwave.case.load import load_case
 from faultwave.case.settings.model import Case
 from faultwave.comm import World

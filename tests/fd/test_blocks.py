@@ -9,7 +9,7 @@ from ruamel.yaml import YAML
 import faultwave as fw
 from faultwave.backends import missing
 from faultwave.base.errors import RunError
-from faultwave.domain.grids.mapping import MIN_CELLS
+from faultwave.domain.grids import MIN_CELLS
 from faultwave.fd.blocks.layout import MIN_BLOCKS
 from faultwave.fd.blocks.proposal import faces, proposed, report
 from faultwave.fd.method import differences

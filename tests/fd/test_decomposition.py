@@ -9,7 +9,7 @@ from faultwave.backends import make_stencils, missing
 from faultwave.comm.compression import CompressionLoss
 from faultwave.comm.packing import box_source, box_target
 from faultwave.comm.world import World
-from faultwave.domain.grids.cut import Cut
+from faultwave.domain.grids import Cut
 from faultwave.fd.method.decomposition import Subdomain, whole
 from faultwave.fd.method.effective_medium import Medium
 from faultwave.fd.method.half_precision import Units

@@ -6,11 +6,11 @@ import numpy as np
 import pyproj
 import pytest
 
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.case.load import load_case
 from faultwave.output.results import load_results
 from faultwave.run import simulate
-from faultwave.run.check import check
+from faultwave.run.planned import check
 from tests.media.models import files
 
 from .test_grids import case, problems

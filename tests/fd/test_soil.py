@@ -16,7 +16,7 @@ from faultwave.fd.rheology import soil
 from faultwave.kernels.stencil import Injection
 from faultwave.output.formats.maps_netcdf import read_maps
 from faultwave.physics.rheology import iwan
-from faultwave.run.check import check
+from faultwave.run.planned import check
 from faultwave.verify.cases.grids.soil import END, SOIL, column, independent
 from faultwave.verify.cases.grids.soil import REFERENCE as STRAIN
 from faultwave.verify.exact.soil_column import MasingPoint

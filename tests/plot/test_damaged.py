@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from faultwave.base.errors import InputError
-from faultwave.base.sanitise import printable
+from faultwave.base.wording import printable
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.output.columns import read_columns
 from faultwave.output.formats.maps_netcdf import write_maps

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.case.load import example_text, examples, load_case
 from faultwave.cli.main import app
 from faultwave.observe.boxes.records import read_box_record

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import faultwave as fw
-from faultwave.base.processes.children import PYTHON
+from faultwave.base.processes.host import PYTHON
 from faultwave.dg import report, run_forecast
 from faultwave.dg.capabilities import fault
 from faultwave.dg.run_forecast import PartialBackend
@@ -37,7 +37,7 @@ print("told", rows["memory of the process"].split()[0].replace(",", ""))
 RUN = """
 import json, sys
 import faultwave as fw
-from faultwave.base.processes.memory import peak_memory
+from faultwave.base.processes.host import peak_memory
 fw.run(json.loads(sys.argv[1]), force=True)
 print("told", peak_memory() / 2**20)
 """

@@ -11,7 +11,7 @@ from faultwave.base.errors import InputError
 from faultwave.case.load import load_case
 from faultwave.media.load import load_field
 from faultwave.output.results import load_results
-from faultwave.run.check import check
+from faultwave.run.planned import check
 from faultwave.verify.scec import checks, convergence, drive, mesh_key, on_grid, page, references, texts
 from faultwave.verify.scec.benchmark import Fault, Resolution, benchmarks, find, quick
 from faultwave.verify.scec.box import undisturbed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from faultwave.base.errors import Problems
-from faultwave.base.processes.cores import MAX_THREADS
+from faultwave.base.processes.host import MAX_THREADS
 
 
 def check_counts(problems: Problems, **counts: int | None) -> None:

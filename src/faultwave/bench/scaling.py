@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from faultwave import backends
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import InputError, Problem, Problems, RunError
-from faultwave.base.processes.children import PYTHON
+from faultwave.base.errors import InputError, Problem, Problems, RunError, collect_problems
+from faultwave.base.processes.host import PYTHON
 from faultwave.base.progress import rate
 from faultwave.base.types import Settings
 from faultwave.bench.measured import Measured

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, RunError
-from faultwave.base.processes.children import PYTHON
-from faultwave.base.processes.memory import machine_memory
+from faultwave.base.processes.host import PYTHON, machine_memory
 from faultwave.base.types import Settings
 from faultwave.bench.counts import check_counts
 from faultwave.bench.measured import Measured

@@ -10,7 +10,7 @@ import sys
 import time as clock
 from typing import TYPE_CHECKING, Any
 
-from faultwave.base.processes.memory import peak_memory
+from faultwave.base.processes.host import peak_memory
 from faultwave.base.types import Settings
 from faultwave.bench.measured import Measured
 from faultwave.bench.worker import MARK

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import Problems, RunError
-from faultwave.base.processes.children import PYTHON
+from faultwave.base.processes.host import PYTHON
 from faultwave.bench.counts import check_counts
 from faultwave.bench.launch_recorder import Book
 from faultwave.bench.measured import Measured

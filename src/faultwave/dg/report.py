@@ -10,7 +10,7 @@ import numpy as np
 from faultwave.backends.device import absent
 from faultwave.backends.device.backend import SPARE, readable_bytes
 from faultwave.backends.device.target import TARGETS, Target
-from faultwave.base.processes.memory import process_memory_rows
+from faultwave.base.processes.host import process_memory_rows
 from faultwave.case.settings.model import Case
 from faultwave.dg.checks.accuracy import (
     FEW_CROSSINGS,

@@ -31,7 +31,7 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.backends.base import Backend, Buffer, Launch, Store
-from faultwave.base.processes.memory import nonresident_bytes, peak_memory, resident_memory
+from faultwave.base.processes.host import nonresident_bytes, peak_memory, resident_memory
 from faultwave.dg.checks.memory import minimum_memory
 from faultwave.dg.operators import stepping
 from faultwave.dg.operators.stepping import AHEAD

@@ -13,8 +13,8 @@ import numpy as np
 from faultwave import backends
 from faultwave.backends.base import Mark
 from faultwave.base.errors import Problem
-from faultwave.base.processes import cores
-from faultwave.base.processes.memory import release_freed
+from faultwave.base.processes import host
+from faultwave.base.processes.host import release_freed
 from faultwave.base.types import Json
 from faultwave.comm.exchange import ChannelExchange, ClusterExchange, Kind, StageExchange
 from faultwave.comm.gpu_aware import HaloPath
@@ -90,7 +90,7 @@ class Solver:
         self.backend = backend or backends.make(
             numerics.backend, numerics.precision, numerics.threads, plan.world.local_rank
         )
-        with cores.limit_threads(numerics.threads):
+        with host.limit_threads(numerics.threads):
             self._build()
         ratios = np.cumprod([1, *plan.clustering.ratios[:-1]])
         self.march = LocalTimeStepping(float(plan.clustering.steps[0]), [int(r) for r in ratios], self)

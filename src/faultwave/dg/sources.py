@@ -27,7 +27,7 @@ from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.method.basis import tet_basis, tet_quadrature
 from faultwave.dg.operators.operator import Operator
 from faultwave.domain import tets
-from faultwave.physics.sources.table import Sources
+from faultwave.physics.sources.point import Sources
 from faultwave.physics.waves.law import Law, role
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from faultwave.base.errors import Problem, Problems
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.case.plausibility import advice_outside
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
@@ -33,7 +33,7 @@ from faultwave.kernels.stencil import Box
 from faultwave.media.attenuation import Relaxation
 from faultwave.media.field import Field
 from faultwave.observe.stations.points import exchange_advice
-from faultwave.physics.sources.table import Sources
+from faultwave.physics.sources.point import Sources
 from faultwave.physics.waves import Law
 
 Solution = Callable[[np.ndarray, float], np.ndarray]

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from faultwave import backends
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import Problem, Problems
-from faultwave.base.math.projection import Projection, warn_map_distortion
-from faultwave.base.timing import startup_age
+from faultwave.base.errors import Problem, Problems, collect_problems
+from faultwave.base.progress import startup_age
+from faultwave.base.projection import Projection, warn_map_distortion
 from faultwave.case.plausibility import Scene, warn_rock_properties, warn_scene
 from faultwave.case.settings.grid import Grid as Setting
 from faultwave.case.settings.model import Case
@@ -59,11 +58,11 @@ from faultwave.fd.process_partition import (
 from faultwave.fd.registry import capability_modules
 from faultwave.media import load_field, quality
 from faultwave.media.attenuation import Relaxation, relaxation
+from faultwave.media.checks import warn_layers
 from faultwave.media.field import Field, axes_of, limit_messages, missing
 from faultwave.media.homogenise import at_points
-from faultwave.media.plausible import warn_layers
-from faultwave.physics.sources.released import check_representable, check_time, scalar_moments
-from faultwave.physics.sources.table import Sources
+from faultwave.physics.sources.acting import check_representable, check_time, scalar_moments
+from faultwave.physics.sources.point import Sources
 from faultwave.physics.waves import law
 
 CFL, CFL_LAYERS = 0.95, 0.9

@@ -11,7 +11,7 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
-from faultwave.domain.grids.cut import Cut, Triple, best_cut
+from faultwave.domain.grids import Cut, Triple, best_cut
 from faultwave.engine.halo import halo_path
 from faultwave.fd.capability import GridCapabilityPlan, needs_surface_motion
 from faultwave.fd.method.decomposition import FUSED, WORTH, Subdomain

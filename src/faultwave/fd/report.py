@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.base.processes.memory import process_memory_rows
+from faultwave.base.processes.host import process_memory_rows
 from faultwave.case.settings.model import Case
 from faultwave.engine.forecast import CountingFiles, RunTime, writing_time
 from faultwave.fd.blocks import proposal

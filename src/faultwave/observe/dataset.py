@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from faultwave.base import html
+from faultwave.base import wording
 from faultwave.base.types import Record
 
 if TYPE_CHECKING:
@@ -147,7 +147,9 @@ class Dataset:
         units = self.attrs.get("units", [""] * len(self.quantities))
         named = [f"{name} [{unit}]" if unit else name for name, unit in zip(self.quantities, units, strict=False)]
         quantities = [f"quantities: {', '.join(named)}"] if named else []
-        return html.table(self.name, rows, ("name", "dimensions", "unit", "")) + html.paragraphs(quantities)
+        return wording.html_table(self.name, rows, ("name", "dimensions", "unit", "")) + wording.html_paragraphs(
+            quantities
+        )
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Return the array of a variable; the KeyError of an unknown name lists the variables."""

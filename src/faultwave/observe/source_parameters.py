@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from faultwave.base.errors import Problem
-from faultwave.base.math.magnitude import magnitude
+from faultwave.base.formulas import magnitude
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.result import Result
 from faultwave.observe.rupture import moment_rate, moment_spectrum, released_within, rupture_speed

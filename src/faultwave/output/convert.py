@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from faultwave.base.errors import InputError, Problem, Problems, suggest
-from faultwave.base.files.damaged import describe_bad_values
+from faultwave.base.errors import InputError, Problem, Problems, describe_bad_values, suggest
 from faultwave.base.types import Record
 from faultwave.base.wording import option
 from faultwave.output.converters import Conversion, converters

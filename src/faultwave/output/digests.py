@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
-from faultwave.base.processes import cores
+from faultwave.base.processes import host
 from faultwave.base.types import Settings
 from faultwave.comm import World
 
@@ -40,7 +40,7 @@ class Digests:
             self._thread.start()
 
     def _work(self) -> None:
-        cores.use_all_cores()
+        host.use_all_cores()
         for path, start in self._mine:
             try:
                 self._found.append((path, start, _digest(path, start)))

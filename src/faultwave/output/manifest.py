@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.processes import cores
+from faultwave.base.processes import host
 from faultwave.base.types import Settings
 from faultwave.output.atomic import atomic_text
 
@@ -96,7 +96,7 @@ def machine() -> Settings:
     """Return processor model, number of usable cores, memory [bytes] and operating system."""
     return {
         "cpu": _cpu_model(),
-        "cores": cores.count(),
+        "cores": host.core_count(),
         "memory_bytes": _memory(),
         "system": f"{platform.system()} {platform.release()}",
         "architecture": platform.machine(),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.named_dict import NamedDict
+from faultwave.base.columns import NamedDict
 from faultwave.observe.dataset import CODES, Dataset
 from faultwave.observe.error_estimates.seismogram_errors import motion_errors
 from faultwave.output.folder import find_prefix

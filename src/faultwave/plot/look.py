@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 
-from faultwave.base import html
+from faultwave.base import wording
 from faultwave.base.errors import Problem, Problems, suggest
 from faultwave.base.types import Settings
 from faultwave.plot import style
@@ -24,7 +24,7 @@ class Pictures(list[Path]):
         self.notes = tuple(notes)
 
     def _repr_html_(self) -> str:
-        return "".join(_shown(path) for path in self) + html.paragraphs(map(str, self.notes))
+        return "".join(_shown(path) for path in self) + wording.html_paragraphs(map(str, self.notes))
 
 
 def _shown(path: Path) -> str:

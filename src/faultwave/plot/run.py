@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problem, Problems, suggest
-from faultwave.base.files.damaged import describe_bad_values
+from faultwave.base.errors import InputError, Problem, Problems, describe_bad_values, suggest
 from faultwave.base.registry import modules
 from faultwave.base.units import seconds
 from faultwave.base.wording import option

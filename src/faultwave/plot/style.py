@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.tri import Triangulation
 
-from faultwave.base.sanitise import printable
+from faultwave.base.wording import printable
 from faultwave.output.atomic import atomic_path
 
 WIDTH = 7.2

@@ -11,7 +11,7 @@ import numpy as np
 
 from faultwave.base.errors import FaultwaveError, InputError, Problem
 from faultwave.base.log import get_logger
-from faultwave.base.processes.watchdog import WATCHDOG
+from faultwave.base.processes.signals import WATCHDOG
 from faultwave.base.types import Record, Settings
 from faultwave.base.wording import command
 from faultwave.case.settings.model import Case

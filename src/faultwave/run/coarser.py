@@ -11,7 +11,7 @@ from faultwave.base.errors import InputError, NotBuiltError, Problem
 from faultwave.base.types import Settings
 from faultwave.case.load import load_case
 from faultwave.case.settings.model import Case
-from faultwave.domain.grids.mapping import MIN_CELLS
+from faultwave.domain.grids import MIN_CELLS
 from faultwave.observe.error_estimates.convergence import (
     Method,
     extrapolate_by_laws,

@@ -34,7 +34,7 @@ from faultwave.output.formats.receivers_hdf5 import read_receivers, write_receiv
 from faultwave.output.manifest import given, read_manifest, write_manifest
 from faultwave.output.writers import write_results
 from faultwave.run.coarser import CoarserCases, check_coarser
-from faultwave.run.start import start
+from faultwave.run.simulation import start
 
 
 @dataclass(frozen=True)

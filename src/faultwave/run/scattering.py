@@ -16,7 +16,7 @@ from faultwave.case.load import load_case
 from faultwave.comm import world
 from faultwave.output.folder import create_folder
 from faultwave.output.formats.tables.touchstone import write_touchstone
-from faultwave.run.start import start
+from faultwave.run.simulation import start
 
 if TYPE_CHECKING:
     from faultwave.case.settings.model import Case

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.base import html
+from faultwave.base import wording
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.base.types import Settings
 from faultwave.base.units import seconds
@@ -125,7 +125,7 @@ class Comparison:
         ]
         lines = [*(f"missing in the run: {what}" for what in self.missing), *(f"note: {note}" for note in self.notes)]
         header = ("what", "group", "worst misfit", "limit", "receiver", "")
-        return html.table(self.title, rows, header) + html.paragraphs(lines)
+        return wording.html_table(self.title, rows, header) + wording.html_paragraphs(lines)
 
     @property
     def title(self) -> str:

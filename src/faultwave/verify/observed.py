@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.base import html
+from faultwave.base import wording
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.types import Settings
 from faultwave.observe.motions.goodness import CRITERIA, CYCLES, anderson, bands, grade
@@ -80,7 +80,9 @@ class Scores:
 
     def _repr_html_(self) -> str:
         title = f"{self.run} against {self.data}: {self.processing.describe()}"
-        return html.table(title, [s.row for s in self.scores], HEADER) + html.paragraphs(map(str, self.warnings))
+        return wording.html_table(title, [s.row for s in self.scores], HEADER) + wording.html_paragraphs(
+            map(str, self.warnings)
+        )
 
     def as_dict(self) -> Settings:
         """Return plain values for JSON."""

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from faultwave.case.settings.initial import PlaneWave
-from faultwave.media.attenuation import Spectrum
-from faultwave.media.maxwell_elements import Mechanisms, maxwell_elements
+from faultwave.media.attenuation import Mechanisms, Spectrum, maxwell_elements
 from faultwave.physics.waves import law as find_law
 from faultwave.physics.waves.law import jacobians
 from faultwave.physics.waves.plane_waves import plane_waves

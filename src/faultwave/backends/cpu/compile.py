@@ -20,9 +20,16 @@ from pathlib import Path
 from faultwave.backends.cpu.assembly import NEEDED
 from faultwave.backends.cpu.compilers import compilers
 from faultwave.base.errors import BackendError
-from faultwave.base.files.cache import cache_root, is_sealed, load_text, store_text, writable_by_others, write_sealed
-from faultwave.base.files.scratch import scratch_folder
-from faultwave.base.status import report_status
+from faultwave.base.files.cache import (
+    cache_root,
+    is_sealed,
+    load_text,
+    scratch_folder,
+    store_text,
+    writable_by_others,
+    write_sealed,
+)
+from faultwave.base.log import report_status
 from faultwave.base.wording import option
 
 # Vectors and redundant loads are the generator's business: what is turned off takes a fifth of the compile time and gains nothing.

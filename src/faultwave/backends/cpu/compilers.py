@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from faultwave.base.errors import BackendError
-from faultwave.base.processes import cores
+from faultwave.base.processes import host
 
 Job = tuple[Callable[[], Path], "Future[Path]"]
 
@@ -42,7 +42,7 @@ class Compilers:
         return future
 
     def _work(self) -> None:
-        cores.use_all_cores()
+        host.use_all_cores()
         while (given := self.jobs.get()) is not None:
             job, future = given
             if self.ended or not future.set_running_or_notify_cancel():
@@ -83,7 +83,7 @@ class Compilers:
 @functools.cache
 def compilers() -> Compilers:
     """Return the compilers of this process."""
-    made = Compilers(cores.count())
+    made = Compilers(host.core_count())
     atexit.register(made.end)
     return made
 

@@ -32,7 +32,7 @@ from faultwave.backends.cpu.pages import populate
 from faultwave.backends.cpu.queue import Launchable, Queue, address, copies, packed
 from faultwave.backends.immediate import Immediate
 from faultwave.base.errors import BackendError
-from faultwave.base.processes import cores
+from faultwave.base.processes import host
 from faultwave.base.processes.pieces import in_pieces
 from faultwave.kernels.fingerprint import fingerprint
 from faultwave.kernels.language import Kernel
@@ -215,7 +215,7 @@ def _openmp(threads: int) -> Iterator[None]:
     left unchanged.
     """
     wanted = {"GOMP_SPINCOUNT": "20000"}
-    if threads > 1 and threads == len(cores.allowed()):
+    if threads > 1 and threads == len(host.allowed_cores()):
         wanted |= {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}
     mine = {name: value for name, value in wanted.items() if name not in os.environ}
     os.environ.update(mine)
@@ -246,7 +246,7 @@ class CpuBackend(Immediate):
         self.dtype = {"double": np.float64, "single": np.float32}[precision]
         self.fixed_lanes = vector_bytes() // 8
         self.lanes = vector_bytes() // np.dtype(self.dtype).itemsize
-        self.threads = threads or cores.threads()
+        self.threads = threads or host.thread_count()
         self.numa = _numa_nodes() > 1
         self._real = {np.float64: "double", np.float32: "float"}[self.dtype]
         self.compiling: list[_Compiled] = []

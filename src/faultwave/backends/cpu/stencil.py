@@ -34,7 +34,7 @@ from faultwave.backends.grid import GridArrays, HostHaloBuffer, ends, offsets
 from faultwave.backends.numpy.stencil import written
 from faultwave.base.files.cache import read_sealed, write_sealed
 from faultwave.base.log import get_logger
-from faultwave.base.processes import cores
+from faultwave.base.processes import host
 from faultwave.kernels.stencil import Axis, Box, Launch, Program, Work, check, whole_work
 
 WORTH_TUNING = 2e10
@@ -199,7 +199,7 @@ class StencilRunner:
     def __init__(self, program: Program, precision: str, threads: int | None = None, place: int = 0):
         check(program)
         dtype = {"double": np.float64, "single": np.float32}[precision]
-        self.program, self.threads = program, threads or cores.threads()
+        self.program, self.threads = program, threads or host.thread_count()
         program = with_table(program)
         lanes = vector_bytes() // np.dtype(dtype).itemsize
         self.arrays = GridArrays(program, dtype, lanes)

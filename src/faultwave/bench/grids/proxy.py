@@ -11,7 +11,7 @@ import numpy as np
 
 from faultwave.backends.cpu.stencil import StencilRunner, candidates
 from faultwave.base.errors import Problems
-from faultwave.base.processes.memory import machine_memory
+from faultwave.base.processes.host import machine_memory
 from faultwave.bench.counts import check_counts
 from faultwave.bench.measured import Measured
 from faultwave.bench.proxy import facts

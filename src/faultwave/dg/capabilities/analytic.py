@@ -14,7 +14,7 @@ from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.engine.capability import Capability, CapabilityPlan, Requirements
 from faultwave.physics.waves import Law
-from faultwave.physics.waves.medium import Solution
+from faultwave.physics.waves.plane_waves import Solution
 
 name = "analytic"
 AFTER = ("initial",)

@@ -26,8 +26,8 @@ from faultwave.domain import tets
 from faultwave.engine.capability import Capability, CapabilityPlan, Requirements
 from faultwave.media import Field, load_field
 from faultwave.media.field import Constant, check_used
+from faultwave.physics.sources.acting import check_time
 from faultwave.physics.sources.point import PointSource
-from faultwave.physics.sources.released import check_time
 from faultwave.physics.sources.time_functions import time_function
 from faultwave.physics.waves import Law
 

@@ -20,7 +20,7 @@ from faultwave.media.field import check_used
 from faultwave.physics.initial import Given, Region, Sides, condition
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import role
-from faultwave.physics.waves.medium import Solution
+from faultwave.physics.waves.plane_waves import Solution
 
 
 def solution_of(case: Case, law: Law, material: Mapping[str, np.ndarray]) -> Solution | None:

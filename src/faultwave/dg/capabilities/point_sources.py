@@ -28,13 +28,17 @@ from faultwave.dg.sources import (
 from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Requirements, RestoredFrom, State
 from faultwave.observe.model import Marks
 from faultwave.observe.stations.points import exchange_advice
+from faultwave.physics.sources.acting import (
+    acting_row,
+    check_representable,
+    check_time,
+    moments_of,
+    report_no_pores,
+    report_outside,
+)
 from faultwave.physics.sources.load import load_sources
-from faultwave.physics.sources.lowpass import DELAY, lowpassed, smoothing, warn_corner_frequency
-from faultwave.physics.sources.outside import report_no_pores, report_outside
-from faultwave.physics.sources.point import PointSource, shears
-from faultwave.physics.sources.released import acting_row, check_representable, check_time, moments_of
-from faultwave.physics.sources.spectrum import spectrum
-from faultwave.physics.sources.table import Sources
+from faultwave.physics.sources.point import PointSource, Sources, shears
+from faultwave.physics.sources.spectrum import DELAY, lowpassed, smoothing, spectrum, warn_corner_frequency
 from faultwave.physics.sources.time_functions import time_function
 
 name = "point_sources"

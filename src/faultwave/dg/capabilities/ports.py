@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.case.settings.measures import PortSurface
 from faultwave.case.settings.model import Case
+from faultwave.case.settings.outputs import PortSurface
 from faultwave.dg.mesh.location import across_period, surface_tag
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.method.forms import onto_face

@@ -17,7 +17,7 @@ from faultwave.dg.method.attenuation import attenuates, mechanisms_of
 from faultwave.domain import tets
 from faultwave.engine.capability import CapabilityPlan
 from faultwave.media.homogenise import AVERAGED
-from faultwave.physics.sources.released import scalar_moments
+from faultwave.physics.sources.acting import scalar_moments
 from faultwave.physics.waves import Law
 
 LARGEST = {"permeability": (1e-6, "m^2"), "bulk_solid": (1e13, "Pa"), "bulk_fluid": (1e13, "Pa")}

@@ -17,7 +17,7 @@ import numpy as np
 
 from faultwave.backends.base import Buffer, Launch
 from faultwave.base.columns import Columns
-from faultwave.base.math.gauss_jacobi import gauss_jacobi
+from faultwave.base.formulas import gauss_jacobi
 from faultwave.comm import World
 from faultwave.comm.exchange import Channel
 from faultwave.comm.messages import Plain, Receive, Send, free, wait_all
@@ -38,14 +38,14 @@ from faultwave.dg.fault.transforms import tables
 from faultwave.dg.method.outgoing_waves import rows_left, weights_left
 from faultwave.dg.operators.layout import sort_and_pad
 from faultwave.dg.operators.operator import Operator
-from faultwave.domain.tets.curve import hilbert_order
 from faultwave.domain.tets.geometry import Geometry
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Mesh, Topology
+from faultwave.domain.tets.partition import hilbert_order
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.types import Table
+from faultwave.physics.friction import frame
+from faultwave.physics.friction.initial_stress import increment
 from faultwave.physics.friction.law import FrictionLaw
-from faultwave.physics.friction.loading import frame
-from faultwave.physics.friction.loading.nucleation import increment
 
 TAG = 20000
 """First message tag, larger than all tags of waves."""

@@ -16,15 +16,16 @@ from faultwave.media.field import check_used
 from faultwave.observe.model import Label, Sheet
 from faultwave.physics.friction import forecast
 from faultwave.physics.friction.forecast import Added, Surroundings
-from faultwave.physics.friction.law import Weakening, report
-from faultwave.physics.friction.loading.initial import (
+from faultwave.physics.friction.initial_stress import (
+    STRESS_ALLOWED,
     initial_names,
     initial_traction,
     prefix_of,
     pressure_name,
     stress_names,
+    wrong_stress,
 )
-from faultwave.physics.friction.loading.nucleation import STRESS_ALLOWED, wrong_stress
+from faultwave.physics.friction.law import Weakening, report
 from faultwave.physics.friction.plausibility import LoadedFault
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from faultwave.dg.method.formula import Outputs
 from faultwave.kernels import math as m
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.types import Number, Numbers
-from faultwave.physics.friction.loading.load import Solved
+from faultwave.physics.friction.load import Solved
 from faultwave.physics.waves.law import dot
 
 RUPTURE_RATE = 1e-3  # [m/s], above which a point counts as ruptured

@@ -44,8 +44,7 @@ from faultwave.kernels.expr import wrap
 from faultwave.kernels.language import Array, Kernel, LoopIndex, View, as_view
 from faultwave.kernels.types import Condition, Number, Numbers
 from faultwave.physics.friction.law import FrictionLaw, Load, Solved, state_columns
-from faultwave.physics.friction.loading.directions import of_slip
-from faultwave.physics.friction.solvers import known_strength
+from faultwave.physics.friction.solvers import known_strength, of_slip
 from faultwave.physics.waves.law import dot
 
 

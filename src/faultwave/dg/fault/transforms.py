@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from faultwave.base.math.gauss_jacobi import gauss_jacobi
+from faultwave.base.formulas import gauss_jacobi
 from faultwave.dg.fault.points import PointRule
 from faultwave.dg.method.basis import triangle_basis, triangle_modes, triangle_quadrature, triangle_size
 from faultwave.dg.method.formula import Formula, Outputs

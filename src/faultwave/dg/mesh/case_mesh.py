@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.case.settings.build import Build, HeightFile, Surface
+from faultwave.case.settings.meshes import Build, HeightFile, Surface
 from faultwave.case.settings.model import Case
 from faultwave.domain import build, tets
 from faultwave.media import load_field

@@ -19,7 +19,7 @@ import numpy as np
 
 from faultwave.backends.base import Recording
 from faultwave.base.errors import RunError
-from faultwave.base.processes import cores
+from faultwave.base.processes import host
 from faultwave.dg.operators.local_time_stepping import never
 from faultwave.dg.operators.method_of_lines import MethodOfLines
 from faultwave.engine.capability import Callback, OnDevice
@@ -188,7 +188,7 @@ UNSEEN = 2.0
 def run(solver: Solver, end: float, control: Control) -> None:
     """Advance to ``end`` [s], or until the run is stopped or over. Raises BlowUp, and RunError if a device fails."""
     try:
-        with cores.limit_threads(solver.threads):
+        with host.limit_threads(solver.threads):
             Loop(solver, end, control).run()
     except solver.backend.failures as error:
         text = f"{solver.backend.described} failed at t = {solver.time:g} s: {type(error).__name__}: {error}"

@@ -11,12 +11,11 @@ from types import ModuleType
 import numpy as np
 
 from faultwave import backends
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import Problem, Problems, suggest
-from faultwave.base.math.projection import warn_map_distortion
+from faultwave.base.errors import Problem, Problems, collect_problems, suggest
 from faultwave.base.processes.pieces import map_chunks
+from faultwave.base.progress import startup_age
+from faultwave.base.projection import warn_map_distortion
 from faultwave.base.registry import modules
-from faultwave.base.timing import startup_age
 from faultwave.case.plausibility import warn_rock_properties, warn_scene
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
@@ -40,13 +39,11 @@ from faultwave.engine.capability import CapabilityPlan
 from faultwave.engine.disk import OVERHEAD, check_disk
 from faultwave.engine.precision import choose_precision
 from faultwave.media import homogenise, load_field
-from faultwave.media.contradictions import check_contradictions
+from faultwave.media.checks import check_contradictions, warn_layers
 from faultwave.media.field import Field, check_physics, check_used, derivable_parameters, limit_messages, source_of
-from faultwave.media.plausible import warn_layers
 from faultwave.observe.stations.points import projected
 from faultwave.physics.rheology import STRESS, rheologies
-from faultwave.physics.waves import Law, law
-from faultwave.physics.waves.other_physics import readers_of
+from faultwave.physics.waves import Law, law, readers_of
 
 CAPABILITIES_PACKAGE, CAPABILITIES_GROUP = "faultwave.dg.capabilities", "faultwave.dg.parts"
 """Package of the capabilities, and the entry point group of capabilities in other packages."""

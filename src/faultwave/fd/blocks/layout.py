@@ -9,8 +9,7 @@ import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.case.settings.model import Case
-from faultwave.domain.grids.joint import RATIOS
-from faultwave.domain.grids.mapping import MIN_CELLS
+from faultwave.domain.grids import MIN_CELLS, RATIOS
 from faultwave.fd.capability import GridCapabilityPlan, PlacementContext
 from faultwave.fd.method.closures import WEIGHTS
 from faultwave.fd.method.differences import LOWS

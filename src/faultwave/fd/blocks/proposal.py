@@ -9,7 +9,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problems
 from faultwave.case.settings.grid import Block
-from faultwave.domain.grids.joint import RATIOS
+from faultwave.domain.grids import RATIOS
 from faultwave.fd.blocks.layout import EVEN, LEAST, MIN_BLOCK, build_blocks
 from faultwave.fd.capability import FdPlan
 from faultwave.fd.method.differences import LOW

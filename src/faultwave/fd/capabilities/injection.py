@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
+from faultwave.base.errors import collect_problems
 from faultwave.case.settings.model import Case
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan, MaterialContext, PlacementContext, Planning
 from faultwave.fd.injection.box import block_with, check_border, check_dispersion_is_kept, corners, total_field
@@ -22,7 +22,7 @@ from faultwave.fd.operators.points import images
 from faultwave.fd.sampling.stored_coefficients import coefficient
 from faultwave.kernels.stencil import Injection as Push
 from faultwave.physics.sources.load import load_sources
-from faultwave.physics.sources.table import Sources
+from faultwave.physics.sources.point import Sources
 
 AT_ONCE = 1 << 22
 """Number of values of the incident field that are read in one block."""

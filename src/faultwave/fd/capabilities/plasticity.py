@@ -8,10 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.errors import InputError, Problem, Problems, collect_problems
 from faultwave.case.settings.model import Case
-from faultwave.case.settings.plasticity import Plasticity as Setting
+from faultwave.case.settings.yielding import Plasticity as Setting
 from faultwave.comm import World
 from faultwave.fd.capability import (
     GridCapability,

@@ -9,10 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import Problem, Problems
+from faultwave.base.errors import Problem, Problems, collect_problems
+from faultwave.case.plausibility import fault_loads
 from faultwave.case.settings.model import Case
-from faultwave.case.warnings import fault_loads
 from faultwave.comm import World
 from faultwave.fd.capability import (
     GridCapability,
@@ -34,8 +33,8 @@ from faultwave.kernels.overlap import intersect
 from faultwave.kernels.stencil import Axis, Box
 from faultwave.media.homogenise import at_points
 from faultwave.observe.model import Sheet
+from faultwave.physics.friction.initial_stress import check_starts
 from faultwave.physics.friction.law import FrictionLaw
-from faultwave.physics.friction.loading.nucleation import check_starts
 
 name = "rupture"
 ROOM, DEEP = 6, 8

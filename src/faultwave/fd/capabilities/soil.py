@@ -9,8 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.errors import InputError, Problem, Problems, collect_problems
 from faultwave.base.quantities import parameters_at_points
 from faultwave.case.settings.model import Case
 from faultwave.comm import World

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
+from faultwave.base.errors import collect_problems
 from faultwave.case.settings.model import Case
 from faultwave.engine.capability import Requirements
 from faultwave.fd.capability import GridCapabilityPlan, PlacementContext, Planning, Running

@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
-from faultwave.base.math.projection import Projection
+from faultwave.base.errors import collect_problems
+from faultwave.base.projection import Projection
 from faultwave.case.settings.model import Case
-from faultwave.domain.grids.mapping import CENTRE, RegularGrid
+from faultwave.domain.grids import CENTRE, RegularGrid
 from faultwave.engine.capability import Requirements
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan, PlacementContext, Planning, Running
 from faultwave.fd.method.decomposition import AXES as DOWN

@@ -22,9 +22,8 @@ from faultwave.fd.method.program import VELOCITY_LEVEL
 from faultwave.fd.method.stencils import VELOCITY
 from faultwave.fd.operators.operator import Operator
 from faultwave.kernels.stencil import Injection
-from faultwave.physics.sources.point import PointSource
-from faultwave.physics.sources.sampled import pieces
-from faultwave.physics.sources.table import Sources
+from faultwave.physics.sources.point import PointSource, Sources
+from faultwave.physics.sources.time_functions import pieces
 
 LOOKS, APART = 64, 48
 """Number of checks in a run, and smallest number of steps between two, a multiple of most numbers of fused steps."""

@@ -15,8 +15,8 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.fd.capability import GridCapabilityPlan, PlacementContext
 from faultwave.fd.method.grid import SIDES
+from faultwave.physics.sources.point import Sources
 from faultwave.physics.sources.spectrum import spectrum
-from faultwave.physics.sources.table import Sources
 
 LARGEST, DECAY = 2.3, 4.16
 """Coefficients of the estimate: error = LARGEST exp(-DECAY path / wavelength).

@@ -9,9 +9,9 @@ from faultwave.base.types import Setting
 from faultwave.case.settings.model import Case
 from faultwave.fd.method.grid import SideKind
 from faultwave.fd.operators.topography import needs_z_reference
-from faultwave.media.contradictions import check_contradictions
+from faultwave.media.checks import check_contradictions
 from faultwave.media.field import Field, check_physics, check_used, derivable_parameters
-from faultwave.physics.waves.other_physics import readers_of
+from faultwave.physics.waves import readers_of
 
 TETRAHEDRA_ONLY = {
     "numerics": (

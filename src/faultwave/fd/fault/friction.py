@@ -33,9 +33,9 @@ from faultwave.kernels import math as m
 from faultwave.kernels.overlap import intersect
 from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
 from faultwave.kernels.types import Components, Named, Number, Numbers
+from faultwave.physics.friction.initial_stress import smooth_step
 from faultwave.physics.friction.law import FrictionLaw, Load, common_update
-from faultwave.physics.friction.loading.load import Solved
-from faultwave.physics.friction.loading.nucleation import smooth_step
+from faultwave.physics.friction.load import Solved
 from faultwave.physics.friction.solvers import known_rates
 
 RUPTURE_RATE = 1e-3

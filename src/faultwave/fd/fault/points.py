@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import Problems
+from faultwave.base.errors import Problems, collect_problems
 from faultwave.base.types import Setting
 from faultwave.case.plausibility import warn_friction
 from faultwave.fd.fault.friction import SLIPS, STRESS, Nucleation, parameter
@@ -17,10 +16,16 @@ from faultwave.fd.method.grid import Grid
 from faultwave.kernels.stencil import Axis
 from faultwave.media import Field, load_field
 from faultwave.media.field import check_used
+from faultwave.physics.friction import frame
+from faultwave.physics.friction.initial_stress import (
+    STRESS_ALLOWED,
+    initial_names,
+    initial_traction,
+    prefix_of,
+    stress_names,
+    wrong_stress,
+)
 from faultwave.physics.friction.law import FrictionLaw, report
-from faultwave.physics.friction.loading import frame
-from faultwave.physics.friction.loading.initial import initial_names, initial_traction, prefix_of, stress_names
-from faultwave.physics.friction.loading.nucleation import STRESS_ALLOWED, wrong_stress
 from faultwave.physics.friction.modifiers import composed
 
 TAG = 3

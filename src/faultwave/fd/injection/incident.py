@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from faultwave.domain.grids.mapping import RegularGrid
+from faultwave.domain.grids import RegularGrid
 from faultwave.fd.injection.total_field import Points
 from faultwave.fd.method.grid import HALF, Grid
 from faultwave.fd.method.stencils import VELOCITY

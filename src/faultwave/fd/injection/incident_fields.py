@@ -10,7 +10,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.types import Setting
-from faultwave.case.settings.injection import H5drmAxes
+from faultwave.case.settings.sources import H5drmAxes
 from faultwave.fd.capability import FdPlan, MaterialContext, PlacementContext
 from faultwave.fd.injection.incident import Incident, RecordedWaves, unreached
 from faultwave.fd.injection.incident_checks import check_length, check_samples
@@ -23,7 +23,7 @@ from faultwave.fd.method.grid import HALF
 from faultwave.media.homogenise import at_points
 from faultwave.observe.boxes.h5drm import is_h5drm, read_h5drm
 from faultwave.observe.boxes.records import MATERIAL, BoxRecord, read_box_record
-from faultwave.physics.sources.table import Sources
+from faultwave.physics.sources.point import Sources
 
 Rows = Sequence[tuple[str, ...]]
 ALIKE = 0.01

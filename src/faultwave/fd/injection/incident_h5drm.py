@@ -21,7 +21,7 @@ from faultwave.fd.method.stencils import AXES, NORMAL, SHEAR, VELOCITY
 from faultwave.media.homogenise import at_points
 from faultwave.observe.boxes.h5drm import H5drmRecord
 from faultwave.observe.boxes.records import VELOCITIES
-from faultwave.physics.sources.table import Sources
+from faultwave.physics.sources.point import Sources
 
 if TYPE_CHECKING:
     from scipy import sparse

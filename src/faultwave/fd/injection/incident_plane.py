@@ -21,10 +21,9 @@ from faultwave.fd.operators.points import MOMENT
 from faultwave.media.field import Field
 from faultwave.media.homogenise import at_points
 from faultwave.observe.boxes.records import MATERIAL
-from faultwave.physics.sources.point import PointSource
-from faultwave.physics.sources.table import Sources
+from faultwave.physics.sources.point import PointSource, Sources
 from faultwave.physics.sources.time_functions import TimeFunction, time_function
-from faultwave.physics.waves.reflected import PlaneWave, incoming, sent_back
+from faultwave.physics.waves.plane_waves import PlaneWave, incoming, sent_back
 
 EVEN = 1e-6
 """Relative variation of the material next to the faces within which it counts as uniform."""

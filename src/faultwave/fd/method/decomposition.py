@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from faultwave.domain.grids.cut import Cut, Triple
+from faultwave.domain.grids import Cut, Triple
 from faultwave.fd.method.grid import Grid
 from faultwave.kernels.overlap import Owned, intersect
 from faultwave.kernels.stencil import Axis, Box, Layout, Program

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.physics.sources.lowpass import QUIET, smoothing
 from faultwave.physics.sources.point import PointSource
-from faultwave.physics.sources.spectrum import spectrum
+from faultwave.physics.sources.spectrum import QUIET, smoothing, spectrum
 
 
 def check_band(

@@ -11,7 +11,7 @@ import numpy as np
 from faultwave import backends
 from faultwave.backends.grid import wrap_axis
 from faultwave.base.errors import NotBuiltError, Problem
-from faultwave.base.processes import cores
+from faultwave.base.processes import host
 from faultwave.comm import World
 from faultwave.comm.gpu_aware import HaloPath
 from faultwave.comm.halo import HaloExchange, Neighbour
@@ -408,7 +408,7 @@ class Operator:
         owned = self.subdomain.owned.box
         filled = self.scheme.filled(owned)
         sums = Sums(self.scheme, self._sides(filled.lo[0]), owned.hi[0])
-        with cores.limit_threads(getattr(self.runner, "threads", None)):
+        with host.limit_threads(getattr(self.runner, "threads", None)):
             return sums.of(range(filled.lo[0], filled.hi[0])) * self.scheme.grid.spacing**3
 
     def _sides(self, first: int) -> list[Side]:

@@ -9,8 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
-from faultwave.domain.grids.mapping import RegularGrid
-from faultwave.domain.grids.relief import Relief
+from faultwave.domain.grid_relief import Relief
+from faultwave.domain.grids import RegularGrid
 from faultwave.fd.method.differences import WHOLE
 from faultwave.fd.method.grid import HALF, Grid
 from faultwave.fd.method.program import Scheme

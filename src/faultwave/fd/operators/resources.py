@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from faultwave.base.errors import Problems
-from faultwave.base.processes.memory import machine_memory
+from faultwave.base.processes.host import machine_memory
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine import disk

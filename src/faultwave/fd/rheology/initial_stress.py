@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.case.settings.plasticity import Overburden, RockQuality
-from faultwave.domain.grids.relief import Relief
+from faultwave.case.settings.yielding import Overburden, RockQuality
+from faultwave.domain.grid_relief import Relief
 from faultwave.media import Field
 from faultwave.media.homogenise import at_points
-from faultwave.physics import rock_quality
-from faultwave.physics.rheology import STRESS
+from faultwave.physics.rheology import STRESS, drucker_prager
 
 GRAVITY, WATER = 9.81, 9810.0
 COLUMNS = 5
@@ -137,11 +136,13 @@ class Quality:
         if set_.intact_below is not None:
             index += (100.0 - set_.index) * np.minimum(self.load.depth(points) / set_.intact_below, 1.0)
         if isinstance(set_.intact_strength, str):
-            intact = rock_quality.INTACT[set_.intact_strength](np.sqrt((rock["lambda"] + 2 * rock["mu"]) / rock["rho"]))
+            intact = drucker_prager.INTACT[set_.intact_strength](
+                np.sqrt((rock["lambda"] + 2 * rock["mu"]) / rock["rho"])
+            )
         else:
             intact = np.full(len(points), set_.intact_strength)
-        mass = rock_quality.mass(index, set_.constant, intact, set_.disturbance)
-        cohesion, friction = rock_quality.mohr_coulomb(mass, self.load.at(points), set_.confinement)
+        mass = drucker_prager.rock_mass(index, set_.constant, intact, set_.disturbance)
+        cohesion, friction = drucker_prager.mohr_coulomb(mass, self.load.at(points), set_.confinement)
         speed = np.sqrt(rock["mu"] / rock["rho"])
         if set_.loose_below is not None:
             loose = speed < set_.loose_below

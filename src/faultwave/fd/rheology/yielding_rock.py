@@ -15,7 +15,7 @@ from hashlib import sha256
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.domain.grids.relief import Relief
+from faultwave.domain.grid_relief import Relief
 from faultwave.fd.capability import MaterialContext
 from faultwave.fd.method.grid import Grid
 from faultwave.fd.method.program import Scheme

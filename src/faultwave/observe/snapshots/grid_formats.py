@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from faultwave.base.errors import Problems, suggest
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.base.registry import scan
 
 
@@ -24,7 +24,7 @@ class SeriesFormat:
         Name in the case.
     open : callable
         ``open(series, opening)`` returns a writer with ``fields``, ``times``, ``path``, ``append``, ``settle`` and a context: see
-        ``engine.capability.LatticeSeries`` and ``run.lattice_files.Opening``.
+        ``engine.capability.LatticeSeries`` and ``run.files.Opening``.
     fields : tuple of str
         Fields that it always writes, regardless of the requested ones, if any.
     number_bytes : int, optional

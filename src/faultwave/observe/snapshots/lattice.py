@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from faultwave.base.errors import Problems
-from faultwave.base.sanitise import is_unprintable, printable
+from faultwave.base.wording import is_unprintable, printable
 from faultwave.observe.dataset import Dataset
 
 STATION = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9_-]{1,8}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from faultwave.base.errors import Problems
-from faultwave.base.math.projection import exchange_advice
+from faultwave.base.projection import exchange_advice
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.math.projection import Projection, needed
+from faultwave.base.errors import InputError, Problem, Problems, collect_problems
+from faultwave.base.projection import Projection, needed
 from faultwave.base.units import finite_number
 from faultwave.observe.dataset import Dataset, with_places
 from faultwave.observe.stations.codes import Station, invalid_codes, named
@@ -19,7 +18,7 @@ from faultwave.observe.stations.files import read_station_file
 from faultwave.observe.stations.listed import ListedStation
 
 if TYPE_CHECKING:
-    from faultwave.base.math.projection_settings import ProjectionSettings
+    from faultwave.base.projection import ProjectionSettings
     from faultwave.observe.stations.settings import StationSettings
 
 AS_CASE, SEA_LEVEL, GROUND = 0, 1, 2

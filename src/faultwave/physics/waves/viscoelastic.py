@@ -39,7 +39,7 @@ class Viscoelastic(Elastic):
     """Viscoelastic law with the relaxation rates ``rates_of_elements`` (L,) [1/s], equal in the whole medium.
 
     If Maxwell elements are known, ``lambda`` and ``mu`` of a material are unrelaxed. Without elements the law is
-    elastic: elements follow from Qp, Qs and the frequency band (``media.maxwell_elements``).
+    elastic: elements follow from Qp, Qs and the frequency band (``media.attenuation``).
     """
 
     rates_of_elements: tuple[float, ...] = ()

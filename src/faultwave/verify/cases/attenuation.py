@@ -11,8 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from faultwave.base.types import Settings
-from faultwave.media.attenuation import Spectrum
-from faultwave.media.maxwell_elements import Mechanisms, maxwell_elements
+from faultwave.media.attenuation import Mechanisms, Spectrum, maxwell_elements
 from faultwave.physics.waves.viscoelastic import element_names
 from faultwave.verify import convergence, setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most, near

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from faultwave.physics.waves.medium import ACOUSTIC, ELASTIC, VOIGT, Array, Medium, Solution
+from faultwave.physics.waves.plane_waves import ACOUSTIC, ELASTIC, VOIGT, Array, Medium, Solution
 
 
 def stress(medium: Medium, gradient: Array) -> Array:

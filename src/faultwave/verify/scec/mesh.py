@@ -13,7 +13,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.domain.tets.assemble import Parts, assemble
-from faultwave.domain.tets.generators.gmsh_session import edges_about, elements, nodes, plane_face, session
+from faultwave.domain.tets.generators.gmsh_planar import edges_about, elements, nodes, plane_face, session
 from faultwave.domain.tets.mesh import Mesh, orient
 from faultwave.verify.scec.benchmark import Array, Benchmark, Domain, Fault, Resolution
 from faultwave.verify.scec.box import Box, box_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from faultwave.base.math.magnitude import magnitude
+from faultwave.base.formulas import magnitude
 from faultwave.base.version import __version__
 from faultwave.output.atomic import atomic_path, atomic_text
 from faultwave.verify.case import Row

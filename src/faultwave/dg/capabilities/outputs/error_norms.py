@@ -14,7 +14,7 @@ from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Capability, CapabilityPlan
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.result import Result
-from faultwave.physics.waves.medium import Solution
+from faultwave.physics.waves.plane_waves import Solution
 
 name = "error_norms"
 AFTER = ("initial",)

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.base.wording import option
 from faultwave.observe.snapshots.fields import LOCATIONS
 from faultwave.observe.stations.points import projected

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.observe.dataset import Dataset
 from faultwave.observe.result import Result
 from faultwave.observe.snapshots.grid_formats import MapFormat
