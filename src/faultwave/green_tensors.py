@@ -23,7 +23,7 @@ from faultwave.case.settings.model import Case
 from faultwave.case.settings.outputs import Output
 from faultwave.case.settings.sources import TimeFunction
 from faultwave.comm import world
-from faultwave.engine.disk import check_disk
+from faultwave.engine.checks import check_disk
 from faultwave.engine.solver import BlowUp, Unattended
 from faultwave.fd.capabilities.point_sources import PointSources
 from faultwave.fd.capabilities.receivers import Receivers

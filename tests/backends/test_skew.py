@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from faultwave.backends.cpu.skew import Skew, skew
+from faultwave.backends.cpu.blocking import Skew, skew
 from faultwave.bench.grids.programs import programs
 from faultwave.kernels.stencil import record
 

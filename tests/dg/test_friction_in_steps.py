@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from faultwave.backends.numpy.runtime import execute
 from faultwave.base.quantities import State
 from faultwave.dg.fault.record import CLOCK
 from faultwave.dg.fault.rupture import FrictionOptions, FrictionSizes, rupture
-from faultwave.kernels.reference import execute
 from faultwave.physics import friction
 from faultwave.physics.friction.modifier import Modified, Modifier
 

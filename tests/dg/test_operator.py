@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faultwave.backends.awaited import Here
+from faultwave.backends.base import Here
 from faultwave.base.errors import NotBuiltError
 from faultwave.dg.method import basis
 from faultwave.dg.sampling import Samples

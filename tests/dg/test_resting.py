@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from faultwave import backends
+from faultwave.backends.numpy.runtime import execute
 from faultwave.dg.fault.coupling import MatrixCoupling, PoreCoupling
 from faultwave.dg.fault.points import point_rule
 from faultwave.dg.fault.record import recorded
@@ -15,7 +16,6 @@ from faultwave.dg.fault.rupture import FrictionOptions, FrictionSizes, rupture
 from faultwave.dg.fault.transforms import FaceSeries, mode_bounds
 from faultwave.dg.method.predictors.taylor import face_rows, powers
 from faultwave.kernels.language import Kernel
-from faultwave.kernels.reference import execute
 from faultwave.physics import friction as faults
 from faultwave.physics.friction.law import FrictionLaw
 from faultwave.physics.friction.modifiers import composed

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from faultwave.case.load import load_case
-from faultwave.fd.checks.reflections import largest_reflection
+from faultwave.fd.checks.accuracy import largest_reflection
 from faultwave.fd.method import absorbing
 from faultwave.fd.plan import make_plan
 from faultwave.run.planned import check

@@ -12,7 +12,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.backends.device import backend
-from faultwave.backends.device.recording import concurrent_groups
+from faultwave.backends.device.backend import concurrent_groups
 from faultwave.base.errors import BackendError
 from faultwave.dg.operators.operator import Operator
 from faultwave.dg.operators.stepping import MOST, SOON, Replays

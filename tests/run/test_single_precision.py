@@ -17,7 +17,7 @@ from faultwave.case.load import load_case
 from faultwave.dg.checks import accuracy as of_meshes
 from faultwave.domain.tets import BoundaryKind
 from faultwave.engine.precision import PERMANENT_ERROR, PERMANENT_ERROR_OF_FAULTS, Estimate, choose_precision
-from faultwave.fd.checks import precision_estimate as of_grids
+from faultwave.fd.checks import accuracy as of_grids
 from faultwave.physics.friction import laws
 from tests.run.rupture.setup import settings, slip_weakening, small_mesh
 
@@ -104,7 +104,7 @@ def closed(sim: Any) -> bool:
 def estimated(sim: Any) -> float:
     plan = sim.plan
     if plan.case.engine == "fd":
-        return of_grids.estimate(plan).error
+        return of_grids.estimate_rounding_error(plan).error
     found = of_meshes.estimate_single_precision_error(
         plan.case, plan.law, plan.case.end_time / plan.clustering.steps[0], closed(sim)
     )

@@ -19,7 +19,7 @@ from faultwave.bench.measured import Measured
 from faultwave.bench.results import Files
 from faultwave.bench.worker import MARK
 from faultwave.case.load import load_case
-from faultwave.engine.backend import check_backend
+from faultwave.engine.checks import check_backend
 from faultwave.run.inputs import load_case_and_inputs
 
 Rows = list[tuple[str, ...]]

@@ -38,8 +38,8 @@ from faultwave.dg.operators.stepping import AHEAD
 from faultwave.dg.planning.plan import Plan
 from faultwave.dg.solver import Solver
 from faultwave.engine.forecast import CountingFiles, RunTime, writing_time
+from faultwave.kernels.expr import Table
 from faultwave.kernels.language import Kernel
-from faultwave.kernels.types import Table
 
 if TYPE_CHECKING:
     Kept = TypeVar("Kept", bound=Buffer)

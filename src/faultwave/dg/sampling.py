@@ -15,7 +15,7 @@ from faultwave.dg.operators.operator import Operator, turned
 from faultwave.dg.operators.prescribed_faces import Faces, faces_of
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Callback, RestoredFrom, State
-from faultwave.kernels.types import Scalars
+from faultwave.kernels.expr import Scalars
 from faultwave.observe.receivers import ReceiverRecorder
 from faultwave.observe.surfaces import Reduce, SurfaceRecorder
 

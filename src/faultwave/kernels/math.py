@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base import formulas
-from faultwave.kernels.expr import Expr, Loop, mask, wrap
-from faultwave.kernels.types import Condition, Number, Other, Value
+from faultwave.kernels.expr import Condition, Expr, Loop, Number, Other, Value, mask, wrap
 
 _NUMPY: dict[str, Callable[..., np.ndarray]] = {
     "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "log1p": np.log1p, "expm1": np.expm1, "sinh": np.sinh,

@@ -16,8 +16,7 @@ from faultwave.base.wording import command
 from faultwave.case.load import load_case
 from faultwave.case.settings.model import Case
 from faultwave.comm import world
-from faultwave.engine.progress import Progress
-from faultwave.engine.solver import TimeErrors
+from faultwave.engine.solver import Progress, TimeErrors
 from faultwave.observe.dataset import Dataset
 from faultwave.observe.error_estimates.seismogram_errors import (
     KIND,

@@ -22,8 +22,7 @@ from faultwave.base.types import Settings
 from faultwave.base.units import seconds
 from faultwave.base.wording import command, option
 from faultwave.case.settings.model import Case
-from faultwave.engine.progress import Progress
-from faultwave.engine.solver import BlowUp, Solver
+from faultwave.engine.solver import BlowUp, Progress, Solver
 from faultwave.observe.dataset import Dataset
 from faultwave.observe.result import Result
 from faultwave.output.atomic import concurrent_flush

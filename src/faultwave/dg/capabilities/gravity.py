@@ -32,8 +32,8 @@ from faultwave.dg.operators.operator import Operator
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Requirements, RestoredFrom, State
+from faultwave.kernels.expr import Numbers, Table
 from faultwave.kernels.language import Kernel
-from faultwave.kernels.types import Numbers, Table
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import dot
 

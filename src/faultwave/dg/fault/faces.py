@@ -41,8 +41,8 @@ from faultwave.dg.operators.operator import Operator
 from faultwave.domain.tets.geometry import Geometry
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Mesh, Topology
 from faultwave.domain.tets.partition import hilbert_order
+from faultwave.kernels.expr import Table
 from faultwave.kernels.language import Kernel
-from faultwave.kernels.types import Table
 from faultwave.physics.friction import frame
 from faultwave.physics.friction.initial_stress import increment
 from faultwave.physics.friction.law import FrictionLaw

@@ -10,8 +10,8 @@ import numpy as np
 from faultwave.base.columns import Columns, Row
 from faultwave.dg.method.formula import Outputs
 from faultwave.kernels import math as m
+from faultwave.kernels.expr import Number, Numbers
 from faultwave.kernels.language import Kernel
-from faultwave.kernels.types import Number, Numbers
 from faultwave.physics.friction.load import Solved
 from faultwave.physics.waves.law import dot
 

@@ -40,9 +40,8 @@ from faultwave.dg.fault.transforms import FaceSeries, degree_of, transforms
 from faultwave.dg.method.basis import triangle_size
 from faultwave.dg.method.formula import Formula, Outputs
 from faultwave.kernels import math as m
-from faultwave.kernels.expr import wrap
+from faultwave.kernels.expr import Condition, Number, Numbers, wrap
 from faultwave.kernels.language import Array, Kernel, LoopIndex, View, as_view
-from faultwave.kernels.types import Condition, Number, Numbers
 from faultwave.physics.friction.law import FrictionLaw, Load, Solved, state_columns
 from faultwave.physics.friction.solvers import known_strength, of_slip
 from faultwave.physics.waves.law import dot

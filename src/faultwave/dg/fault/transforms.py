@@ -23,8 +23,8 @@ from faultwave.dg.fault.points import PointRule
 from faultwave.dg.method.basis import triangle_basis, triangle_modes, triangle_quadrature, triangle_size
 from faultwave.dg.method.formula import Formula, Outputs
 from faultwave.kernels import math as m
+from faultwave.kernels.expr import Number, Numbers
 from faultwave.kernels.language import Array, Kernel, LoopIndex, View, as_view
-from faultwave.kernels.types import Number, Numbers
 
 Weights = Callable[[Sequence[Any]], Sequence[Any]]
 

@@ -1,4 +1,4 @@
-"""Types of pointwise formulas of the method, which run on arrays of NumPy or record expressions (``kernels.types``)."""
+"""Types of pointwise formulas of the method, which run on arrays of NumPy or record expressions (``kernels.expr``)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from faultwave.kernels.expr import Expr
-from faultwave.kernels.types import Named, Number, Numbers
+from faultwave.kernels.expr import Expr, Named, Number, Numbers
 
 Operand = TypeVar("Operand", Expr, np.ndarray, Number)
 """Operand of a formula that returns what it is given: arrays for arrays, expressions for expressions."""

@@ -23,8 +23,8 @@ from itertools import pairwise
 from faultwave.dg.method.forms import Form
 from faultwave.dg.method.formula import Outputs
 from faultwave.dg.method.predictors import Predictor
+from faultwave.kernels.expr import Numbers
 from faultwave.kernels.language import Array, Kernel, View
-from faultwave.kernels.types import Numbers
 
 
 def cluster_places(rates: Iterable[float]) -> int:

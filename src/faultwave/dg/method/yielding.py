@@ -19,8 +19,8 @@ from faultwave.dg.method.basis import modes, tet_basis, tet_size
 from faultwave.dg.method.forms import Form
 from faultwave.dg.method.formula import Formula, Outputs
 from faultwave.kernels import math as mth
+from faultwave.kernels.expr import Number, Numbers
 from faultwave.kernels.language import Array, Kernel, View, sparse
-from faultwave.kernels.types import Number, Numbers
 from faultwave.physics.rheology import STRESS, Rheology, statement
 
 Kind = Literal["nodes", "quadrature", "lattice"]

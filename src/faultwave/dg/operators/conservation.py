@@ -19,8 +19,8 @@ from faultwave.dg.method.forms import Form
 from faultwave.dg.method.formula import Outputs
 from faultwave.dg.operators.layout import sort_and_pad
 from faultwave.dg.operators.operator import Operator
+from faultwave.kernels.expr import Numbers
 from faultwave.kernels.language import Kernel
-from faultwave.kernels.types import Numbers
 from faultwave.physics.waves.law import dot
 
 

@@ -14,8 +14,8 @@ from faultwave.dg.method.outgoing_waves import ClusterWaveOutput, WavesInTime
 from faultwave.dg.method.predictors import Sum
 from faultwave.dg.penalties import Penalised
 from faultwave.kernels import math as mth
+from faultwave.kernels.expr import Number, Numbers
 from faultwave.kernels.language import Array, Kernel, View, fuse
-from faultwave.kernels.types import Number, Numbers
 from faultwave.physics.waves.law import dot, energy_names, role
 
 

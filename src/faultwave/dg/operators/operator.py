@@ -20,8 +20,8 @@ from faultwave.dg.operators import kernels
 from faultwave.dg.operators.layout import Layout, part_slots, sort_and_pad
 from faultwave.dg.operators.penalty_buffers import PenaltyBuffers
 from faultwave.dg.operators.rounding import spread
+from faultwave.kernels.expr import Scalars, Table
 from faultwave.kernels.language import Kernel, fuse
-from faultwave.kernels.types import Scalars, Table
 
 Prepared = Callable[[], None]
 """Kernel launch with all its arguments."""

@@ -23,9 +23,8 @@ from faultwave.base.processes import host
 from faultwave.dg.operators.local_time_stepping import never
 from faultwave.dg.operators.method_of_lines import MethodOfLines
 from faultwave.engine.capability import Callback, OnDevice
-from faultwave.engine.progress import Progress
-from faultwave.engine.solver import BlowUp, Control
-from faultwave.kernels.types import Scalars
+from faultwave.engine.solver import BlowUp, Control, Progress
+from faultwave.kernels.expr import Scalars
 
 if TYPE_CHECKING:
     from faultwave.dg.running import Solver

@@ -13,7 +13,7 @@ from faultwave.dg.method.formula import Densities
 from faultwave.dg.operators import kernels
 from faultwave.dg.operators.operator import Operator
 from faultwave.domain import tets
-from faultwave.kernels.types import Named, Number, Numbers
+from faultwave.kernels.expr import Named, Number, Numbers
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.elastic import Elastic
 from faultwave.physics.waves.law import energy_names

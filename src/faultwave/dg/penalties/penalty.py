@@ -17,8 +17,8 @@ from faultwave.base.columns import Columns, Row
 from faultwave.dg.method.forms import Form
 from faultwave.dg.method.formula import Outputs
 from faultwave.dg.method.outgoing_waves import ClusterWaveOutput
+from faultwave.kernels.expr import Number, Numbers
 from faultwave.kernels.language import Array, Kernel, View
-from faultwave.kernels.types import Number, Numbers
 from faultwave.physics.waves import Law
 
 

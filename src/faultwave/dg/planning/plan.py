@@ -34,9 +34,8 @@ from faultwave.dg.operators.layout import ProcessInterface
 from faultwave.dg.operators.scheme import can_compensate, check_integrator, penalised_faces
 from faultwave.domain import tets
 from faultwave.domain.tets.mesh import fingerprint, narrowed
-from faultwave.engine.backend import check_backend
 from faultwave.engine.capability import CapabilityPlan
-from faultwave.engine.disk import OVERHEAD, check_disk
+from faultwave.engine.checks import OUTPUT_OVERHEAD, check_backend, check_disk
 from faultwave.engine.precision import choose_precision
 from faultwave.media import homogenise, load_field
 from faultwave.media.checks import check_contradictions, warn_layers
@@ -312,7 +311,7 @@ def _check(planning: Planning, parts: tuple[CapabilityPlan, ...]) -> None:
         with collect_problems(problems):
             vertices = planning.mesh.vertices
             warn_map_distortion(projected(case.projection, "projection"), vertices.min(0), vertices.max(0), problems)
-    written = sum(planning.whole.everywhere(_written(planning, parts))) + OVERHEAD
+    written = sum(planning.whole.everywhere(_written(planning, parts))) + OUTPUT_OVERHEAD
     check_disk(case.output.folder, written, problems)
     _not_built(case, planning.law, problems)
     check_kinds(planning, driven_faces(parts, planning.topology.kinds.shape))

@@ -31,7 +31,7 @@ from faultwave.fd.capability import (
 )
 from faultwave.fd.method.program import VELOCITY_LEVEL, Observer, above
 from faultwave.fd.operators.resources import Memory, number_bytes
-from faultwave.fd.sampling.surface import COMPONENTS, SURFACE_LAG, SurfaceView
+from faultwave.fd.snapshots import COMPONENTS, SURFACE_LAG, SurfaceView
 from faultwave.kernels import math
 from faultwave.kernels.stencil import Box, Launch, Layout, Point, Stencil
 from faultwave.observe.dataset import Dataset, Variable

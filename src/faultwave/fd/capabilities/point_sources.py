@@ -12,7 +12,7 @@ from faultwave.base.errors import collect_problems
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan, MaterialContext, PlacementContext, Planning
-from faultwave.fd.method.half_precision import Units, rounded_at
+from faultwave.fd.method.effective_medium import Units, rounded_at
 from faultwave.fd.method.program import LEVELS, STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.method.stencils import VELOCITY
 from faultwave.fd.operators.operator import storage_units

@@ -26,9 +26,8 @@ from faultwave.fd.method.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.method.stencils import VELOCITY
 from faultwave.fd.operators.points import RECORDED, Sampler, interpolation_stencils
 from faultwave.fd.operators.resources import Memory, number_bytes
-from faultwave.fd.operators.shared_samplers import sampler_of
 from faultwave.fd.operators.time_dispersion import removed, removes, residual_motion_warning
-from faultwave.fd.sampling.recorded_points import checkpoint_state, gather_series
+from faultwave.fd.shared_samplers import checkpoint_state, gather_series, sampler_of
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.observe.dataset import receivers_from_arrays
 from faultwave.observe.model import Marks

@@ -21,6 +21,7 @@ from faultwave.base.errors import collect_problems
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.capability import Requirements, RestoredFrom, State
+from faultwave.fd.capabilities import soil
 from faultwave.fd.capability import (
     FdPlan,
     GridCapability,
@@ -33,9 +34,7 @@ from faultwave.fd.capability import (
 )
 from faultwave.fd.method.program import VELOCITY_LEVEL
 from faultwave.fd.operators.resources import Memory, number_bytes
-from faultwave.fd.operators.shared_samplers import ANY
-from faultwave.fd.rheology import soil
-from faultwave.fd.sampling.recorded_points import checkpoint_state, gather_series
+from faultwave.fd.shared_samplers import ANY, checkpoint_state, gather_series
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.media.homogenise import at_points
 from faultwave.observe.dataset import Dataset, Variable, receivers_from_arrays

@@ -15,7 +15,7 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.base.quantities import Parameter
 from faultwave.kernels import math as m
-from faultwave.kernels.types import Number
+from faultwave.kernels.expr import Number
 from faultwave.physics.friction.initial_stress import smooth_step, unmistakable
 from faultwave.physics.friction.law import Directions, FrictionLaw, Load, Values, report
 

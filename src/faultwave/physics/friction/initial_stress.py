@@ -11,7 +11,7 @@ import numpy.typing as npt
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.types import Setting
 from faultwave.kernels import math as m
-from faultwave.kernels.types import Number
+from faultwave.kernels.expr import Number
 from faultwave.physics.friction.frame import directions, to_tangents, traction
 
 _COMPONENTS = ("xx", "yy", "zz", "xy", "yz", "xz")

@@ -22,7 +22,7 @@ from faultwave.base.columns import Columns
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.quantities import Output, Parameter, State, parameters_at_points, resolve_constants, state_columns
 from faultwave.kernels import math as m
-from faultwave.kernels.types import Changes, Condition, Number, Numbers
+from faultwave.kernels.expr import Changes, Condition, Number, Numbers
 from faultwave.physics.friction.frame import Directions
 from faultwave.physics.friction.load import Load, Solved, Values
 from faultwave.physics.friction.solvers import SOLVERS, in_any_direction

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from faultwave.kernels import math as m
-from faultwave.kernels.types import Changes, Number
+from faultwave.kernels.expr import Changes, Number
 
 Values = Mapping[str, Any]
 

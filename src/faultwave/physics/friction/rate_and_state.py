@@ -25,7 +25,7 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.base.quantities import Output, Parameter, State
 from faultwave.kernels import math as m
-from faultwave.kernels.types import Changes, Condition, Number
+from faultwave.kernels.expr import Changes, Condition, Number
 from faultwave.physics.friction.law import (
     Directions,
     FrictionLaw,

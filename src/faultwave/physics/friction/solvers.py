@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import Any
 
 from faultwave.kernels import math as m
-from faultwave.kernels.types import Condition, Number
+from faultwave.kernels.expr import Condition, Number
 from faultwave.physics.friction.load import Balance, Load, Solved, Trial, Values, Variation
 
 # Slip rates below this are negligible; the limit keeps logarithms and L/V finite in double precision.

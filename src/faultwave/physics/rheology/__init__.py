@@ -26,7 +26,7 @@ from faultwave.base.errors import Problems
 from faultwave.base.quantities import Output, Parameter, State, parameters_at_points, resolve_constants, state_columns
 from faultwave.base.registry import get_entry, scan
 from faultwave.kernels import math as m
-from faultwave.kernels.types import Number
+from faultwave.kernels.expr import Number
 
 Values = Mapping[str, Any]
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from faultwave.base.quantities import Output, Parameter, State
 from faultwave.kernels import math as m
-from faultwave.kernels.types import Number
+from faultwave.kernels.expr import Number
 from faultwave.physics.rheology import STRESS, Returned, Rheology, Values
 
 STRAINS = ("ep_xx", "ep_yy", "ep_zz", "ep_xy", "ep_yz", "ep_xz")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.quantities import Parameter
-from faultwave.kernels.types import Components, Computed, Named, Number, Numbers
+from faultwave.kernels.expr import Components, Computed, Named, Number, Numbers
 from faultwave.physics.waves.law import BOUNDARIES, Boundary, VelocityStress, dot
 
 FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)

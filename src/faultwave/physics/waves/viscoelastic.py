@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.quantities import Parameter
+from faultwave.kernels.expr import Components, Computed, Named, Number, Numbers
 from faultwave.kernels.math import where
-from faultwave.kernels.types import Components, Computed, Named, Number, Numbers
 from faultwave.physics.waves.elastic import Elastic
 from faultwave.physics.waves.law import dot
 

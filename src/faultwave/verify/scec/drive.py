@@ -21,7 +21,7 @@ from faultwave.verify.scec.references import against_reference
 from faultwave.verify.scec.summary import PICTURE, Summary, folder_of, keep
 
 if TYPE_CHECKING:
-    from faultwave.engine.progress import Progress as RunProgress
+    from faultwave.engine.solver import Progress as RunProgress
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.comm.gather import collect
+from faultwave.comm.messages import gather_rows
 from faultwave.dg.capabilities.outputs.receivers import AttachedReceivers
 from faultwave.dg.mesh.location import Points
 from faultwave.dg.mesh.placement import Cut, Planning
@@ -129,7 +129,7 @@ class AttachedRecord(AttachedReceivers):
         if self.recorder is not None:
             _, values = self.recorder.arrays()
         parts = [values.swapaxes(0, 1), *(part.material[key] for key in MATERIAL)]
-        found = collect(plan.world, part.items, parts, len(part.listed.cells))
+        found = gather_rows(plan.world, part.items, parts, len(part.listed.cells))
         if found is None:
             return
         column = [plan.law.quantities.index(key) for key in RECORDED]

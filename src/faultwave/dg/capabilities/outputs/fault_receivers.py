@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError
-from faultwave.comm.gather import collect
+from faultwave.comm.messages import gather_rows
 from faultwave.dg.fault.faces import Fault
 from faultwave.dg.fault.probe import FaultProbe
 from faultwave.dg.mesh.location import Points, place_fault_receivers
@@ -200,7 +200,7 @@ class AttachedFaultReceivers(Capability):
             for i in range(2):
                 missing = [(0, 0), (0, length - rows[i].shape[1]), *[(0, 0)] * (rows[i].ndim - 2)]
                 rows[i] = np.pad(rows[i], missing, constant_values=np.nan)
-            found = collect(plan.world, part.items, rows, len(listed.cells))
+            found = gather_rows(plan.world, part.items, rows, len(listed.cells))
             if found is None:
                 return
             rows = found

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.comm.gather import collect
+from faultwave.comm.messages import gather_rows
 from faultwave.dg.checks.accuracy import edge_length
 from faultwave.dg.mesh.boundaries import damped_cells
 from faultwave.dg.mesh.location import Points, place_receivers
@@ -216,7 +216,7 @@ class AttachedReceivers(Capability):
             time, values = self.recorder.arrays()
         skipped = listed.cells == -1
         if plan.share is not None or skipped.any():
-            found = collect(plan.world, self.part.items, [values.swapaxes(0, 1)], len(listed.cells))
+            found = gather_rows(plan.world, self.part.items, [values.swapaxes(0, 1)], len(listed.cells))
             if found is None:
                 return
             values = found[0].swapaxes(0, 1)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import Problem
-from faultwave.comm.gather import collect
+from faultwave.comm.messages import gather_rows
 from faultwave.dg.fault.faces import Fault
 from faultwave.dg.fault.points import PointRule
 from faultwave.dg.fault.record import FAULT_ENERGIES, RUPTURE_RATE
@@ -116,7 +116,7 @@ class AttachedMaps(Capability):
         if self.fault is not None and rupture is not None:
             found = face_values(self.fault, rupture, owned)
             values = {key: found[key] for key in SHAPES}
-        gathered = collect(plan.world, items, list(values.values()), self.part.faces)
+        gathered = gather_rows(plan.world, items, list(values.values()), self.part.faces)
         if gathered is None:
             return None
         history = FaultHistory(*np.array(self.rows).reshape(-1, 1 + len(FAULT_ENERGIES)).T)

@@ -19,8 +19,8 @@ from faultwave.dg.method.forms.components import (
 )
 from faultwave.dg.method.forms.general import Cells, directed
 from faultwave.dg.method.formula import Outputs
+from faultwave.kernels.expr import Number, Numbers
 from faultwave.kernels.language import Array, Kernel, View
-from faultwave.kernels.types import Number, Numbers
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.acoustic import Acoustic
 from faultwave.physics.waves.law import dot

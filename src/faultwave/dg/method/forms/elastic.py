@@ -56,9 +56,9 @@ from faultwave.dg.method.forms.general import Cells, directed
 from faultwave.dg.method.formula import Outputs
 from faultwave.dg.method.predictors import Predictor, Relaxing
 from faultwave.kernels import math as mth
+from faultwave.kernels.expr import Number, Numbers
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.kernels.math import named
-from faultwave.kernels.types import Number, Numbers
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.elastic import Elastic
 from faultwave.physics.waves.law import dot

@@ -23,8 +23,8 @@ from faultwave.dg.method.basis import FACES, matrices, tet_size, triangle_size, 
 from faultwave.dg.method.formula import Formula, Outputs
 from faultwave.dg.method.predictors import CellTerms, Decaying, Predictor, Taylor
 from faultwave.domain.tets.mesh import BoundaryKind
+from faultwave.kernels.expr import Components, Number, Numbers
 from faultwave.kernels.language import Array, Kernel, View
-from faultwave.kernels.types import Components, Number, Numbers
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import FILLED, LAYER, Boundary, dot, impedance_numbers, role
 

@@ -10,8 +10,8 @@ from faultwave.base.columns import Columns
 from faultwave.dg.method.forms.components import PAIR, ComponentForm, combine
 from faultwave.dg.method.forms.general import Cells, directed
 from faultwave.dg.method.formula import Outputs
+from faultwave.kernels.expr import Number, Numbers
 from faultwave.kernels.language import Array, Kernel, View
-from faultwave.kernels.types import Number, Numbers
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import cross, dot
 

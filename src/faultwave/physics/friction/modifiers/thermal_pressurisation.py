@@ -24,7 +24,7 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.base.quantities import Output, Parameter, State
 from faultwave.kernels import math as m
-from faultwave.kernels.types import Changes, Condition, Number, Numbers
+from faultwave.kernels.expr import Changes, Condition, Number, Numbers
 from faultwave.physics.friction.law import check_filled, filled, point_or_uniform
 from faultwave.physics.friction.load import Load, Values
 from faultwave.physics.friction.modifier import Modifier

@@ -15,10 +15,10 @@ import numpy as np
 
 from faultwave.backends import make_stencils
 from faultwave.base.types import Settings
+from faultwave.fd.capabilities import soil
 from faultwave.fd.method.absorbing import Absorber
 from faultwave.fd.method.grid import SIDES, Grid
 from faultwave.fd.method.program import Scheme, build_program
-from faultwave.fd.rheology import soil
 from faultwave.kernels.stencil import Injection
 from faultwave.physics.rheology import iwan
 from faultwave.physics.sources.time_functions import time_function

@@ -1,10 +1,4 @@
-"""Means between cell centres and the places of shear stresses, for formulas that need all stresses in one place.
-
-Inside the grid a mean averages the four surrounding points. Means to centres and means from centres are then adjoints
-of each other in the norm of the grid: what a shear stress loses is what the surrounding centres account for. Next to
-a free surface and to faces of other grids planes have their own weights. Means along z there use the overlap of cells
-as thick as these weights: no weight is negative, and the adjoint of a mean is a mean.
-"""
+"""Means between cell centres and the places of shear stresses, for formulas that need all stresses in one place."""
 
 from __future__ import annotations
 
@@ -15,8 +9,8 @@ import numpy as np
 from faultwave.fd.method.differences import LOWS
 from faultwave.fd.method.program import Scheme
 from faultwave.fd.operators.points import norm_weights
+from faultwave.kernels.expr import Number
 from faultwave.kernels.stencil import Axis, Box, Layout, Point
-from faultwave.kernels.types import Number
 
 IN_PLANE: dict[str, tuple[Axis, Axis]] = {"s_xy": ("x", "y"), "s_xz": ("x", "z"), "s_yz": ("y", "z")}
 OFFSETS = {"half": (-2, -1, 0), "whole": (0, 1, 2)}

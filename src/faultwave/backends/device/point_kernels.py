@@ -1,20 +1,22 @@
-"""Copies of items of several buffers to stores in one launch: see ``backends.copier``."""
+"""Copies of selected items to stores, and point sources, each in one launch on a device."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import resources
 
 import numpy as np
 
-from faultwave.backends.copier import Part
+from faultwave.backends.base import Part, Points
+from faultwave.backends.device.calls import Function, Memory
 from faultwave.backends.device.lower import prelude
-from faultwave.backends.device.memory import GROUP, Device
-from faultwave.backends.device.types import Function, Memory
+from faultwave.backends.device.memory import GROUP, Device, Host, ScratchMemory
+from faultwave.kernels.expr import Scalars
 
-NAME = "readings"
+COPY_KERNEL = "readings"
 
 
-def text(real: Sequence[str], listed: Sequence[bool]) -> str:
+def copy_kernel_text(real: Sequence[str], listed: Sequence[bool]) -> str:
     """Return a kernel that copies numbers of items of several buffers to stores, one thread per number.
 
     In the text, part i has c{i} numbers: t{i} numbers of each item, from number f{i} on or with the indices w{i}, of the s{i} numbers of
@@ -46,7 +48,7 @@ def text(real: Sequence[str], listed: Sequence[bool]) -> str:
     numbers = [
         f"const int c{i}, const int t{i}, const int f{i}, const int s{i}, const int n{i}" for i in range(len(real))
     ]
-    head = f"KERNEL({GROUP}, 1) void {NAME}({', '.join((*arguments, *numbers))}, const int reading) {{"
+    head = f"KERNEL({GROUP}, 1) void {COPY_KERNEL}({', '.join((*arguments, *numbers))}, const int reading) {{"
     return "\n".join((head, f"  int t = GROUP * {GROUP} + THREAD;", *body, "}\n"))
 
 
@@ -92,7 +94,9 @@ class Readings:
         self.groups = -(-count // GROUP)
         real = [{8: "double", 4: "float"}[p.buffer.access.dtype.itemsize] for p in self.parts]
         listed = [p.some is not None for p in self.parts]
-        self.function = build(prelude(device.target, False, False) + text(real, listed), NAME) if real else None
+        self.function = (
+            build(prelude(device.target, False, False) + copy_kernel_text(real, listed), COPY_KERNEL) if real else None
+        )
 
     def __call__(self, reading: int) -> None:
         """Copy all parts to the rows of reading number ``reading`` of their stores."""
@@ -102,4 +106,78 @@ class Readings:
             self.launched(self.function, self.groups, GROUP, self.memory, numbers)
 
 
-__all__ = ["Readings", "text"]
+INJECTION_KERNEL = "inject"
+
+
+class Amounts:
+    """Table of the amounts of all sources, which change in every launch (see ``recording.Numbers``)."""
+
+    def __init__(self, count: int, dtype: np.dtype):
+        self.numbers = np.zeros(count, dtype)
+        self.nbytes, self.itemsize = self.numbers.nbytes, dtype.itemsize
+
+    def filled(self, scalars: Scalars) -> np.ndarray:
+        """Return the amounts as an array that the next call overwrites."""
+        self.numbers[:] = scalars["amounts"]
+        return self.numbers
+
+
+class Injector:
+    """Injector of sources in one kernel launch.
+
+    Parameters
+    ----------
+    device : Device
+        Device of the buffers.
+    host : Host
+        Pinned memory of the host.
+    beside : ScratchMemory
+        Allocator of device memory for tables of items.
+    build : callable
+        ``build(text, name)`` compiles a kernel.
+    points : Points
+        Items, and the rows and columns of numbers that sources add to them.
+    launched : callable
+        Called with the arguments of every launch, which it records.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        host: Host,
+        adjacent: ScratchMemory,
+        build: Callable[[str, str], Function],
+        points: Points,
+        launched: Callable[..., None],
+    ):
+        buffer, dtype = points.buffer, points.buffer.access.dtype
+        self.device, self.host, self.launched = device, host, launched
+        count, (modes, wide) = len(points.items), (points.rows.shape[1], points.columns.shape[1])
+        if buffer.shape != (modes, wide):
+            raise ValueError(f"sources of {modes} x {wide} numbers do not fit items of {buffer.shape}")
+        given = (
+            points.items.astype(np.int32),
+            points.first.astype(np.int32),
+            points.rows.astype(dtype),
+            points.columns.astype(dtype),
+        )
+        self.memory = [buffer.memory_on_device]
+        for values in given:
+            memory = adjacent.allocate(max(4, values.nbytes))
+            if values.size:
+                device.upload(memory, np.ascontiguousarray(values))
+            self.memory.append(memory)
+        self.amounts = Amounts(len(points.rows), dtype)
+        self.table = adjacent.allocate(max(4, self.amounts.nbytes))
+        self.rest = [np.int32(n) for n in (count, modes, wide, buffer.lanes)]
+        self.groups = -(-count * modes * wide // GROUP)
+        single = dtype == np.float32
+        body = resources.files(__package__).joinpath("include", "inject.h").read_text()
+        self.function = build(prelude(device.target, single, single) + body, INJECTION_KERNEL)
+
+    def __call__(self, amounts: np.ndarray) -> None:
+        if not self.groups:
+            return
+        self.host.send(self.table, self.amounts.filled({"amounts": amounts}))
+        self.device.launch(self.function, self.groups, GROUP, [*self.memory, self.table, np.int32(0), *self.rest])
+        self.launched(self.function, self.groups, GROUP, self.memory, self.rest, self.amounts)

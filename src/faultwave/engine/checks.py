@@ -1,7 +1,9 @@
-"""Check that the requested backend exists and can run on this machine."""
+"""Checks before a run that the requested backend can run on this machine and that the disk can hold the output."""
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 from faultwave import backends
@@ -34,3 +36,34 @@ def check_backend(numerics: Any, known: list[str], problems: Problems) -> None:
         problems.error("numerics.backend", why)
     elif numerics.halo == "direct" and backends.on_host(name):
         problems.error("numerics.halo", DIRECT_NEEDS_DEVICE, "auto, host")
+
+
+OUTPUT_NEEDS = "snapshots, seismograms and checkpoints need"
+OUTPUT_OVERHEAD = 1 << 17
+"""Disk space [bytes] of the tables, coordinates and names in all files of a run."""
+OUTPUT_ADVICE = "Raise the intervals, keep fewer checkpoints, write fewer fields, or choose another folder."
+
+
+def check_disk(
+    folder: str | Path, needed: float, problems: Problems, what: str = OUTPUT_NEEDS, advice: str = OUTPUT_ADVICE
+) -> None:
+    """Report an error if the disk of a folder has less free space than the output needs.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Output folder; it need not exist yet.
+    needed : float
+        Size of all output [bytes].
+    problems : Problems
+        Collects the error.
+    what, advice : str
+        Beginning of the message, with its verb, and the remedy.
+    """
+    place = Path(folder).absolute()
+    while not place.exists():
+        place = place.parent
+    free = shutil.disk_usage(place).free
+    if needed > free:
+        text = f"{what} {needed / 2**30:.3g} GiB, {place} has {free / 2**30:.3g} free"
+        problems.error("output", text, advice=advice)

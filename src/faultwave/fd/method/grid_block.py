@@ -1,14 +1,20 @@
-"""Box of a grid that one process computes: owned points, overlap, and exchange with neighbours."""
+"""Geometry of a block of a grid, and the part of it that one process computes and exchanges with its neighbours."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
+from faultwave.case.settings.model import Case
 from faultwave.domain.grids import Cut, Triple
-from faultwave.fd.method.grid import Grid
+from faultwave.fd.method.absorbing import Absorber
+from faultwave.fd.method.grid import Grid, SideKind
+from faultwave.fd.method.program import Scheme
+from faultwave.fd.method.split_nodes import plane_of
 from faultwave.kernels.overlap import Owned, intersect
 from faultwave.kernels.stencil import Axis, Box, Layout, Program
 
@@ -159,9 +165,55 @@ def _moved(box: Box, by: Triple) -> Box:
     return Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
 
 
-def whole(grid: Grid) -> Subdomain:
+def undivided(grid: Grid) -> Subdomain:
     """Return the subdomain of a grid in one process, without neighbours."""
     return Subdomain(Cut(grid.shape, (1, 1, 1), (False, False, False)), 0, 0, (0, 0, 0))
 
 
-__all__ = ["DIRECTIONS", "FUSED", "WORTH", "Subdomain", "box_of", "owned_of", "whole"]
+@dataclass(frozen=True)
+class GridBlock:
+    """Geometry of a block.
+
+    Attributes
+    ----------
+    grid : Grid
+        Grid including the absorbing layers.
+    lower, upper : ndarray, shape (3,)
+        Corners [m] of the box without these layers.
+    sides : mapping
+        Kinds of the sides.
+    width : int
+        Thickness of the absorbing layers in points.
+    joined_above, joined_below : bool
+        True if another block is joined above or below.
+    order : int
+        Order of the differences in space.
+    """
+
+    grid: Grid
+    lower: np.ndarray
+    upper: np.ndarray
+    sides: Mapping[str, SideKind]
+    width: int
+    joined_above: bool = False
+    joined_below: bool = False
+    order: int = 4
+
+    def scheme(self, case: Case, step: float = 1.0, speed: float = 1.0) -> Scheme:
+        """Return the scheme of the block; the defaults of step and speed stand for values not yet known."""
+        setting = case.grid
+        assert setting is not None
+        absorber, attenuation = Absorber(setting.absorbing.kind, self.width), case.attenuation is not None
+        made = Scheme(self.grid, step, speed, self.sides, absorber, attenuation, self.order)
+        fault = plane_of(setting.fault, self.grid) if setting.fault is not None and case.fault is not None else None
+        return replace(
+            made, joined_above=self.joined_above, joined_below=self.joined_below, yields=case.yields,
+            fault=fault,
+        )  # fmt: skip
+
+
+def order_of(case: Case, block: int) -> int:
+    """Return the order of differences in a block; 4 in the uppermost block below a topography."""
+    setting = case.grid
+    assert setting is not None
+    return 4 if block == 0 and setting.topography is not None else setting.order
