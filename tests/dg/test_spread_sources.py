@@ -12,8 +12,8 @@ from faultwave.dg import sources
 from faultwave.dg.capabilities import point_sources
 from faultwave.dg.method.basis import tet_basis, tet_quadrature
 from faultwave.dg.sources import degree
+from faultwave.verify.exact import Medium
 from faultwave.verify.exact.full_space import FullSpace, tensor
-from faultwave.verify.exact.medium import Medium
 from faultwave.verify.exact.time_functions import ricker
 
 ROCK = Medium(rho=2700.0, lam=1.08e10, mu=1.08e10)

@@ -14,7 +14,7 @@ from faultwave.base.projection import Projection
 from faultwave.case.load import load_case
 from faultwave.fd.capabilities import injection
 from faultwave.fd.injection.incident_fields import RecordSource
-from faultwave.observe.boxes.records import VELOCITIES, read_box_record
+from faultwave.observe.boxes import VELOCITIES, read_box_record
 from faultwave.run.planned import check
 
 from .test_restart import Stopped

@@ -10,8 +10,8 @@ from scipy import integrate, signal
 
 from faultwave.observe.motions.measures import oscillator
 from faultwave.output.formats.image import ImageReader
-from faultwave.output.formats.maps.shakemap import instrumental_intensity, spectral_name, write_shakemap
 from faultwave.output.formats.maps_netcdf import read_maps
+from faultwave.output.formats.maps_shakemap import instrumental_intensity, spectral_name, write_shakemap
 from faultwave.run import simulate
 
 from .test_grids import case, problems
@@ -141,7 +141,7 @@ def test_geotiff_upright(tmp_path):
     import tifffile
 
     from faultwave.observe.dataset import Dataset, Variable
-    from faultwave.output.formats.maps.geotiff import write_geotiff
+    from faultwave.output.formats.maps_geotiff import write_geotiff
 
     x, y = Variable(np.arange(4) * 50.0, ("x",), "m"), Variable(np.arange(3) * 50.0, ("y",), "m")
     maps = Dataset(
@@ -198,7 +198,7 @@ def test_shakemap_grid(run):
 
 
 def test_the_largest_rectangle_of_a_mask():
-    from faultwave.output.formats.maps.shakemap import largest_rectangle
+    from faultwave.output.formats.maps_shakemap import largest_rectangle
 
     mask = np.zeros((6, 7), bool)
     mask[1:5, 2:5] = mask[3, :] = True

@@ -9,7 +9,7 @@ import pytest
 from faultwave.backends.cpu import rows, two_planes
 from faultwave.backends.cpu.blocking import Blocking, first_lagging_plane, skew
 from faultwave.backends.cpu.stencil import StencilRunner
-from faultwave.bench.grids import programs
+from faultwave.bench.grids import kernel_report
 from faultwave.fd.method import stencils
 from faultwave.fd.method.program import build_program
 from faultwave.kernels.stencil import Box, Launch, Layout, Program, Stencil, whole_work
@@ -50,7 +50,7 @@ def test_tiles_and_passes_change_no_bit(kind):
 
 FLAT_BELOW = {
     "hill": lambda: test_topography.hilly(grid__lower=[0, 0, -3000]),
-    "soil": programs.CASES["iwan"],
+    "soil": kernel_report.CASES["iwan"],
     "fault": lambda: test_faults.case(),
 }
 """Grids on whose lowest planes some levels have nothing to do."""

@@ -15,8 +15,7 @@ from faultwave.base.errors import InputError, Problem, Problems, RunError, colle
 from faultwave.base.processes.host import PYTHON
 from faultwave.base.progress import rate
 from faultwave.base.types import Settings
-from faultwave.bench.measured import Measured
-from faultwave.bench.results import Files
+from faultwave.bench.results import Files, Measured
 from faultwave.bench.worker import MARK
 from faultwave.case.load import load_case
 from faultwave.engine.checks import check_backend

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from faultwave.base.errors import FaultwaveError
 from faultwave.base.types import Settings
-from faultwave.bench.measured import Measured
+from faultwave.bench.results import Measured
 
 if TYPE_CHECKING:
     from faultwave.comm import World

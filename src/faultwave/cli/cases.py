@@ -293,9 +293,9 @@ def plan(case: CaseName, changes: Changes, elsewhere: TargetMachine, goal: Accur
         warn(doubts(requested, made))
         sections = []
         if share is not None:
-            from faultwave.bench.accuracy import planned, table
+            from faultwave.bench.accuracy import proposals, table
 
-            sections = [planned.section(made, table.read(), share, goal.frequency)]
+            sections = [proposals.section(made, table.read(), share, goal.frequency)]
         say("measuring")
         sections = [*chosen.report(made, requested), *sections]
         if target is not None:
@@ -321,7 +321,7 @@ def _share(goal: AccuracyGoal) -> float | None:
         raise InputError(Problem("--frequency", f"is {goal.frequency:g}", "more than 0 Hz"))
     if goal.accuracy is None:
         return None
-    from faultwave.bench.accuracy.propose import accuracy
+    from faultwave.bench.accuracy.proposals import accuracy
 
     return accuracy(goal.accuracy)
 

@@ -19,7 +19,7 @@ from faultwave.fd.method.program import Scheme
 from faultwave.fd.operators.operator import Shared
 from faultwave.fd.operators.points import Sampler, near
 from faultwave.kernels.stencil import SampleBuffer
-from faultwave.observe.series import SeriesRecorder
+from faultwave.observe.receivers import SeriesRecorder
 
 Make = Callable[[np.ndarray], Sampler]
 """Factory of the sampler of places (n, 3) [m] of one process."""

@@ -17,8 +17,7 @@ from faultwave.kernels import math
 from faultwave.kernels.expr import Number
 from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
 from faultwave.observe.snapshots.fields import snapshot_count
-from faultwave.observe.snapshots.grid_formats import check_formats, series_formats
-from faultwave.observe.snapshots.lattice import Lattice
+from faultwave.observe.snapshots.lattice import Lattice, check_formats, series_formats
 
 Values = Callable[[Sequence[str]], Mapping[str, np.ndarray]]
 """Function that returns the current fields as arrays of the lattice's shape; collective, valid on the first process."""

@@ -13,7 +13,7 @@ from faultwave.base.log import get_logger
 from faultwave.base.projection import Projection
 from faultwave.base.types import Settings
 from faultwave.case.settings.model import Case
-from faultwave.observe.result import Result
+from faultwave.observe.dataset import Result
 from faultwave.physics.sources.acting import moments_of
 from faultwave.physics.sources.load import load_sources
 

@@ -15,12 +15,12 @@ from numpy.typing import DTypeLike
 
 from faultwave.base.types import Record, Settings
 from faultwave.engine.capability import LatticeSeries, Snapshots
-from faultwave.observe.snapshots.grid_formats import series_formats
-from faultwave.observe.snapshots.lagrange import CellKind
+from faultwave.observe.snapshots.lattice import series_formats
+from faultwave.observe.snapshots.pieces import CellKind
 from faultwave.output.background import BackgroundWriter
 from faultwave.output.field_files.checksums import Earlier, added
 from faultwave.output.field_files.fields import CellFieldWriter, ForeignContents
-from faultwave.output.field_files.slabs import SharedFieldWriter
+from faultwave.output.field_files.shared import SharedFieldWriter
 from faultwave.output.formats.vtkhdf import LagrangeTetrahedra, LagrangeTriangles, VtkHdfWriter
 from faultwave.output.formats.xdmf import XdmfWriter
 

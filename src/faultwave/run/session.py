@@ -23,16 +23,14 @@ from faultwave.base.units import seconds
 from faultwave.base.wording import command, option
 from faultwave.case.settings.model import Case
 from faultwave.engine.solver import BlowUp, Progress, Solver
-from faultwave.observe.dataset import Dataset
-from faultwave.observe.result import Result
+from faultwave.observe.dataset import Dataset, Result
 from faultwave.output.atomic import concurrent_flush
 from faultwave.output.background import Background
 from faultwave.output.checkpoint import Checkpoint, checkpoints_folder, has_checkpoints, remove_all
-from faultwave.output.digests import Digests
 from faultwave.output.folder import prepare_folder
+from faultwave.output.formats import write_results
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
-from faultwave.output.manifest import build_manifest, read_manifest, write_manifest
-from faultwave.output.writers import write_results
+from faultwave.output.manifest import Digests, build_manifest, read_manifest, write_manifest
 from faultwave.run import checkpoints
 from faultwave.run.event import with_event
 from faultwave.run.files import SeriesExtent, SnapshotFiles

@@ -13,8 +13,7 @@ from faultwave.physics.waves import law as find_law
 from faultwave.physics.waves.law import jacobians
 from faultwave.physics.waves.plane_waves import plane_waves
 from faultwave.physics.waves.viscoelastic import Viscoelastic, element_names
-from faultwave.verify.exact.attenuated_waves import AttenuatedWaves
-from faultwave.verify.exact.plane_wave import Wave
+from faultwave.verify.exact.plane_waves import AttenuatedWaves, Wave
 
 K = (np.pi, np.pi, np.pi)
 

@@ -10,7 +10,7 @@ from faultwave.dg.fault.probe import FaultProbe
 from faultwave.dg.method.basis import tet_basis
 from faultwave.dg.snapshots import Snapshots
 from faultwave.observe.receivers import ReceiverRecorder
-from faultwave.observe.snapshots.refine import refine_triangle
+from faultwave.observe.snapshots.pieces import refine_triangle
 from faultwave.output.formats.seissol_dat import read_dat
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.run import simulate

@@ -49,12 +49,11 @@ from faultwave.fd.operators.resources import Memory, number_bytes
 from faultwave.fd.shared_samplers import sampler_of
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.media.homogenise import at_points
-from faultwave.observe.boxes import records
-from faultwave.observe.boxes.lattice_shell import Shell, shell_of
-from faultwave.observe.boxes.records import KIND, MATERIAL, Frame, Nodes, Recorder, as_dataset
-from faultwave.observe.result import Result
+from faultwave.observe import boxes
+from faultwave.observe.boxes import KIND, MATERIAL, Frame, Nodes, Recorder, Shell, as_dataset, shell_of
+from faultwave.observe.dataset import Result
 
-QUANTITY = dict(zip(RECORDED, records.RECORDED, strict=True))
+QUANTITY = dict(zip(RECORDED, boxes.RECORDED, strict=True))
 """Names in files of the grid's fields."""
 
 

@@ -39,10 +39,9 @@ from faultwave.fd.operators.resources import Memory
 from faultwave.fd.shared_samplers import sampler_of
 from faultwave.kernels.stencil import Axis, SampleBuffer
 from faultwave.media.homogenise import at_points
-from faultwave.observe.dataset import FaultFrame, fault_receivers_from_arrays
+from faultwave.observe.dataset import FaultFrame, Result, fault_receivers_from_arrays
 from faultwave.observe.fault_receivers import report_distant_receivers
 from faultwave.observe.model import Marks
-from faultwave.observe.result import Result
 from faultwave.observe.snapshots.fields import fault_receiver_fields
 from faultwave.observe.stations.codes import since
 from faultwave.observe.stations.points import read_points

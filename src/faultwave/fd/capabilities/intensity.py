@@ -34,10 +34,9 @@ from faultwave.fd.operators.resources import Memory, number_bytes
 from faultwave.fd.snapshots import COMPONENTS, SURFACE_LAG, SurfaceView
 from faultwave.kernels import math
 from faultwave.kernels.stencil import Box, Launch, Layout, Point, Stencil
-from faultwave.observe.dataset import Dataset, Variable
+from faultwave.observe.dataset import Dataset, Result, Variable
 from faultwave.observe.motions.measures import GRAVITY, left_alone, oscillator
-from faultwave.observe.result import Result
-from faultwave.observe.snapshots.grid_formats import check_formats, map_formats
+from faultwave.observe.snapshots.lattice import check_formats, map_formats
 from faultwave.observe.stations.codes import since
 from faultwave.physics.sources.acting import moments_of
 

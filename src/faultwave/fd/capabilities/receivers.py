@@ -29,11 +29,9 @@ from faultwave.fd.operators.resources import Memory, number_bytes
 from faultwave.fd.operators.time_dispersion import removed, removes, residual_motion_warning
 from faultwave.fd.shared_samplers import checkpoint_state, gather_series, sampler_of
 from faultwave.kernels.stencil import SampleBuffer
-from faultwave.observe.dataset import receivers_from_arrays
+from faultwave.observe.dataset import Result, receivers_from_arrays
 from faultwave.observe.model import Marks
-from faultwave.observe.receivers import with_gradients
-from faultwave.observe.result import Result
-from faultwave.observe.series import SeriesRecorder
+from faultwave.observe.receivers import SeriesRecorder, with_gradients
 from faultwave.observe.stations.codes import Station, with_stations
 from faultwave.observe.stations.points import read_points, read_stations, with_degrees, z_references
 

@@ -19,9 +19,8 @@ from faultwave.fd.capabilities.rupture import AttachedRupture
 from faultwave.fd.capability import GridCapability, GridCapabilityPlan, Planning, Running, StepCallback
 from faultwave.fd.fault import FAULT_TAG
 from faultwave.kernels.stencil import Axis
-from faultwave.observe.result import Result
-from faultwave.observe.rupture import INNER
-from faultwave.observe.source_parameters import FaultHistory, FinishedRupture, rupture_results, rupture_warnings
+from faultwave.observe.dataset import Result
+from faultwave.observe.rupture import INNER, FaultHistory, FinishedRupture, rupture_results, rupture_warnings
 
 COLUMNS = 5
 AT_POINTS = (

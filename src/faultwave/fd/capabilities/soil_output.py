@@ -37,9 +37,8 @@ from faultwave.fd.operators.resources import Memory, number_bytes
 from faultwave.fd.shared_samplers import ANY, checkpoint_state, gather_series
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.media.homogenise import at_points
-from faultwave.observe.dataset import Dataset, Variable, receivers_from_arrays
-from faultwave.observe.result import Result
-from faultwave.observe.series import SeriesRecorder
+from faultwave.observe.dataset import Dataset, Result, Variable, receivers_from_arrays
+from faultwave.observe.receivers import SeriesRecorder
 from faultwave.observe.soil_loops import largest
 from faultwave.observe.stations.points import read_points
 from faultwave.physics.rheology.iwan import PARTS

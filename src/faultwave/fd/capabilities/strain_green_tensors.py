@@ -21,9 +21,8 @@ from faultwave.fd.operators.points import MOMENT, Sampler, interpolation_stencil
 from faultwave.fd.operators.time_dispersion import removed, removes
 from faultwave.fd.shared_samplers import sampler_of
 from faultwave.kernels.stencil import SampleBuffer
-from faultwave.observe.dataset import Dataset, Variable
-from faultwave.observe.result import Result
-from faultwave.observe.series import SeriesRecorder
+from faultwave.observe.dataset import Dataset, Result, Variable
+from faultwave.observe.receivers import SeriesRecorder
 
 COMPONENTS = tuple(name[1:] for name in MOMENT)
 BLOCK = 64

@@ -10,7 +10,7 @@ import numpy as np
 
 from faultwave.base.types import Setting
 from faultwave.fd.capability import MaterialContext
-from faultwave.observe.boxes.records import VELOCITIES, Frame, Nodes
+from faultwave.observe.boxes import VELOCITIES, Frame, Nodes
 
 BLOCK = 128
 """Number of samples that are processed together."""

@@ -26,8 +26,8 @@ from faultwave.fd.method.stencils import AXES, NORMAL, SHEAR, VELOCITY
 from faultwave.fd.operators.points import MOMENT
 from faultwave.media.field import Field
 from faultwave.media.homogenise import at_points
-from faultwave.observe.boxes.h5drm import H5drmRecord, is_h5drm, read_h5drm
-from faultwave.observe.boxes.records import MATERIAL, VELOCITIES, BoxRecord, read_box_record
+from faultwave.observe.boxes import MATERIAL, VELOCITIES, BoxRecord, read_box_record
+from faultwave.observe.h5drm import H5drmRecord, is_h5drm, read_h5drm
 from faultwave.physics.sources.point import PointSource, Sources
 from faultwave.physics.sources.time_functions import TimeFunction, time_function
 from faultwave.physics.waves.plane_waves import PlaneWave, incoming, sent_back

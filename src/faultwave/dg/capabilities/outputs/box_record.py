@@ -15,9 +15,8 @@ from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.engine.capability import CapabilityPlan, Requirements
-from faultwave.observe.boxes.lattice_shell import Shell, shell_of
-from faultwave.observe.boxes.records import KIND, MATERIAL, RECORDED, Recorder
-from faultwave.observe.result import Result
+from faultwave.observe.boxes import KIND, MATERIAL, RECORDED, Recorder, Shell, shell_of
+from faultwave.observe.dataset import Result
 
 name = "box"
 

@@ -12,8 +12,7 @@ from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.operators.wave_field import error_norms
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Capability, CapabilityPlan
-from faultwave.observe.dataset import Dataset, Variable
-from faultwave.observe.result import Result
+from faultwave.observe.dataset import Dataset, Result, Variable
 from faultwave.physics.waves.plane_waves import Solution
 
 name = "error_norms"

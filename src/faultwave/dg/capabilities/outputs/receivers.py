@@ -20,9 +20,9 @@ from faultwave.dg.sampling import Samples, by_cluster, sampling_callback
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Capability, CapabilityPlan, Requirements, RestoredFrom, State
 from faultwave.observe import receivers as seismograms
+from faultwave.observe.dataset import Result
 from faultwave.observe.model import Marks
 from faultwave.observe.receivers import PendingSample
-from faultwave.observe.result import Result
 from faultwave.observe.stations.codes import Station, with_stations
 from faultwave.observe.stations.points import read_stations, with_degrees
 from faultwave.physics.waves.law import role

@@ -13,9 +13,8 @@ from faultwave.comm.messages import gather_rows
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Capability, CapabilityPlan, Requirements
-from faultwave.observe.dataset import Dataset
+from faultwave.observe.dataset import Dataset, Result
 from faultwave.observe.resonances import Resonance, dataset, long_enough, resonances
-from faultwave.observe.result import Result
 from faultwave.physics.waves import Law
 
 name = "resonances"

@@ -20,9 +20,8 @@ from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.method.basis import inner
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Callback, Capability, CapabilityPlan, RestoredFrom, State
-from faultwave.observe.result import Result
-from faultwave.observe.rupture import INNER
-from faultwave.observe.source_parameters import FaultHistory, FinishedRupture, rupture_results, rupture_warnings
+from faultwave.observe.dataset import Result
+from faultwave.observe.rupture import INNER, FaultHistory, FinishedRupture, rupture_results, rupture_warnings
 
 name = "rupture_maps"
 AFTER = ("rupture",)

@@ -28,7 +28,7 @@ from faultwave.observe.snapshots.fields import (
     snapshot_row,
     surface_fields,
 )
-from faultwave.observe.snapshots.lagrange import triangle_pieces
+from faultwave.observe.snapshots.pieces import triangle_pieces
 from faultwave.physics.waves.law import role
 
 name = "surface"

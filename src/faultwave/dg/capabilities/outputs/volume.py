@@ -26,7 +26,7 @@ from faultwave.observe.snapshots.fields import (
     snapshot_row,
     volume_fields,
 )
-from faultwave.observe.snapshots.lagrange import tet_pieces
+from faultwave.observe.snapshots.pieces import tet_pieces
 
 name = "volume"
 AFTER = ("plasticity", "time_integrals")

@@ -24,7 +24,7 @@ from faultwave.physics.rheology import iwan
 from faultwave.physics.sources.time_functions import time_function
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
-from faultwave.verify.exact.medium import Array
+from faultwave.verify.exact import Array
 from faultwave.verify.exact.soil_column import Column, shaken
 
 ERRORS = {10: 0.0433, 20: 0.00994, 40: 0.00236}
