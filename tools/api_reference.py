@@ -23,7 +23,7 @@ CLASSES = (
 )
 """What functions take and give back."""
 ROOMS = (
-    "faultwave.observe.motions.measures", "faultwave.observe.motions.goodness", "faultwave.observe.motions.time_frequency",
+    "faultwave.observe.motions.measures", "faultwave.observe.motions.goodness", "faultwave.observe.motions.goodness",
     "faultwave.observe.motions.processing",
 )  # fmt: skip
 """Modules of pure functions that are of use by themselves."""

@@ -17,7 +17,7 @@ from faultwave.verify import convergence
 from faultwave.verify.cases import attenuation, plane_wave
 from faultwave.verify.cases import plane_waves_in_rock as in_rock
 from faultwave.verify.convergence import Errors
-from faultwave.verify.exact.plane_wave import acoustic_convergence, elastic_convergence
+from faultwave.verify.exact.plane_waves import acoustic_convergence, elastic_convergence
 
 PAGE = Path(__file__).parent.parent / "docs/theory/exact-solutions.md"
 Measure = Callable[..., Errors]

@@ -264,7 +264,7 @@ class Slow(BaseException):
 
 def judge(name: str, path: Path) -> Answer:
     """Check a case in this process and say what became of it."""
-    from faultwave.run.check import check
+    from faultwave.run.planned import check
 
     begin, what = time.process_time(), ""
     _forget_peak()

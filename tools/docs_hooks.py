@@ -24,7 +24,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 def settings() -> str:
     """Every setting, from its declaration."""
-    from faultwave.case.reference import settings_markdown
+    from faultwave.case.describe import settings_markdown
 
     return settings_markdown()
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
+from faultwave.domain.build.surfaces import read_triangles
 from faultwave.domain.build.traces import read_traces
-from faultwave.domain.build.triangles import read_triangles
 from faultwave.media.rasters import load_ground
 from tests.media import test_rasters as rasters
 from tools.fuzz_reader import Reader, Silent, finite, texts

@@ -25,8 +25,7 @@ from faultwave.case.load import load_case
 from faultwave.domain import tets
 from faultwave.domain.tets.formats.netcdf import FACES
 from faultwave.domain.tets.formats.puml import write_puml
-from faultwave.domain.tets.generators.generate import generate
-from faultwave.domain.tets.gmsh.statements import check_script
+from faultwave.domain.tets.generators.generate import check_script, generate
 from faultwave.domain.tets.load import read_mesh
 from faultwave.media.easi import load_easi
 from faultwave.media.easi.components.grids import read_netcdf, read_scec
@@ -35,10 +34,10 @@ from faultwave.media.models import open_models
 from faultwave.observe.dataset import energies_from_arrays
 from faultwave.observe.stations.points import read_points, read_stations
 from faultwave.output import checkpoint as container
+from faultwave.output.formats.csv_tables import read_energies, write_energies
 from faultwave.output.formats.image import PlaneReader
 from faultwave.output.formats.maps_netcdf import read_maps
 from faultwave.output.formats.seissol_dat import read_dat
-from faultwave.output.formats.tables.energies_csv import read_energies, write_energies
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.manifest import read_manifest
 from faultwave.output.results import load_results

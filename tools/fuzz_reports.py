@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.output.convert import convert
+from faultwave.output.results import convert
 from faultwave.report import contents
 from faultwave.report.loaded import load
 from faultwave.report.page import render

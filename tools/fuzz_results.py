@@ -60,13 +60,12 @@ def _write_rupture(folder: Path) -> None:
     import numpy as np
 
     from faultwave.observe.dataset import energies_from_arrays
-    from faultwave.observe.rupture import INNER
-    from faultwave.observe.source_parameters import FaultHistory, FinishedRupture, rupture_results
+    from faultwave.observe.rupture import INNER, FaultHistory, FinishedRupture, rupture_results
+    from faultwave.output.formats import write_results
+    from faultwave.output.formats.csv_tables import write_energies
     from faultwave.output.formats.receivers_hdf5 import write_receivers
-    from faultwave.output.formats.tables.energies_csv import write_energies
     from faultwave.output.formats.vtkhdf import VtkHdfWriter
     from faultwave.output.manifest import build_manifest, write_manifest
-    from faultwave.output.writers import write_results
     from tests.plot.conftest import END, fault_values, grid, receivers
 
     folder.mkdir()
@@ -129,7 +128,7 @@ def _write_waves(folder: Path) -> None:
 
     from faultwave.observe.dataset import receivers_from_arrays
     from faultwave.output.formats.receivers_hdf5 import write_receivers
-    from faultwave.output.formats.tables.touchstone import write_touchstone
+    from faultwave.output.formats.touchstone import write_touchstone
     from faultwave.output.manifest import build_manifest, write_manifest
 
     folder.mkdir()
@@ -147,9 +146,9 @@ def _write_waves(folder: Path) -> None:
 
 def commands(folder: Path, other: Path) -> dict[str, Callable[[], Any]]:
     """Return what is done with a folder of results, by name; ``other`` is a sound run."""
-    from faultwave.output.convert import convert
+    from faultwave.output.results import convert
     from faultwave.plot import plot
-    from faultwave.plot.look import Look
+    from faultwave.plot.style import Look
     from faultwave.report import write_report
     from faultwave.verify.compare import compare
 

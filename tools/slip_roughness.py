@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.observe.snapshots.roughness import beside, residuals
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import load_results
+from faultwave.plot.triangles import beside, residuals
 
 
 def slip_of(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -22,9 +22,9 @@ from typing import Any
 from faultwave.base.version import __version__
 
 PUBLIC = {
-    "check": "faultwave.run.check",
+    "check": "faultwave.run.planned",
     "compare": "faultwave.verify.compare",
-    "convert": "faultwave.output.convert",
+    "convert": "faultwave.output.results",
     "estimate_errors": "faultwave.run.errors",
     "load": "faultwave.output.results",
     "plan": "faultwave.run.planned",
@@ -34,7 +34,7 @@ PUBLIC = {
     "run": "faultwave.run",
     "score": "faultwave.verify.observed",
     "simulate": "faultwave.run.simulation",
-    "snapshots": "faultwave.output.snapshots",
+    "snapshots": "faultwave.output.results",
 }
 """Module of each public function, imported on first use so that the command line starts quickly."""
 

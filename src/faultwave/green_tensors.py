@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, RunError
-from faultwave.base.processes.memory import machine_memory
+from faultwave.base.processes.host import machine_memory
 from faultwave.base.types import Settings
 from faultwave.case.load import load_case
 from faultwave.case.settings.model import Case
 from faultwave.case.settings.outputs import Output
 from faultwave.case.settings.sources import TimeFunction
 from faultwave.comm import world
-from faultwave.engine.disk import check_disk
+from faultwave.engine.checks import check_disk
 from faultwave.engine.solver import BlowUp, Unattended
 from faultwave.fd.capabilities.point_sources import PointSources
 from faultwave.fd.capabilities.receivers import Receivers
@@ -37,8 +37,7 @@ from faultwave.observe.stations.points import point_lines
 from faultwave.output.atomic import atomic_path
 from faultwave.output.folder import create_folder
 from faultwave.output.formats.maps_netcdf import write_maps
-from faultwave.physics.sources.point import PointSource
-from faultwave.physics.sources.table import Sources
+from faultwave.physics.sources.point import PointSource, Sources
 from faultwave.physics.sources.time_functions import time_function
 
 if TYPE_CHECKING:

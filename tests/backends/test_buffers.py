@@ -10,8 +10,8 @@ import pytest
 
 from faultwave import backends
 from faultwave.backends import Part, Points
+from faultwave.backends.base import inject_on_host
 from faultwave.backends.device.backend import SPARE, piece_of
-from faultwave.backends.injector import inject_on_host
 from faultwave.kernels.language import Kernel
 from tests.backends.here import DEVICE, needs_device, present
 

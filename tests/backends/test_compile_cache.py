@@ -19,7 +19,7 @@ from faultwave.backends.cpu import compile as compilation
 from faultwave.backends.cpu import runtime
 from faultwave.base.errors import BackendError
 from faultwave.base.files import cache
-from faultwave.base.status import status_listener
+from faultwave.base.log import status_listener
 from faultwave.kernels.language import Kernel
 
 SOURCE = "long run(void) { return 42; }\n"

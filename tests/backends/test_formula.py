@@ -18,9 +18,8 @@ from faultwave.backends.device.lower import lower as lower_device
 from faultwave.backends.device.stencil import lower_launch
 from faultwave.backends.device.target import TARGETS
 from faultwave.backends.grid import GridArrays
-from faultwave.dg.fault.options import Options, Sizes
 from faultwave.dg.fault.points import point_rule
-from faultwave.dg.fault.rupture import rupture
+from faultwave.dg.fault.rupture import FrictionOptions, FrictionSizes, rupture
 from faultwave.dg.method.predictors.taylor import face_rows
 from faultwave.kernels import math as m
 from faultwave.kernels.language import Kernel
@@ -98,7 +97,7 @@ def test_friction_writes_every_value_once(name: str) -> None:
     law, order = friction_laws()[name], 3
     constants = {c.name: c.default if c.default is not None else 1.0 for c in law.constants}
     points = len(point_rule("symmetric", order - 1).weights)
-    made = rupture(law, constants, Sizes(tuple(face_rows(order)), points, 1, Options(order)))
+    made = rupture(law, constants, FrictionSizes(tuple(face_rows(order)), points, 1, FrictionOptions(order)))
     for text in (lower_cpu(made, "double", 4), lower_device(made, TARGETS["sm_90"], False)[0]):
         changing = set(re.findall(r"^ *VM? (f\d+_\d+) = ", text, re.MULTILINE))
         lines = re.findall(r"^ *const VM? (f\d+_)\d+ = (.*);", text, re.MULTILINE)

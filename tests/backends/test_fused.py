@@ -13,7 +13,7 @@ import pytest
 
 from faultwave.backends.cpu import compile as compilation
 from faultwave.backends.cpu import stencil
-from faultwave.backends.cpu.fused import FusedFormula
+from faultwave.backends.cpu.rows import FusedFormula
 from faultwave.backends.grid import GridArrays
 from faultwave.kernels.expr import Expr
 from faultwave.kernels.stencil import Box, Launch, Layout, Program, Stencil
@@ -53,7 +53,9 @@ def test_products_are_joined_with_sums_as_the_formula_says() -> None:
 
 def source(real: str, lanes: int) -> str:
     """C that hands a function ``fused`` of vectors to arrays."""
-    head = "".join(resources.files("faultwave.backends.cpu").joinpath(f).read_text() for f in ("vector.h", "fused.h"))
+    head = "".join(
+        resources.files("faultwave.backends.cpu").joinpath("include", f).read_text() for f in ("vector.h", "fused.h")
+    )
     return (
         f"{compilation.AS_WRITTEN}#define R {real}\n#define LANES {lanes}\n#define R_IS_DOUBLE {int(real == 'double')}\n{head}\n"
         "void joined(const R *a, const R *b, const R *c, R *out) {\n"

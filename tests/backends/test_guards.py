@@ -16,7 +16,10 @@ OTHERS = ("__clang__", "__INTEL_COMPILER", "__NVCOMPILER")
 
 def preprocessed(other: str | None) -> str:
     """The text of one value that is held, with AVX-512, as the ``other`` compiler reads it; None: GCC."""
-    parts = [resources.files("faultwave.backends.cpu").joinpath(f"{name}.h").read_text() for name in ("vector", "hold")]
+    parts = [
+        resources.files("faultwave.backends.cpu").joinpath("include", f"{name}.h").read_text()
+        for name in ("vector", "hold")
+    ]
     text = (
         re.sub(r"#include.*", "", "\n".join(parts))
         + "\nint is_gcc = IS_GCC; double asked = X86(of_gcc, of_others); HOLD(value);\n"
@@ -44,6 +47,8 @@ def test_others_hold_nothing_and_are_asked_in_words_that_all_know(other: str) ->
 
 def test_which_compiler_it_is_stands_in_one_place() -> None:
     texts = {
-        f.name: f.read_text() for f in resources.files("faultwave.backends.cpu").iterdir() if f.name.endswith(".h")
+        f.name: f.read_text()
+        for f in resources.files("faultwave.backends.cpu").joinpath("include").iterdir()
+        if f.name.endswith(".h")
     }
     assert [name for name, text in texts.items() if "__GNUC__" in text or "__clang__" in text] == ["vector.h"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from faultwave.backends.cpu.joint_order import Event, Schedule, Sweep, reach
-from faultwave.backends.cpu.skew import skew
+from faultwave.backends.cpu.blocking import skew
+from faultwave.backends.cpu.joint import Event, Schedule, Sweep, reach
 from faultwave.fd.blocks.interface import EXCHANGED_FIELDS, _face
 from faultwave.fd.method.stencils import beyond
 from faultwave.kernels.stencil import record

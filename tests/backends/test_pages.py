@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 import faultwave as fw
-from faultwave.backends.cpu import pages
+from faultwave.backends.cpu import runtime
 from faultwave.backends.cpu.runtime import CpuBackend, _aligned
 from faultwave.base.errors import RunError
-from faultwave.dg.planning.partial_backend import Partial
+from faultwave.dg.run_forecast import PartialBackend
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which pages are there")
 
 
 def resident(array: np.ndarray) -> float:
     """Share of an array's pages that are in memory (proc_pid_pagemap(5), bit 63)."""
-    first, last = array.ctypes.data // pages.PAGE, (array.ctypes.data + array.nbytes - 1) // pages.PAGE
+    first, last = array.ctypes.data // runtime.PAGE, (array.ctypes.data + array.nbytes - 1) // runtime.PAGE
     with Path("/proc/self/pagemap").open("rb") as file:
         file.seek(8 * first)
         entries = np.frombuffer(file.read(8 * (last + 1 - first)), np.uint64)
@@ -31,11 +31,11 @@ def resident(array: np.ndarray) -> float:
 
 @linux
 def test_pages_are_there_before_anybody_writes() -> None:
-    array = _aligned((3 * pages.PIECE // 8 + 1000,), np.float64)
-    if populated(_aligned((2 * pages.PAGE,), np.uint8)):
+    array = _aligned((3 * runtime.PIECE // 8 + 1000,), np.float64)
+    if populated(_aligned((2 * runtime.PAGE,), np.uint8)):
         pytest.skip("a system before Linux 5.14")
     array[::1_000_000] = 1.0  # by whoever prepares
-    thread = pages.populate([array])
+    thread = runtime.populate([array])
     assert thread is not None
     thread.join()
     assert resident(array) > 0.99
@@ -44,8 +44,8 @@ def test_pages_are_there_before_anybody_writes() -> None:
 
 def populated(array: np.ndarray) -> int:
     """What the system answers, 0 where it did."""
-    begin = ctypes.c_void_p(-(-array.ctypes.data // pages.PAGE) * pages.PAGE)
-    return int(ctypes.CDLL(None).madvise(begin, ctypes.c_size_t(pages.PAGE), pages.POPULATE))
+    begin = ctypes.c_void_p(-(-array.ctypes.data // runtime.PAGE) * runtime.PAGE)
+    return int(ctypes.CDLL(None).madvise(begin, ctypes.c_size_t(runtime.PAGE), runtime.POPULATE))
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_memory_near_its_threads_is_not_taken_once_more(taken: list[int], monkey
 def test_a_forecast_touches_nothing_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
     backend: Any = CpuBackend("double", 1)
     monkeypatch.setattr(backend, "first_touch", lambda buffers, ranges: pytest.fail("all of them"))
-    Partial(backend, 0.1).first_touch([backend.store(5, 7)], [(0, backend.lanes)])
+    PartialBackend(backend, 0.1).first_touch([backend.store(5, 7)], [(0, backend.lanes)])
 
 
 @pytest.mark.parametrize("integrator", ["ader", "leapfrog"])

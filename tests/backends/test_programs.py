@@ -10,9 +10,9 @@ import pytest
 from faultwave import backends
 from faultwave.backends.device.lower import lower
 from faultwave.backends.device.target import TARGETS
+from faultwave.backends.numpy.runtime import execute
 from faultwave.kernels import math as m
 from faultwave.kernels.language import Kernel
-from faultwave.kernels.reference import execute
 from tests.backends.here import present
 
 BOTH = pytest.mark.parametrize("precision", ("double", "single"))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from faultwave.backends import prepared
-from faultwave.backends.copier import Part
+from faultwave.backends.base import Part
 from faultwave.backends.cpu import queue as queues
 from faultwave.backends.cpu.runtime import CpuBackend
 from faultwave.kernels.language import Kernel

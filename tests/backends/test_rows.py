@@ -7,9 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from faultwave.backends.cpu.caches import first_cache_bytes
-from faultwave.backends.cpu.layers import layer_terms, same_formulas
-from faultwave.backends.cpu.rows import RowFunction, rows_of
+from faultwave.backends.cpu.rows import RowFunction, first_cache_bytes, layer_terms, rows_of, same_formulas
 from faultwave.backends.grid import GridArrays
 from faultwave.backends.numpy.stencil import written
 from faultwave.fd.method import stencils

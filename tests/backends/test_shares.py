@@ -14,7 +14,7 @@ STATIC, GUIDED = 1, 3
 @pytest.fixture(scope="module")
 def shares():
     """Kind and smallest share of the schedule of so many batches."""
-    text = resources.files("faultwave.backends.cpu").joinpath("vector.h").read_text()
+    text = resources.files("faultwave.backends.cpu").joinpath("include", "vector.h").read_text()
     function = text[text.index("int placed;") : text.index("/* Vectors of LANES")]
     asked = (
         "void asked(long batches, int threads, int *found) {\n"

@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from faultwave.backends.cpu.skew import Skew, skew
-from faultwave.bench.grids.programs import programs
+from faultwave.backends.cpu.blocking import Skew, skew
+from faultwave.bench.grids.kernel_report import programs
 from faultwave.kernels.stencil import record
 
 STEPS, TILE = 2, 5

@@ -14,8 +14,7 @@ from faultwave import backends
 from faultwave.backends.cpu import compile as compilation
 from faultwave.backends.cpu.lower import lower
 from faultwave.backends.cpu.runtime import CpuBackend
-from faultwave.dg.fault.options import Options, Sizes
-from faultwave.dg.fault.rupture import rupture
+from faultwave.dg.fault.rupture import FrictionOptions, FrictionSizes, rupture
 from faultwave.dg.method.forms import form
 from faultwave.dg.method.predictors.taylor import face_rows
 from faultwave.dg.operators import kernels
@@ -37,7 +36,7 @@ def some_kernels() -> list[Kernel]:
     constants = {c.name: c.default if c.default is not None else 1.0 for c in friction.constants}
     return [
         kernels.correct_and_predict(elastic, kernels.StoringVariant(fault=True)),
-        rupture(friction, constants, Sizes(tuple(face_rows(3)), 9, 1, Options(3))),
+        rupture(friction, constants, FrictionSizes(tuple(face_rows(3)), 9, 1, FrictionOptions(3))),
     ]
 
 

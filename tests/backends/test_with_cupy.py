@@ -16,11 +16,10 @@ import numpy as np
 import pytest
 
 from faultwave import backends
-from faultwave.backends.copier import Part
+from faultwave.backends.base import Part
 from faultwave.backends.device import with_cupy
-from faultwave.backends.device.backend import DeviceBackend
+from faultwave.backends.device.backend import DeviceBackend, concurrent_groups
 from faultwave.backends.device.compilers import CUDA_FLAGS
-from faultwave.backends.device.recording import concurrent_groups
 from faultwave.base.errors import BackendError
 from faultwave.dg.method.forms import form
 from faultwave.dg.operators import kernels

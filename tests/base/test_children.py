@@ -12,9 +12,8 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.base.files import probe as probing
-from faultwave.base.files.probe import probe
-from faultwave.base.files.reader_process import ReaderProcess
-from faultwave.base.processes.children import PYTHON, without_launcher
+from faultwave.base.files.probe import ReaderProcess, probe
+from faultwave.base.processes.host import PYTHON, without_launcher
 
 GUEST = "import pathlib; pathlib.Path(__file__).with_name('imported').touch()\n"
 

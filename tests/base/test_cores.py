@@ -10,7 +10,7 @@ SCRIPT = """
 import os, threading
 import numpy as np
 from faultwave import backends
-from faultwave.base.processes import cores
+from faultwave.base.processes import host as cores
 from faultwave.dg.operators import kernels
 from faultwave.dg.method.forms import form
 from faultwave.physics.waves import law

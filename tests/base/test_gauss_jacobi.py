@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import roots_jacobi
 
-from faultwave.base.math.gauss_jacobi import gauss_jacobi
+from faultwave.base.formulas import gauss_jacobi
 
 
 @pytest.mark.parametrize("alpha", [0, 1, 2])

@@ -6,7 +6,7 @@ import ctypes
 
 import pytest
 
-from faultwave.base.processes.memory import release_freed
+from faultwave.base.processes.host import release_freed
 
 
 @pytest.mark.parametrize("error", [OSError, AttributeError, TypeError])

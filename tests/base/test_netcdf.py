@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError
-from faultwave.base.files import netcdf, probe_child, reader_process
+from faultwave.base.files import netcdf, probe, probe_child
 from faultwave.base.files.netcdf import open_netcdf
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -85,8 +85,8 @@ def test_a_crash_while_values_are_read_is_told(path: Path, monkeypatch: pytest.M
 
 
 def test_without_a_child_the_file_is_read_here(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader_process, "PYTHON", ("/nowhere/python",))
-    monkeypatch.setattr(netcdf, "READER", reader_process.ReaderProcess())
+    monkeypatch.setattr(probe, "PYTHON", ("/nowhere/python",))
+    monkeypatch.setattr(netcdf, "READER", probe.ReaderProcess())
     kinds = (resource.RLIMIT_CPU, resource.RLIMIT_AS)
     before = [resource.getrlimit(kind) for kind in kinds]
     try:

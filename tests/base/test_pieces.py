@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from faultwave.base.processes import cores, pieces
+from faultwave.base.processes import host, pieces
 
 
 @pytest.fixture(params=[1, 3])
@@ -53,9 +53,9 @@ def test_whole_numbers_are_ordered_as_by_a_stable_sort(threads, largest, monkeyp
 
 def test_threads_are_limited_for_a_while(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "6")
-    assert cores.threads() == 6
-    with cores.limit_threads(None), cores.limit_threads(2):
-        assert cores.threads() == 2
-        with cores.limit_threads(4):
-            assert cores.threads() == 2
-    assert cores.threads() == 6
+    assert host.thread_count() == 6
+    with host.limit_threads(None), host.limit_threads(2):
+        assert host.thread_count() == 2
+        with host.limit_threads(4):
+            assert host.thread_count() == 2
+    assert host.thread_count() == 6

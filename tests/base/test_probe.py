@@ -14,7 +14,7 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.base.files import probe as probing
-from faultwave.base.files import probe_child, reader_process
+from faultwave.base.files import probe_child
 from faultwave.base.files.hdf5 import dataset, opened
 from faultwave.base.files.probe import probe
 
@@ -131,8 +131,8 @@ def test_an_endless_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_without_a_child_files_are_read_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "a.h5", x=np.arange(10.0))
-    monkeypatch.setattr(reader_process, "PYTHON", ("/nowhere/python",))
-    monkeypatch.setattr(probing, "READER", reader_process.ReaderProcess())
+    monkeypatch.setattr(probing, "PYTHON", ("/nowhere/python",))
+    monkeypatch.setattr(probing, "READER", probing.ReaderProcess())
     probe(path, "model")
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError, Problems
-from faultwave.base.math.projection import Projection, geographic_tensor, voigt, warn_map_distortion
+from faultwave.base.projection import Projection, geographic_tensor, voigt, warn_map_distortion
 
 
 @pytest.mark.parametrize("azimuth", [0.0, 40.0])

@@ -13,8 +13,7 @@ from faultwave.base.errors import InputError
 from faultwave.base.files import netcdf, probe_child
 from faultwave.base.files import probe as probing
 from faultwave.base.files.netcdf import open_netcdf
-from faultwave.base.files.probe import probe
-from faultwave.base.files.reader_process import ReaderCrashed, ReaderProcess
+from faultwave.base.files.probe import ReaderCrashed, ReaderProcess, probe
 
 GREETS = "import struct, sys\nsend = lambda b: sys.stdout.buffer.write(struct.pack('<I', len(b)) + b)\nsend(b'')\n"
 DIES = GREETS + "sys.stdout.flush(); sys.stdin.readline()\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from faultwave.base.status import report_status, status_listener
+from faultwave.base.log import report_status, status_listener
 
 
 def test_heard_while_somebody_listens() -> None:

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from faultwave.base.timing import Timers
+from faultwave.base.progress import Timers
 
 
 def test_accumulates_and_counts():

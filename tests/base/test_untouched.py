@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from faultwave.base.processes.memory import nonresident_bytes, resident_memory
+from faultwave.base.processes.host import nonresident_bytes, resident_memory
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell")
 SIZE = 64 << 20

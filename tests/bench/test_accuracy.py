@@ -9,7 +9,7 @@ import pytest
 from faultwave.base.errors import InputError
 from faultwave.base.units import to_si
 from faultwave.bench import results
-from faultwave.bench.accuracy import estimates, ladder, planned, propose, table
+from faultwave.bench.accuracy import estimates, ladder, proposals, table
 from faultwave.bench.accuracy.picture import draw
 from faultwave.bench.accuracy.problem import Point, Setting, energetic_frequency, problems
 from faultwave.case.load import load_case
@@ -161,23 +161,23 @@ def test_a_picture_is_drawn(tmp_path):
 
 def test_the_package_has_a_table_of_every_law():
     known = table.read()
-    for law in propose.LAWS:
-        assert propose.like(known, propose.Waves(law, True, 5.0, 1.0))
+    for law in proposals.LAWS:
+        assert proposals.like(known, proposals.Waves(law, True, 5.0, 1.0))
     with pytest.raises(InputError, match="not been measured for the porous law"):
-        propose.like(known, propose.Waves("porous", True, 5.0, 1.0))
+        proposals.like(known, proposals.Waves("porous", True, 5.0, 1.0))
 
 
 def test_an_estimate_is_read_off_the_ladder():
     key, known = ("dg", 4, "double"), whole(made())
-    at = propose.estimate(known, propose.Waves("elastic", False, 3.0, 200.0), key, 8.0)
+    at = proposals.estimate(known, proposals.Waves("elastic", False, 3.0, 200.0), key, 8.0)
     assert (at.error, at.core_seconds, at.beyond) == (pytest.approx(0.01), pytest.approx(32.0), False)
-    half = propose.estimate(known, propose.Waves("elastic", False, 6.0, 200.0), key, 8.0)
+    half = proposals.estimate(known, proposals.Waves("elastic", False, 6.0, 200.0), key, 8.0)
     assert half.error == pytest.approx(0.01 * 2**0.5)
-    far = propose.estimate(known, propose.Waves("elastic", False, 48.0, 200.0), key, 8.0)
+    far = proposals.estimate(known, proposals.Waves("elastic", False, 48.0, 200.0), key, 8.0)
     assert far.beyond
     assert far.error == pytest.approx(0.08), "in proportion to the distance, though it grew with its root"
-    assert propose.estimate(known, propose.Waves("elastic", False, 3.0, 200.0), key, 3.0) is None
-    assert propose.estimate(known, propose.Waves("elastic", False, 3.0, 200.0), ("dg", 5, "double"), 8.0) is None
+    assert proposals.estimate(known, proposals.Waves("elastic", False, 3.0, 200.0), key, 3.0) is None
+    assert proposals.estimate(known, proposals.Waves("elastic", False, 3.0, 200.0), ("dg", 5, "double"), 8.0) is None
 
 
 def any_of(key):
@@ -186,7 +186,7 @@ def any_of(key):
 
 def test_what_is_nearer_than_measured_is_marked():
     key, known = ("dg", 4, "double"), whole(made())
-    near, at = (propose.estimate(known, propose.Waves("elastic", False, d, 200.0), key, 8.0) for d in (1.0, 3.0))
+    near, at = (proposals.estimate(known, proposals.Waves("elastic", False, d, 200.0), key, 8.0) for d in (1.0, 3.0))
     assert (near.nearer, near.beyond, near.error) == (True, False, at.error)
     assert not at.nearer
 
@@ -194,43 +194,43 @@ def test_what_is_nearer_than_measured_is_marked():
 @pytest.mark.parametrize(("engine", "least"), [("dg", 4), ("fd", 8)])
 def test_proposals_fit_into_the_box(engine, least):
     known, across = whole(made(engine=engine)), 0.8
-    waves = propose.Waves("elastic", False, 3.0, 100.0, across)
-    (found,) = propose.proposals(known, waves, 0.09, any_of)
+    waves = proposals.Waves("elastic", False, 3.0, 100.0, across)
+    (found,) = proposals.proposals(known, waves, 0.09, any_of)
     assert found.points == pytest.approx(max(4.0, least / across))
-    small = propose.Waves("elastic", False, 3.0, 100.0, 0.1)
-    assert not propose.proposals(known, small, 0.09, any_of)  # 40 and 80 points were not measured
-    assert not propose.proposals(known, waves, 0.09, lambda key: False)
+    small = proposals.Waves("elastic", False, 3.0, 100.0, 0.1)
+    assert not proposals.proposals(known, small, 0.09, any_of)  # 40 and 80 points were not measured
+    assert not proposals.proposals(known, waves, 0.09, lambda key: False)
 
 
 def test_the_cheapest_proposal_comes_first():
     a, b = made(), made(seconds=(0.5, 8.0, 128.0), engine="fd")
     a["points"] += b["points"]
-    found = propose.proposals(whole(a), propose.Waves("elastic", False, 3.0, 100.0), 0.01, any_of)
+    found = proposals.proposals(whole(a), proposals.Waves("elastic", False, 3.0, 100.0), 0.01, any_of)
     assert [e.series[0] for e in found] == ["fd", "dg"]
     assert all(e.error <= 0.01 and e.points == pytest.approx(8.0, rel=0.02) for e in found)
-    assert not propose.proposals(whole(a), propose.Waves("elastic", False, 3.0, 100.0), 1e-5, any_of)
+    assert not proposals.proposals(whole(a), proposals.Waves("elastic", False, 3.0, 100.0), 1e-5, any_of)
 
 
 def test_the_least_error_is_told_where_the_wanted_one_is_out_of_reach():
     a, b = made(), made(errors=((0.1, 0.2), (0.02, 0.04), (0.005, 0.01)), engine="fd")
     a["points"] += b["points"]
-    waves = propose.Waves("elastic", False, 3.0, 100.0)
-    best = propose.most_accurate(whole(a), waves, any_of)
+    waves = proposals.Waves("elastic", False, 3.0, 100.0)
+    best = proposals.most_accurate(whole(a), waves, any_of)
     assert best.series[0] == "dg" and best.points == pytest.approx(16.0)
-    other = propose.most_accurate(whole(a), waves, lambda key: key[0] == "fd")
+    other = proposals.most_accurate(whole(a), waves, lambda key: key[0] == "fd")
     assert other.series[0] == "fd" and other.error > best.error
-    assert propose.most_accurate(whole(a), waves, lambda key: False) is None
+    assert proposals.most_accurate(whole(a), waves, lambda key: False) is None
 
 
 @pytest.mark.parametrize(("text", "share"), [("1%", 0.01), ("0.5 %", 0.005), ("0.02", 0.02)])
 def test_accuracies_are_shares(text, share):
-    assert propose.accuracy(text) == pytest.approx(share)
+    assert proposals.accuracy(text) == pytest.approx(share)
 
 
 @pytest.mark.parametrize("text", ["", "much", "-1%", "100 %", "nan"])
 def test_other_texts_are_no_accuracies(text):
     with pytest.raises(InputError, match="a share of the seismograms' size"):
-        propose.accuracy(text)
+        proposals.accuracy(text)
 
 
 SOURCE = {"kind": "moment-tensor", "location": [0, 0, 0], "tensor": {"xy": 1e15}}
@@ -262,9 +262,9 @@ def at_depths(tmp_path, speeds):
 def test_rock_changes_where_the_same_wave_has_another_speed(engine, tmp_path):
     case = a_case(engine, {"kind": "ricker", "duration": 1.0})
     uniform = plan({**case, "material": {"constant": {"rho": 2700.0, "vp": 5000.0, "vs": 2000.0}}}).plan
-    assert not planned.waves_of(uniform, 1.0)[0].varied  # P waves are 2.5 times as fast as S waves
+    assert not proposals.waves_of(uniform, 1.0)[0].varied  # P waves are 2.5 times as fast as S waves
     layered = plan({**case, "material": at_depths(tmp_path, [(3000.0, 2000.0), (3600.0, 2400.0)])}).plan
-    assert planned.waves_of(layered, 1.0)[0].varied
+    assert proposals.waves_of(layered, 1.0)[0].varied
 
 
 def test_blocks_each_of_one_rock_are_judged_together(tmp_path):
@@ -279,55 +279,55 @@ def test_blocks_each_of_one_rock_are_judged_together(tmp_path):
     layers = at_depths(tmp_path, [(3400.0, 2000.0)] * 3 + [(6000.0, 3400.0)])
     wanted = plan({**case, "grid": grid, "material": layers}).plan
     assert len(wanted.blocks) == 2
-    assert planned.waves_of(wanted, 1.0)[0].varied
+    assert proposals.waves_of(wanted, 1.0)[0].varied
 
 
 def test_only_what_the_case_can_have_is_proposed():
     case = a_case("fd", {"kind": "ricker", "duration": 1.5**0.5})
     case["grid"] = {**case["grid"], "lower": [-3000] * 3, "upper": [3000] * 3}
     plain = plan(case).plan
-    assert planned.possible(plain.case, ("fd", 8, "single"))
-    assert not planned.possible(plain.case, ("dg", 4, "double"))
-    told = [row[1] for row in planned.section(plain, table.read(), 0.05)[1] if row[0] == "for 5 %"]
+    assert proposals.possible(plain.case, ("fd", 8, "single"))
+    assert not proposals.possible(plain.case, ("dg", 4, "double"))
+    told = [row[1] for row in proposals.section(plain, table.read(), 0.05)[1] if row[0] == "for 5 %"]
     assert any("order 8" in text for text in told)
     hill = {"expression": "40*cos(x*0.002)", "sources": "depth", "receivers": "depth"}
     grid = {**case["grid"], "boundaries": {}, "topography": hill}
     soft = {"parameters": {"constant": {"reference_strain": 1e-3}}, "slower_than": 500.0}
     for more in ({"grid": grid}, {"soil": soft}):
         asked = load_case({**case, "numerics": {"precision": "single"}, **more})[0]
-        assert planned.possible(asked, ("fd", 4, "single")), more
-        assert not planned.possible(asked, ("fd", 8, "single")), more
+        assert proposals.possible(asked, ("fd", 4, "single")), more
+        assert not proposals.possible(asked, ("fd", 8, "single")), more
 
 
 def test_settings_that_the_table_was_not_measured_with_are_told():
     case = a_case("fd", {"kind": "ricker", "duration": 1.5**0.5})
-    plain = planned.section(plan(case).plan, table.read(), 0.05)[1]
+    plain = proposals.section(plan(case).plan, table.read(), 0.05)[1]
     assert "measured with" not in dict(row[:2] for row in plain)
     case["numerics"] = {"cfl": 0.5}
-    told = dict(row[:2] for row in planned.section(plan(case).plan, table.read(), 0.05)[1])
+    told = dict(row[:2] for row in proposals.section(plan(case).plan, table.read(), 0.05)[1])
     assert "numerics.cfl" in told["measured with"]
 
 
 def test_sizes_that_are_told_can_be_written_into_a_case():
     """Those of waves of some kilometres, too, in whole metres."""
-    found = propose.Estimate(("fd", 4, "single"), 8.0, 0.01, 1.0, False, False)
-    told = planned._sizes(found, 9876.5).removeprefix("grid.spacing ").split(",")[0]
+    found = proposals.Estimate(("fd", 4, "single"), 8.0, 0.01, 1.0, False, False)
+    told = proposals._sizes(found, 9876.5).removeprefix("grid.spacing ").split(",")[0]
     assert told == "1230 m" and to_si(told, "m") == 1230.0
-    assert planned._sizes(found, 80.0).startswith("grid.spacing 10 m,")
+    assert proposals._sizes(found, 80.0).startswith("grid.spacing 10 m,")
 
 
 @pytest.mark.parametrize(("engine", "points"), [("fd", 13.07), ("dg", 9.31)])
 def test_a_planned_case_is_set_beside_the_table(engine, points):
     wavelet = {"kind": "ricker", "duration": 1.5**0.5}  # peaks at 1 Hz
     wanted = plan(a_case(engine, wavelet)).plan
-    frequency = planned.source_frequency(wanted)
+    frequency = proposals.source_frequency(wanted)
     assert frequency == pytest.approx(1.53, rel=0.02)
-    waves, key, found, slowest = planned.waves_of(wanted, frequency)
+    waves, key, found, slowest = proposals.waves_of(wanted, frequency)
     assert key[0] == engine
     assert not waves.varied
     assert slowest == pytest.approx(2000.0)
     assert found == pytest.approx(points, rel=0.06)
-    title, rows = planned.section(wanted, table.read(), 0.05)
+    title, rows = proposals.section(wanted, table.read(), 0.05)
     told = dict(row[:2] for row in rows)
     assert "5 %" in title
     assert "error about" in told["this case"]
@@ -337,8 +337,8 @@ def test_a_planned_case_is_set_beside_the_table(engine, points):
 def test_sources_without_a_highest_frequency_need_one():
     wanted = plan(a_case("dg", {"kind": "gaussian", "duration": 1e-4})).plan
     with pytest.raises(InputError, match="--frequency"):
-        planned.section(wanted, table.read(), 0.01)
-    assert planned.section(wanted, table.read(), 0.01, 1.0)[1]
+        proposals.section(wanted, table.read(), 0.01)
+    assert proposals.section(wanted, table.read(), 0.01, 1.0)[1]
 
 
 def test_estimated_errors_are_set_beside_true_ones():

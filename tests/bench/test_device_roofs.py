@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from faultwave import backends
-from faultwave.bench.energy import joules, why_not
 from faultwave.bench.problem import Setting
-from faultwave.bench.proxy import proxy
+from faultwave.bench.proxy import joules, proxy, why_no_energy
 from faultwave.bench.report import proxy_sections
-from faultwave.bench.rooflines import device_roofs
-from faultwave.bench.rooflines.device_roofs import FLOPS, adding, copying, multiplying
+from faultwave.bench.rooflines import roofs
+from faultwave.bench.rooflines.roofs import FLOPS, adding, copying, multiplying
 from faultwave.kernels.count import cost
 
 needs_opencl = pytest.mark.skipif(bool(backends.missing("opencl")), reason=backends.missing("opencl"))
@@ -24,7 +23,7 @@ needs_opencl = pytest.mark.skipif(bool(backends.missing("opencl")), reason=backe
 def test_flops_are_those_of_the_kernels() -> None:
     assert cost(adding()).flops == pytest.approx(FLOPS["fma"], rel=0.05)
     assert cost(multiplying()).flops == FLOPS["fma_memory"]
-    assert cost(copying()).bytes(8, 4) == 2 * device_roofs.ROWS * 8 * 8
+    assert cost(copying()).bytes(8, 4) == 2 * roofs.MATRIX_ROWS * 8 * 8
 
 
 @pytest.mark.parametrize("name", ("roof_fma", "roof_fma_memory"))
@@ -43,7 +42,7 @@ def test_numbers_stay_numbers(name: str) -> None:
 
 @needs_opencl
 def test_a_proxy_on_a_device_is_judged_by_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_roofs, "SECONDS", 1e-4)
+    monkeypatch.setattr(roofs, "SECONDS", 1e-4)
     result = proxy(Setting(order=2, cells=200, steps=1, backend="opencl", repeats=1), sweep=1 << 16)
     assert result["runs_on"].startswith("opencl on ") and not result["in_cache"]
     assert set(result["roofs"]) == {"copy", "fma", "fma_memory"}
@@ -55,7 +54,7 @@ def test_a_proxy_on_a_device_is_judged_by_the_device(monkeypatch: pytest.MonkeyP
 
 @needs_opencl
 def test_a_small_mesh_is_stepped_by_replays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_roofs, "SECONDS", 1e-4)
+    monkeypatch.setattr(roofs, "SECONDS", 1e-4)
     result = proxy(Setting(order=2, cells=200, steps=6, backend="opencl", repeats=1), sweep=1 << 16)
     assert result["steps_replayed"] >= 12
     assert result["kernels"] and all(k["ns_per_item"] > 0 for k in result["kernels"])
@@ -76,8 +75,8 @@ def test_energy_is_what_the_driver_counts(monkeypatch: pytest.MonkeyPatch) -> No
     )  # fmt: skip
     monkeypatch.setitem(sys.modules, "pynvml", nvml)
     board = SimpleNamespace(name="cuda", device=SimpleNamespace(bus="0000:1B:00.0"))
-    assert joules(board) == 7.5 and why_not(board) == ""
+    assert joules(board) == 7.5 and why_no_energy(board) == ""
     board.device.bus = "0000:00:00.0"
     assert joules(board) is None
     monkeypatch.setitem(sys.modules, "pynvml", None)
-    assert joules(board) is None and "nvidia-ml-py" in why_not(board)
+    assert joules(board) is None and "nvidia-ml-py" in why_no_energy(board)

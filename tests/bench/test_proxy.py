@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-import faultwave.bench.proxy as bench
 from faultwave.base.errors import BackendError, InputError
 from faultwave.bench import problem, report
+from faultwave.bench import proxy as bench
 from faultwave.bench.proxy import Setting, proxy, read
 from faultwave.domain import tets
 from faultwave.physics import friction

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultwave.base.errors import Problems
-from faultwave.case.seissol import keys
+from faultwave.case.seissol import reader
 from faultwave.case.seissol import syntax as syntax
 from faultwave.case.seissol.syntax import parse_deck
 
@@ -149,12 +149,12 @@ def test_syntax_errors(text, line, words):
 
 
 def test_the_table_of_keys_is_whole():
-    kinds = {key.kind for keys in keys.KEYS.values() for key in keys.values()}
+    kinds = {key.kind for keys in reader.KEYS.values() for key in keys.values()}
     assert kinds == {"P", "B", "R", "S", "I", "L", "M7", "M12", "M13", "V3", "V6"}
-    assert sum(map(len, keys.KEYS.values())) > 180
-    assert keys.find("dynamicrupture", "t2_0").kind == "R"
-    assert keys.find("dynamicrupture", "mu_w").name == "RS_muW"
-    assert keys.find("discretization", "fixfimestep") is None
-    for (block, old), (home, new) in keys.ALIASES.items():
-        assert keys.KEYS[home][new]
-        assert old not in keys.KEYS[block]
+    assert sum(map(len, reader.KEYS.values())) > 180
+    assert reader.find_key("dynamicrupture", "t2_0").kind == "R"
+    assert reader.find_key("dynamicrupture", "mu_w").name == "RS_muW"
+    assert reader.find_key("discretization", "fixfimestep") is None
+    for (block, old), (home, new) in reader.ALIASES.items():
+        assert reader.KEYS[home][new]
+        assert old not in reader.KEYS[block]

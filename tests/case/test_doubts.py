@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import faultwave as fw
-from faultwave.base.processes import cores
+from faultwave.base.processes import host
 from faultwave.cli.main import app
 
 CASE = """end_time: 0.1
@@ -28,7 +28,7 @@ def told(path: Path, threads: int | None) -> list[str]:
 
 
 def test_more_threads_than_cores_are_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cores, "count", lambda: 2)
+    monkeypatch.setattr(host, "count", lambda: 2)
     assert told(path, None) == told(path, 2) == []
     (text,) = told(path, 64)
     assert text.startswith("threads=") and "64 threads would share the 2 cores" in text and "1 to 2" in text
@@ -51,6 +51,6 @@ def test_checkpoints_without_an_interval_are_told(path: Path) -> None:
 
 
 def test_more_threads_than_openmp_holds_are_refused(path: Path) -> None:
-    assert not fw.check(path, threads=cores.MAX_THREADS).errors
-    (problem,) = fw.check(path, threads=cores.MAX_THREADS + 1).errors
+    assert not fw.check(path, threads=host.MAX_THREADS).errors
+    (problem,) = fw.check(path, threads=host.MAX_THREADS + 1).errors
     assert "4097" in str(problem) and "<= 4096" in str(problem)

@@ -10,8 +10,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from faultwave.case.load import load_case
-from faultwave.case.settings.belongs import Kinds
-from faultwave.case.settings.common import ParameterErrors, Settings
+from faultwave.case.settings.common import Kinds, ParameterErrors, Settings
 from faultwave.case.settings.model import Case, Initial
 from faultwave.case.settings.sources import Current, Source, TimeFunction
 from faultwave.physics.sources.load import load_sources

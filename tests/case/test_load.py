@@ -4,8 +4,8 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.case import Case, describe
+from faultwave.case.describe import settings_markdown
 from faultwave.case.load import example_text, examples, load_case
-from faultwave.case.reference import settings_markdown
 
 SETTINGS = {
     "end_time": "2 s",

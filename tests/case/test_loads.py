@@ -3,7 +3,7 @@
 import pytest
 
 from faultwave.case.load import load_case
-from faultwave.case.warnings import fault_loads
+from faultwave.case.plausibility import fault_loads
 
 ROCK = {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}
 FORCE = {

@@ -3,8 +3,8 @@
 import pytest
 
 from faultwave.base.quantities import Parameter, declared
+from faultwave.case.describe import settings_markdown
 from faultwave.case.load import load_case
-from faultwave.case.reference import settings_markdown
 from faultwave.case.settings import parameters
 
 CASE = """

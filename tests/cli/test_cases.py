@@ -219,7 +219,7 @@ def test_check_collects_from_loading_and_looking(cli, case, room):
         return found
 
     case.problems.warn("deck.par:9", "no effect")
-    room("faultwave.run.check", check=look)
+    room("faultwave.run.planned", check=look)
     result = cli("check", "deck.par")
     assert result.exit_code == 2
     assert "lies 12.5 m outside the mesh" in result.stderr
@@ -229,7 +229,7 @@ def test_check_collects_from_loading_and_looking(cli, case, room):
 
 def test_check_of_a_good_case(cli, case, room):
     given = []
-    room("faultwave.run.check", check=lambda asked, ranks: given.append(ranks) or Problems())
+    room("faultwave.run.planned", check=lambda asked, ranks: given.append(ranks) or Problems())
     result = cli("check", "deck.par", "--order", 4, "--ranks", 8)
     assert result.exit_code == 0 and given == [8]
     assert "can run" in result.stdout

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from faultwave.base.errors import BackendError, InputError
-from faultwave.base.processes import cores, signals
+from faultwave.base.processes import host, signals
 from faultwave.cli import launch
 
 HEARS = """
@@ -143,7 +143,7 @@ def test_far_more_processes_than_cores(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(launch, "launched", lambda: False)
     monkeypatch.setattr(launch, "_run", lambda *given: 0)
-    monkeypatch.setattr(cores, "count", lambda: 6)
+    monkeypatch.setattr(host, "count", lambda: 6)
     with pytest.raises(InputError, match=r"900 processes, but this machine has 6 cores .*1 to 24.*mpiexec -n 900"):
         launch.relaunch(900, 1)
     with pytest.raises(InputError):
@@ -235,7 +235,7 @@ def test_a_run_that_is_told_to_stop_twice_ends_at_once(tmp_path, number):
 
 
 def test_a_check_that_is_stopped_blames_no_case(monkeypatch):
-    from faultwave.run import check as room
+    from faultwave.run import planned as room
 
     def stopped(*given):
         raise launch.stopped_without_result(signal.SIGTERM)

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from faultwave.base.processes import watchdog
+from faultwave.base.processes import signals
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only handlers of Python end a program")
 
 PROGRAM = """
 import hashlib, itertools, os, pathlib, subprocess, sys, time
-from faultwave.base.files.scratch import scratch_folder
+from faultwave.base.files.cache import scratch_folder
 from faultwave.cli import cases, main
 def released():
     hashlib.pbkdf2_hmac("sha256", b"a", b"b", 1 << 30)
@@ -96,14 +96,14 @@ def test_a_check_ends(tmp_path: Path, does: str, number: signal.Signals) -> None
     took = time.monotonic() - begun
     assert process.returncode == (-signal.SIGKILL if does == "held" else 128 + number), told
     assert number.name in told and "the same command starts anew" in told and "Traceback" not in told
-    assert took < watchdog.GRACE + watchdog.LAST + 3.0  # 2 s where nothing else is computed
+    assert took < signals.GRACE + signals.LAST + 3.0  # 2 s where nothing else is computed
     assert not Path(folder).exists() and gone(int(child))
 
 
 LUA = """
 import pathlib
 from faultwave.cli import main
-from faultwave.media.easi import lua_process
+from faultwave.media.easi.components import lua as lua_process
 from faultwave.media.easi.components import lua
 lua.INSTRUCTION_LIMIT, lua_process.SECONDS, lua_process.PATIENCE = 1 << 40, 600.0, 600.0
 read = lua_process.LuaProcess._line
@@ -151,12 +151,12 @@ def test_a_check_in_an_endless_script_ends(tmp_path: Path, number: signal.Signal
     took = time.monotonic() - begun
     assert process.returncode == 128 + number, told
     assert number.name in told and "Traceback" not in told
-    assert took < watchdog.GRACE + watchdog.LAST + 3.0  # 2 s where nothing else is computed
+    assert took < signals.GRACE + signals.LAST + 3.0  # 2 s where nothing else is computed
     assert gone(script)
 
 
 def test_the_time_that_a_program_may_take_to_end() -> None:
-    assert watchdog.GRACE + watchdog.LAST < 2.0
+    assert signals.GRACE + signals.LAST < 2.0
 
 
 def test_nobody_watches_a_program_that_has_ended(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_nobody_watches_a_program_that_has_ended(tmp_path: Path) -> None:
     (tmp_path / "faultwave").write_text(PROGRAM)
     process = begin([sys.executable, "faultwave", "check", "case.yaml"], tmp_path, DOES="waits")
     _, child, pid = until(tmp_path / "ready", process).split()
-    watchers = [p for p in watchdog.descendants(int(pid), int(child)) if p != int(child)]
+    watchers = [p for p in signals.descendants(int(pid), int(child)) if p != int(child)]
     assert len(watchers) == 1
     process.kill()
     os.kill(int(child), signal.SIGKILL)  # it holds the pipes, too
@@ -207,12 +207,12 @@ def test_a_second_signal_ends_a_run_that_writes(tmp_path: Path) -> None:
     until(folder / "index.json", process)
     process.send_signal(signal.SIGTERM)
     until(tmp_path / "writes", process)
-    time.sleep(watchdog.GRACE + watchdog.LAST + 0.5)
+    time.sleep(signals.GRACE + signals.LAST + 0.5)
     assert process.poll() is None  # one signal lets it write
     begun = time.monotonic()
     process.send_signal(signal.SIGTERM)
     _, told = process.communicate(timeout=600)
-    assert time.monotonic() - begun < watchdog.GRACE + watchdog.LAST + 3.0
+    assert time.monotonic() - begun < signals.GRACE + signals.LAST + 3.0
     assert "SIGTERM" in told and "Go on from that" in told and "faultwave resume" in told, told
     there = sorted(p.name for p in (tmp_path / "out" / "p-checkpoints").iterdir())
     assert there and not any(name.startswith(".") for name in there)

@@ -19,7 +19,7 @@ def among(ranks: int, body: str) -> str:
     import numpy as np
     from faultwave.base.errors import RunError
     from faultwave.comm import messages, world
-    from faultwave.comm.halo import HaloExchange, Neighbour
+    from faultwave.comm.exchange import HaloExchange, Neighbour
     mpi, me = world().mpi, world().rank
     """
     command = [mpiexec(), "-n", str(ranks), sys.executable, "-c", textwrap.dedent(head) + textwrap.dedent(body)]

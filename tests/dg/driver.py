@@ -10,8 +10,9 @@ import numpy as np
 from faultwave import backends
 from faultwave.dg.method import basis
 from faultwave.dg.method.forms import PenalisedFaces, form
-from faultwave.dg.method.lts_exchange import places
+from faultwave.dg.method.outgoing_waves import cluster_places
 from faultwave.dg.operators.layout import Connections, build_layout
+from faultwave.dg.operators.local_time_stepping import LocalTimeStepping
 from faultwave.dg.operators.operator import Cells, Operator
 from faultwave.dg.operators.rounding import allows_edge_components, worst_shape
 from faultwave.domain.tets.clusters import assign_clusters
@@ -19,7 +20,6 @@ from faultwave.domain.tets.connectivity.topology import build_topology
 from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.geometry import geometry
 from faultwave.domain.tets.mesh import Mesh
-from faultwave.march import LocalTimeStepping
 from faultwave.physics import waves as laws
 
 ROCK = {"rho": 1.0, "lambda": 2.0, "mu": 1.0}
@@ -56,7 +56,7 @@ class Waves:
         penalised = PenalisedFaces(penalty, solid, across) if penalty else None
         beside = solid if penalty else None
         connections = Connections(near, near_faces, self.clustering.cluster, fault, kept, penalised=beside)
-        parts = places(self.clustering.ratios)
+        parts = cluster_places(self.clustering.ratios)
         self.layout = build_layout(connections, np.arange(cells), self.backend.lanes, parts=parts)
         g = self.geometry
         self.cells = Cells(

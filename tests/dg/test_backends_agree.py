@@ -14,15 +14,14 @@ import pytest
 
 from faultwave import backends
 from faultwave.dg.fault.coupling import MatrixCoupling, PoreCoupling
-from faultwave.dg.fault.options import Options, Sizes
 from faultwave.dg.fault.points import point_rule
 from faultwave.dg.fault.record import HUGE, recorded
-from faultwave.dg.fault.rupture import rupture
+from faultwave.dg.fault.rupture import FrictionOptions, FrictionSizes, rupture
 from faultwave.dg.fault.transforms import tables as fault_tables
 from faultwave.dg.method.basis import triangle_basis
-from faultwave.dg.method.face_time_expansion import weights_left
 from faultwave.dg.method.forms import FORMS, Cells, Form
 from faultwave.dg.method.forms import form as find_form
+from faultwave.dg.method.outgoing_waves import weights_left
 from faultwave.dg.method.predictors.taylor import Taylor, face_rows, powers
 from faultwave.dg.operators import kernels
 from faultwave.domain.tets.mesh import BoundaryKind
@@ -360,8 +359,8 @@ def friction_case(
     c = law.settings(UNIFORM.get(plain, {}) | UNIFORM.get(law.name, {}) | constants)
     times = order
     points = len(point_rule("symmetric", order - 1).weights)
-    options = Options(times, moved=True, breakdown=True, linear_normal=linear)
-    kernel = rupture(law, c, Sizes(tuple(face_rows(order)), points, 2, options), coupling)
+    options = FrictionOptions(times, moved=True, breakdown=True, linear_normal=linear)
+    kernel = rupture(law, c, FrictionSizes(tuple(face_rows(order)), points, 2, options), coupling)
     data = friction_arguments(law, c, kernel, order, 10 + order)
     tables = friction_scalars(order, times)
     (want,) = launch("numpy", precision, [kernel], [data], [tables])
@@ -382,7 +381,7 @@ def test_parameters_that_are_the_same_everywhere(name: str, law: str, some: bool
     physics, order, points = faults.law(law), 2, len(point_rule("symmetric", 1).weights)
     c = physics.settings(UNIFORM.get(law, {}))
     uniform = physics.kernel_parameters[1:3] if some else physics.kernel_parameters
-    sizes = Sizes(tuple(face_rows(order)), points, 2, Options(order, moved=True, breakdown=True))
+    sizes = FrictionSizes(tuple(face_rows(order)), points, 2, FrictionOptions(order, moved=True, breakdown=True))
     kernel, lean = (rupture(physics, c, s) for s in (sizes, replace(sizes, uniform=uniform)))
     data, tables = friction_arguments(physics, c, kernel, order, 12), friction_scalars(order, order)
     places = [physics.kernel_parameters.index(n) for n in uniform]
@@ -485,8 +484,8 @@ def sliding_case(order: int, name: str, smooth: bool) -> tuple[Kernel, dict, dic
     law = faults.law("linear-slip-weakening")
     c = law.settings(UNIFORM.get(law.name, {}))
     points = len(point_rule("symmetric", order - 1).weights)
-    options = Options(order, moved=True, breakdown=True, smooth_sliding=smooth)
-    kernel = rupture(law, c, Sizes(tuple(face_rows(order)), points, 2, options))
+    options = FrictionOptions(order, moved=True, breakdown=True, smooth_sliding=smooth)
+    kernel = rupture(law, c, FrictionSizes(tuple(face_rows(order)), points, 2, options))
     data = friction_arguments(law, c, kernel, order, 10 + order)
     slip = law.shown_columns.places["accumulated_slip"].start
     data["state"][::2, :, slip] = 2.0 * data["parameter"][::2, :, law.kernel_parameters.index("d_c")]

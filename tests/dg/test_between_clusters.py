@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faultwave.dg.method.lts_exchange import places
+from faultwave.dg.method.outgoing_waves import cluster_places
 from faultwave.physics.waves.law import LAYER
 from faultwave.physics.waves.viscoelastic import element_names
 from tests.backends.here import DEVICE, needs_device
@@ -225,4 +225,4 @@ def test_steps_that_are_not_told_are_refused() -> None:
 
 
 def test_places_are_even() -> None:
-    assert [places(r) for r in ([1], [2, 2, 1], [3, 1], [2, 4, 1], [5, 1])] == [2, 2, 4, 4, 6]
+    assert [cluster_places(r) for r in ([1], [2, 2, 1], [3, 1], [2, 4, 1], [5, 1])] == [2, 2, 4, 4, 6]

@@ -10,7 +10,7 @@ import pytest
 
 from faultwave.domain.tets import write_puml
 from faultwave.domain.tets.generators.box import Box, box_mesh
-from faultwave.run.check import check
+from faultwave.run.planned import check
 
 ROCK = {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from faultwave.dg.fault.forecast import FaultPiece, largest_patch, merge_pieces
+from faultwave.dg.fault.loads import FaultPiece, largest_patch, merge_pieces
 from faultwave.physics.friction.forecast import pieces
 from faultwave.physics.friction.law import Weakening
 from faultwave.physics.friction.plausibility import LoadedFault, doubts, rows

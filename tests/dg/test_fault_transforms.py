@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from faultwave.backends.numpy.runtime import execute
 from faultwave.dg.fault.points import point_rule
 from faultwave.dg.fault.transforms import degree_of, tables, transforms
 from faultwave.dg.method.basis import triangle_size
 from faultwave.kernels.language import Kernel
-from faultwave.kernels.reference import execute
 
 EVERY_ORDER = pytest.mark.parametrize("order", range(1, 9))
 KINDS = pytest.mark.parametrize("kind", ["symmetric", "conical"])

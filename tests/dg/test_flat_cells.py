@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faultwave.dg.checks import slivers
+from faultwave.dg.checks import small_steps
 from faultwave.dg.planning.plan import make_plan
-from faultwave.run.check import check
 from faultwave.run.inputs import load_valid_case
+from faultwave.run.planned import check
 from faultwave.verify import setups
 from faultwave.verify.cases.energy import noise
 
@@ -43,7 +43,7 @@ def test_white_noise_grows_at_the_step_of_the_inradius_and_not_at_the_one_taken(
 ) -> None:
     flat = case(tmp_path, 0.02, 5)
     taken, with_them = growth(flat), steps(flat)
-    monkeypatch.setattr(slivers, "FLAT", np.inf)
+    monkeypatch.setattr(small_steps, "FLAT", np.inf)
     assert taken < 0 and growth(flat) > 0.05
     assert (with_them < steps(flat)).any()
 
@@ -51,7 +51,7 @@ def test_white_noise_grows_at_the_step_of_the_inradius_and_not_at_the_one_taken(
 def test_cells_that_bear_their_step_keep_it_to_the_last_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for tried_above in (0.0, 30.0, np.inf):
-        monkeypatch.setattr(slivers, "FLAT", tried_above)
+        monkeypatch.setattr(small_steps, "FLAT", tried_above)
         found.append(steps(case(tmp_path, 1.0, 3)))
     np.testing.assert_array_equal(found[0], found[2])
     np.testing.assert_array_equal(found[1], found[2])
@@ -72,6 +72,6 @@ def test_check_names_flat_cells_and_what_they_cost(tmp_path: Path) -> None:
 
 def test_patches_hold_a_cell_and_those_beyond_its_faces() -> None:
     near = np.array([[1, 2, -1, -1], [0, -1, -1, 2], [0, 1, 3, -1], [2, -1, -1, -1]])
-    found = slivers.cut_patches(np.array([3, 0]), near)
+    found = small_steps.cut_patches(np.array([3, 0]), near)
     assert found.cells.tolist() == [2, 3, 0, 1, 2] and found.patch.tolist() == [0, 0, 1, 1, 1]
     assert found.neighbours[0].tolist() == [-1, -1, 1, -1] and found.neighbours[2].tolist() == [3, 4, -1, -1]

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from faultwave.backends.numpy.runtime import execute
 from faultwave.base.quantities import State
-from faultwave.dg.fault.options import Options, Sizes
 from faultwave.dg.fault.record import CLOCK
-from faultwave.dg.fault.rupture import rupture
-from faultwave.kernels.reference import execute
+from faultwave.dg.fault.rupture import FrictionOptions, FrictionSizes, rupture
 from faultwave.physics import friction
 from faultwave.physics.friction.modifier import Modified, Modifier
 
@@ -61,7 +60,9 @@ class Left(Modifier):
 @pytest.mark.parametrize("modifier", [Elapsed(), Ahead(), Left()], ids=lambda m: m.name)
 def test_vectors_are_kept_within_steps_between_them_or_both(modifier: Modifier) -> None:
     law = Modified(friction.law("linear-slip-weakening"), (modifier,))
-    kernel = rupture(law, {x.name: x.default for x in law.constants}, Sizes((3, 1), 9, 0, Options(len(LENGTHS))))
+    kernel = rupture(
+        law, {x.name: x.default for x in law.constants}, FrictionSizes((3, 1), 9, 0, FrictionOptions(len(LENGTHS)))
+    )
     data: dict[str, np.ndarray] = {}
     for a in kernel.arguments:
         shape = {"matrix": (6, a.rows, a.cols), "store": (4, a.rows * a.cols), "index": (1, a.cols)}

@@ -15,8 +15,8 @@ from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.mesh import Mesh
 from faultwave.physics import waves as laws
 from faultwave.verify.cases.maxwell import leapfrog_energy
+from faultwave.verify.exact import Medium
 from faultwave.verify.exact.cavity import Cavity, PressureRelease
-from faultwave.verify.exact.medium import Medium
 from tests.physics.waves.tensors import skewed
 
 from .driver import ROCK, Waves, cube, plane_waves

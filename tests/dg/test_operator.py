@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faultwave.backends.awaited import Here
+from faultwave.backends.base import Here
 from faultwave.base.errors import NotBuiltError
 from faultwave.dg.method import basis
-from faultwave.dg.sampling.samples import Samples
+from faultwave.dg.sampling import Samples
 from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.mesh import Mesh, make_mesh
 from faultwave.observe.receivers import ReceiverRecorder

@@ -12,8 +12,8 @@ from faultwave import backends
 from faultwave.base.errors import Problems
 from faultwave.case.settings.model import Fault, Numerics
 from faultwave.dg.method.predictors import Taylor
+from faultwave.dg.operators.scheme import chosen_fluxes
 from faultwave.dg.penalties import Sides, penalty_fluxes
-from faultwave.dg.penalties.choice import chosen_fluxes
 from faultwave.dg.penalties.rusanov import Rusanov
 from faultwave.physics import waves as laws
 from faultwave.physics.waves.law import jacobians

@@ -13,7 +13,7 @@ from numpy.polynomial import legendre, polynomial
 from faultwave.dg.method.predictors import CellTerms, Sum, Taylor
 from faultwave.dg.method.predictors.taylor import powers
 from faultwave.dg.operators.kernels import coefficient, series_sum
-from faultwave.dg.sampling.samples import Samples
+from faultwave.dg.sampling import Samples
 from faultwave.kernels.language import Array, Kernel
 
 from .driver import Waves, cube, plane_waves

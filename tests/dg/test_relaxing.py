@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from faultwave.dg.method.forms.viscoelastic import ContravariantViscoelastic
+from faultwave.dg.method.forms.elastic import ContravariantViscoelastic
 from faultwave.dg.method.predictors import Taylor
 from faultwave.dg.method.predictors.relaxing import decayed_power
-from faultwave.media.attenuation import Spectrum
-from faultwave.media.maxwell_elements import Mechanisms, maxwell_elements
+from faultwave.media.attenuation import Mechanisms, Spectrum, maxwell_elements
 from faultwave.physics.waves.viscoelastic import LARGEST_STEP, element_names
-from faultwave.verify.exact.attenuated_waves import AttenuatedWaves
-from faultwave.verify.exact.plane_wave import Wave
+from faultwave.verify.exact.plane_waves import AttenuatedWaves, Wave
 
 from .driver import Waves, cube
 from .test_forms import stretched

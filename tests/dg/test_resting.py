@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 
 from faultwave import backends
+from faultwave.backends.numpy.runtime import execute
 from faultwave.dg.fault.coupling import MatrixCoupling, PoreCoupling
-from faultwave.dg.fault.face_series import Series
-from faultwave.dg.fault.options import Options, Sizes
 from faultwave.dg.fault.points import point_rule
 from faultwave.dg.fault.record import recorded
-from faultwave.dg.fault.rupture import rupture
-from faultwave.dg.fault.transforms import mode_bounds
+from faultwave.dg.fault.rupture import FrictionOptions, FrictionSizes, rupture
+from faultwave.dg.fault.transforms import FaceSeries, mode_bounds
 from faultwave.dg.method.predictors.taylor import face_rows, powers
 from faultwave.kernels.language import Kernel
-from faultwave.kernels.reference import execute
 from faultwave.physics import friction as faults
 from faultwave.physics.friction.law import FrictionLaw
 from faultwave.physics.friction.modifiers import composed
@@ -39,10 +37,10 @@ def restless(law: FrictionLaw) -> Any:
 # ---- the bound ----------------------------------------------------------------------------------------------------
 
 
-def series_kernel(rows: Any, times: int, cols: int) -> tuple[Kernel, Series]:
+def series_kernel(rows: Any, times: int, cols: int) -> tuple[Kernel, FaceSeries]:
     k = Kernel("k", fixed=True)
     at_times, weight = k.scalar("at_times", times, len(rows)), k.scalar("weight", times)
-    return k, Series(k.batch("series", sum(rows), cols), rows, at_times, weight)
+    return k, FaceSeries(k.batch("series", sum(rows), cols), rows, at_times, weight)
 
 
 def bound(kind: Any, order: int, series: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -140,7 +138,9 @@ def step(
     c = law.settings({})
     coupling = options.pop("coupling", None)
     points = len(point_rule("symmetric", order - 1).weights)
-    made = Sizes(tuple(face_rows(order)), points, 0, Options(order, moved=True, breakdown=True, **options))
+    made = FrictionSizes(
+        tuple(face_rows(order)), points, 0, FrictionOptions(order, moved=True, breakdown=True, **options)
+    )
     kernel = rupture(law, c, made, coupling)
     if not isinstance(data, dict):
         data = faces(law, c, kernel, order, data, seed)
@@ -306,7 +306,7 @@ def test_open_points_without_cohesion_are_solved() -> None:
 def test_faces_are_solved_while_stress_is_added() -> None:
     """An episode adds to it in all of its sub-steps."""
     law, scalars = faults.law("linear-slip-weakening"), friction_scalars(3, 3)
-    made = Sizes(tuple(face_rows(3)), len(point_rule("symmetric", 2).weights), 1, Options(3))
+    made = FrictionSizes(tuple(face_rows(3)), len(point_rule("symmetric", 2).weights), 1, FrictionOptions(3))
     kernel = rupture(law, law.settings({}), made)
     data = faces(law, law.settings({}), kernel, 3, np.full(ITEMS, 2e7), 0)
     data["nucleation"] = np.full((ITEMS, made.points, 3), 4e6)

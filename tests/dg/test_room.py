@@ -14,7 +14,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.processes.memory import machine_memory
+from faultwave.base.processes.host import machine_memory
 from faultwave.case.load import load_case
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
@@ -24,7 +24,7 @@ from faultwave.dg.mesh.distributed_mesh import WholeMesh
 from faultwave.dg.planning.plan import make_plan
 from faultwave.dg.planning.process_partition import plan_for
 from faultwave.domain import tets
-from faultwave.engine.disk import OVERHEAD
+from faultwave.engine.checks import OUTPUT_OVERHEAD
 from faultwave.run.engines import engine_of
 from tests.domain.test_gmsh_reader import CONTENTS
 
@@ -131,7 +131,7 @@ def test_processes_that_read_parts_of_a_mesh_sum_what_they_write(
     kept = {"checkpoint": {"interval": 0.1, "keep": 3}, "folder": str(tmp_path)}
     asked = asked.model_copy(update={"output": type(asked.output).model_validate(kept)})
     written = 4 * 2 * 48 * (4 * 9 * 8 + 8)  # three checkpoints and the next, of 48 cells
-    monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(free=1.5 * written + OVERHEAD))
+    monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(free=1.5 * written + OUTPUT_OVERHEAD))
     make_plan(asked)
 
     class Two(WholeMesh):
@@ -140,6 +140,6 @@ def test_processes_that_read_parts_of_a_mesh_sum_what_they_write(
 
     with pytest.raises(InputError, match="snapshots, seismograms and checkpoints need"):
         make_plan(asked, whole=Two())
-    monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(free=written + 0.9 * OVERHEAD))
+    monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(free=written + 0.9 * OUTPUT_OVERHEAD))
     with pytest.raises(InputError, match="snapshots, seismograms and checkpoints need"):  # files have tables, too
         make_plan(asked)

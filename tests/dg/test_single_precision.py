@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from faultwave import backends
-from faultwave.dg.method.forms import precise_elastic
+from faultwave.dg.method.forms import elastic
 from faultwave.dg.operators.rounding import spread
 from tests.dg.driver import Waves, cube, plane_waves
 
@@ -110,7 +110,7 @@ def apart(found: list[np.ndarray]) -> float:
 def test_waves_drift_less_with_rests_of_constants(monkeypatch: pytest.MonkeyPatch) -> None:
     single, double = drifted(6000, 3)
     kept = apart([single, double])
-    monkeypatch.setattr(precise_elastic, "rest", np.zeros_like)
+    monkeypatch.setattr(elastic, "rest", np.zeros_like)
     dropped = apart([*drifted(6000, 3, ("single",)), double])
     print(f"{kept:.2e} with rests, {dropped:.2e} without rests of cells and derivatives")
     assert kept < 1.3e-6 and dropped > 2.0 * kept

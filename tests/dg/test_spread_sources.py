@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import faultwave as fw
+from faultwave.dg import sources
 from faultwave.dg.capabilities import point_sources
 from faultwave.dg.method.basis import tet_basis, tet_quadrature
-from faultwave.dg.sources import spread_sources
-from faultwave.dg.sources.spread_sources import degree
+from faultwave.dg.sources import degree
+from faultwave.verify.exact import Medium
 from faultwave.verify.exact.full_space import FullSpace, tensor
-from faultwave.verify.exact.medium import Medium
 from faultwave.verify.exact.time_functions import ricker
 
 ROCK = Medium(rho=2700.0, lam=1.08e10, mu=1.08e10)
@@ -141,7 +141,7 @@ def test_points_on_faces_are_told(place, told):
 @pytest.mark.parametrize("order", [2, 3, 4, 6])
 def test_moments_of_each_of_many_sources(order, monkeypatch):
     """Of more than a hundred each reaches less far, by a function whose moments are those of a point, too."""
-    monkeypatch.setattr(spread_sources, "MANY", 0)
+    monkeypatch.setattr(sources, "MANY", 0)
     sim = made(TENSOR, (130.0, -270.0, 90.0), order)
     over = part_of(sim).spread
     powers = [p for p in product(range(8), repeat=3) if sum(p) <= min(order - 1, degree(order, True))]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from faultwave import backends
-from faultwave.dg.method.forms.lean_elastic import LeanElastic
+from faultwave.dg.method.forms.elastic import LeanElastic
 from tests.backends.here import present
 from tests.dg.driver import Waves, cube, plane_waves
 from tests.physics.waves.tensors import skewed

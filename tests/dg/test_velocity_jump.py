@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from faultwave.dg.fault.energies import jump_energies
-from faultwave.dg.fault.options import Options, Sizes
 from faultwave.dg.fault.points import point_rule, resize_modes
-from faultwave.dg.fault.record import recorded
-from faultwave.dg.fault.rupture import rupture
+from faultwave.dg.fault.record import jump_energies, recorded
+from faultwave.dg.fault.rupture import FrictionOptions, FrictionSizes, rupture
 from faultwave.dg.method.predictors.taylor import face_rows
 from faultwave.physics import friction as faults
 from tests.dg.test_backends_agree import ITEMS, friction_arguments, friction_scalars, launch
@@ -20,7 +18,9 @@ def test_work_slip_and_path_of_the_jump(order: int) -> None:
     """Work is that of the average traction (Z- T+ + Z+ T-)/(Z+ + Z-); every point has the mean of its face."""
     law, rule, rows = faults.law("linear-slip-weakening"), point_rule("symmetric", order - 1), face_rows(order)
     c = law.settings({})
-    kernel = rupture(law, c, Sizes(tuple(rows), len(rule.weights), 2, Options(order, moved=True, breakdown=True)))
+    kernel = rupture(
+        law, c, FrictionSizes(tuple(rows), len(rule.weights), 2, FrictionOptions(order, moved=True, breakdown=True))
+    )
     data = friction_arguments(law, c, kernel, order, 3)
     scalars = friction_scalars(order, order) | {"damping": 1.0}
     found = launch("numpy", "double", [kernel], [data], [scalars])[0]

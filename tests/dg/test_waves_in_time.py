@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faultwave.dg.method.face_time_expansion import rows_left, store_rows, weights_left
 from faultwave.dg.method.forms import FORMS, Form
 from faultwave.dg.method.forms import form as find_form
+from faultwave.dg.method.outgoing_waves import rows_left, store_rows, weights_left
 from faultwave.dg.operators import kernels
 from faultwave.kernels.language import Kernel
 from tests.dg.test_backends_agree import ITEMS, VARIANTS, Random, launch

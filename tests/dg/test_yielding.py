@@ -13,7 +13,7 @@ from faultwave.dg.method import yielding
 from faultwave.dg.method.basis import tet_basis, tet_quadrature, tet_size
 from faultwave.dg.method.forms import Form
 from faultwave.dg.method.forms import form as find_form
-from faultwave.dg.method.yield_points import yield_points
+from faultwave.dg.method.yielding import yield_points
 from faultwave.dg.operators import kernels
 from faultwave.physics.rheology import STRESS, Returned, Rheology, rheology
 from faultwave.physics.waves import law as wave_law

@@ -11,8 +11,8 @@ from faultwave.domain.tets import generators
 from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.generators.generate import generate
 from faultwave.domain.tets.generators.graded import Tpv5, graded_mesh
+from faultwave.domain.tets.geometry import aspect_ratios
 from faultwave.domain.tets.mesh import SORTED_FACES, signed_volumes
-from faultwave.domain.tets.quality import aspect_ratios
 
 
 def measured(mesh):
@@ -91,7 +91,7 @@ def follows(mesh, topology, patches, dip):
 @pytest.mark.parametrize("mesher", ["builtin", "gmsh"])
 def test_faces_follow_patches(mesher, dip):
     if mesher == "gmsh":
-        pytest.importorskip("faultwave.domain.tets.generators.gmsh_tpv5", exc_type=(ImportError, OSError))
+        pytest.importorskip("faultwave.domain.tets.generators.gmsh_planar", exc_type=(ImportError, OSError))
     setting = Tpv5(size=1500.0, dip=dip, mesher=mesher, patches=PATCHES)
     mesh = generate(setting_with_shape(setting))
     topology, _ = fault_is(mesh, setting)
@@ -105,7 +105,7 @@ def test_patches_that_no_bricks_follow():
 
 
 def test_gmsh_fault_mesh():
-    gmsh_tpv5 = pytest.importorskip("faultwave.domain.tets.generators.gmsh_tpv5", exc_type=(ImportError, OSError))
+    gmsh_tpv5 = pytest.importorskip("faultwave.domain.tets.generators.gmsh_planar", exc_type=(ImportError, OSError))
     for dip in (90.0, 60.0):
         setting = Tpv5(size=1000.0, dip=dip, mesher="gmsh")
         mesh = generate(setting_with_shape(setting))
@@ -117,7 +117,7 @@ def test_gmsh_fault_mesh():
 
 
 def test_gmsh_leaves_an_open_session_alone():
-    gmsh_tpv5 = pytest.importorskip("faultwave.domain.tets.generators.gmsh_tpv5", exc_type=(ImportError, OSError))
+    gmsh_tpv5 = pytest.importorskip("faultwave.domain.tets.generators.gmsh_planar", exc_type=(ImportError, OSError))
     gmsh = gmsh_tpv5.gmsh
     gmsh.initialize(argv=[], readConfigFiles=False, interruptible=False)
     try:
@@ -138,7 +138,7 @@ def setting_with_shape(setting):
 
 def test_without_gmsh(monkeypatch, caplog):
     """auto goes on with the built-in mesher and says what to install; gmsh is an error that says the same."""
-    monkeypatch.delitem(sys.modules, "faultwave.domain.tets.generators.gmsh_tpv5", raising=False)
+    monkeypatch.delitem(sys.modules, "faultwave.domain.tets.generators.gmsh_planar", raising=False)
     monkeypatch.delattr(generators, "gmsh_tpv5", raising=False)
     monkeypatch.setitem(sys.modules, "gmsh", None)
     with caplog.at_level("WARNING", logger="faultwave"):

@@ -10,7 +10,7 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.domain import tets
-from faultwave.domain.tets.gmsh import ahead as gmsh_ahead
+from faultwave.domain.tets import ahead as gmsh_ahead
 from faultwave.domain.tets.gmsh.reader import read_gmsh
 from tests.domain.test_gmsh_reader import CONTENTS, Writer
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError
-from faultwave.base.processes.children import PYTHON
+from faultwave.base.processes.host import PYTHON
 from faultwave.domain import tets
-from faultwave.domain.tets.generators import gmsh_geometry
+from faultwave.domain.tets.generators import generate
 from faultwave.domain.tets.gmsh import child
 from faultwave.domain.tets.load import read_mesh
 
@@ -157,7 +157,7 @@ def test_a_trusted_script_may_do_all(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_script_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gmsh_geometry, "OPENING", 0.5)
+    monkeypatch.setattr(generate, "OPENING", 0.5)
     path = tmp_path / "endless.geo"
     path.write_text("For i In {1:1000000000}\n  x = i;\nEndFor\n" + SCRIPT)
     with pytest.raises(InputError, match=r"does not come to an end: it may read for 0.5 s"):
@@ -166,13 +166,13 @@ def test_a_script_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("given", ["0", "-1", "nan", "soon", "1e30"])
 def test_a_limit_that_is_no_time(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
-    monkeypatch.setenv(gmsh_geometry.MESHING, given)
+    monkeypatch.setenv(generate.MESHING, given)
     with pytest.raises(InputError, match="FAULTWAVE_GMSH_SECONDS: '?.*is no time"):
-        gmsh_geometry.meshing_seconds()
+        generate.meshing_seconds()
 
 
 def test_meshing_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(gmsh_geometry.MESHING, "0.3")
+    monkeypatch.setenv(generate.MESHING, "0.3")
     path = tmp_path / "fine.geo"
     path.write_text(SCRIPT.replace("0.3;", "0.005;"))
     with pytest.raises(InputError, match=r"mesh for 0.3 s of processor time.*FAULTWAVE_GMSH_SECONDS"):

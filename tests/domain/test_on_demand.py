@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faultwave.domain.tets.on_demand import OnDemand
+from faultwave.domain.tets.geometry import OnDemand
 
 WHOLE = np.random.default_rng(3).normal(size=(7, 4, 3))
 CELLS, FACES = np.array([5, 0, 5]), np.array([3, 1, 0])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from faultwave.domain import tets
+from faultwave.domain.tets.geometry import aspect_ratios
 from faultwave.domain.tets.mesh import make_mesh, reorder_cells
-from faultwave.domain.tets.quality import aspect_ratios
 
 
 @pytest.mark.parametrize("bits", [1, 2, 3, 4])

@@ -4,8 +4,8 @@ import numpy as np
 
 from faultwave.backends import make_stencils
 from faultwave.fd.method.absorbing import Absorber
+from faultwave.fd.method.effective_medium import Units
 from faultwave.fd.method.grid import SIDES, Grid
-from faultwave.fd.method.half_precision import Units
 from faultwave.fd.method.program import Scheme, build_program, fields, profiles
 
 RHO, VP, VS = 2700.0, 6000.0, 3464.0

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from faultwave.case.load import load_case
-from faultwave.fd.checks.reflections import largest_reflection
+from faultwave.fd.checks.accuracy import largest_reflection
 from faultwave.fd.method import absorbing
 from faultwave.fd.plan import make_plan
-from faultwave.run.check import check
+from faultwave.run.planned import check
 
 DEPTH = np.array([0.0, 0.25, 0.5, 1.0])
 THICKNESS, SPEED, FREQUENCY, STEP = 1000.0, 4000.0, 2.0, 1e-3

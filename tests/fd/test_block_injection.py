@@ -6,7 +6,7 @@ import pytest
 import faultwave as fw
 from faultwave.backends import missing
 from faultwave.base.errors import RunError
-from faultwave.observe.boxes.records import VELOCITIES, read_box_record
+from faultwave.observe.boxes import VELOCITIES, read_box_record
 from tests.run.launch import launch
 
 from .test_injection import largest, motion, told

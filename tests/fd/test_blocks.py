@@ -9,9 +9,8 @@ from ruamel.yaml import YAML
 import faultwave as fw
 from faultwave.backends import missing
 from faultwave.base.errors import RunError
-from faultwave.domain.grids.mapping import MIN_CELLS
-from faultwave.fd.blocks.layout import MIN_BLOCKS
-from faultwave.fd.blocks.proposal import faces, proposed, report
+from faultwave.domain.grids import MIN_CELLS
+from faultwave.fd.blocks.layout import MIN_BLOCKS, propose_blocks, proposed_faces, report_blocks
 from faultwave.fd.method import differences
 from faultwave.output.formats.image import ImageReader
 from faultwave.run import simulate
@@ -305,7 +304,7 @@ def test_blocks_are_proposed_where_waves_are_faster():
     made = basin(1, False)
     made["grid"] |= {"upper": [3600.0, 3600.0, 0.0], "absorbing": {}}
     plan = simulate(made).plan
-    found = proposed(plan)
+    found = propose_blocks(plan)
     listed, points = found.blocks, found.points
     assert len(listed) >= 2 and points < plan.points / 4
     slowest = [min(3000.0, 300.0 + 0.75 * depth) for depth, _ in listed]
@@ -313,7 +312,7 @@ def test_blocks_are_proposed_where_waves_are_faster():
     made["grid"] |= {"blocks": [{"below": below, "spacing": h} for below, h in listed]}
     blocks = simulate(made).plan
     assert blocks.points == points and blocks.frequency == pytest.approx(plan.frequency, rel=0.02)
-    told = dict(report(blocks))
+    told = dict(report_blocks(blocks))
     assert len(blocks.blocks) == len(listed) + 1 and "times as many" in told["points"]
 
 
@@ -323,22 +322,22 @@ def test_a_box_that_is_no_multiple_grows_with_the_blocks_proposed():
     made["grid"] |= {"upper": [3630.0, 3555.0, 0.0], "absorbing": {}, "boundaries": {}}
     made["sources"] = []
     plan = simulate(made).plan
-    told = dict(report(plan))["proposed"]
+    told = dict(report_blocks(plan))["proposed"]
     settings = YAML(typ="safe").load(told.replace(" m", ""))["grid"]
     coarsest = settings["blocks"][-1]["spacing"]
     assert settings["upper"] == [coarsest * np.ceil(x / coarsest) for x in (3630.0, 3555.0)] + [0.0]
     made["grid"] |= settings
-    assert simulate(made).plan.points == proposed(plan).points
+    assert simulate(made).plan.points == propose_blocks(plan).points
     made["grid"] |= {"upper": [3650.0, 3550.0, 0.0], "blocks": [], "boundaries": {"x": "periodic", "y": "rigid"}}
-    assert proposed(simulate(made).plan).blocks == []
+    assert propose_blocks(simulate(made).plan).blocks == []
 
 
 def test_too_thin_or_too_slow_rock_has_no_faces():
-    assert faces(np.full(40, 99.0), 50.0, 0.0, (2,)) is None
-    assert faces(np.r_[np.full(15, 50.0), np.full(25, 160.0)], 50.0, 0.0, (3,)) == [(750.0, 150.0)]
-    assert faces(np.full(40, 160.0), 50.0, 0.0, (3,)) == [(600.0, 150.0)]
-    assert faces(np.full(30, 160.0), 50.0, 0.0, (3,)) is None  # six planes of 150 m are too few
-    assert faces(np.full(40, 160.0), 50.0, 700.0, (3,)) == [(700.0, 150.0)]
+    assert proposed_faces(np.full(40, 99.0), 50.0, 0.0, (2,)) is None
+    assert proposed_faces(np.r_[np.full(15, 50.0), np.full(25, 160.0)], 50.0, 0.0, (3,)) == [(750.0, 150.0)]
+    assert proposed_faces(np.full(40, 160.0), 50.0, 0.0, (3,)) == [(600.0, 150.0)]
+    assert proposed_faces(np.full(30, 160.0), 50.0, 0.0, (3,)) is None  # six planes of 150 m are too few
+    assert proposed_faces(np.full(40, 160.0), 50.0, 700.0, (3,)) == [(700.0, 150.0)]
 
 
 def test_rock_below_a_hill_is_that_of_one_spacing():

@@ -73,7 +73,7 @@ def test_what_stays_in_rock_leaves_the_fluid_alone(material):
 def test_shallow_water_is_told():
     """Borders in the planes of the free surface's own differences, and those of order 8, are not cared for."""
     from faultwave.case.load import load_case
-    from faultwave.run.check import check
+    from faultwave.run.planned import check
 
     def told(**changes):
         found = check(load_case(settings(**changes))[0]).items

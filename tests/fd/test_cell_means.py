@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from faultwave.fd.operators import cell_means
 from faultwave.fd.operators.points import norm_weights
+from faultwave.fd.rheology import cell_means
 
 from . import setups
 

@@ -1,10 +1,9 @@
-"""Properties of the difference weights beside the free surface (``fd.method.closures``), checked independently of the tables."""
+"""Properties of the difference weights beside the free surface (``fd.method.differences``), checked independently of the tables."""
 
 import numpy as np
 import pytest
 
-from faultwave.fd.method.closures import WEIGHTS
-from faultwave.fd.method.differences import _matrices
+from faultwave.fd.method.differences import WEIGHTS, _matrices
 
 EXACT = {4: 2, 8: 3}
 """Degree of the polynomials whose differences are exact in the planes beside the surface, by order."""

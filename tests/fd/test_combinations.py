@@ -15,7 +15,7 @@ from faultwave.backends import missing
 from faultwave.base.errors import InputError, RunError
 from faultwave.case.load import load_case
 from faultwave.green_tensors import green_tensors
-from faultwave.run.check import check
+from faultwave.run.planned import check
 from tests.run.launch import launch
 
 from .combined import CASES, FEATURES, REFUSED, allowed, covered, settings

@@ -9,13 +9,12 @@ from faultwave.backends import make_stencils, missing
 from faultwave.comm.compression import CompressionLoss
 from faultwave.comm.packing import box_source, box_target
 from faultwave.comm.world import World
-from faultwave.domain.grids.cut import Cut
-from faultwave.fd.method.decomposition import Subdomain, whole
-from faultwave.fd.method.effective_medium import Medium
-from faultwave.fd.method.half_precision import Units
+from faultwave.domain.grids import Cut
+from faultwave.fd.method.effective_medium import Medium, Units
+from faultwave.fd.method.grid_block import Subdomain, undivided
 from faultwave.fd.method.program import build_program, fields, profiles
 from faultwave.fd.operators.operator import Machine, Operator, Shared
-from faultwave.fd.sampling.surface import motion
+from faultwave.fd.snapshots import observe_surface
 from faultwave.kernels import overlap
 from faultwave.kernels.overlap import around, reach, works
 from faultwave.kernels.stencil import Box
@@ -108,7 +107,7 @@ def step_in_parts(backend, of, counts, ahead):
     grid = of.grid.box
 
     def program(box, whole):
-        surface = [motion(box, of.step, of.order)] if box.hi[0] == grid.hi[0] else []
+        surface = [observe_surface(box, of.step, of.order)] if box.hi[0] == grid.hi[0] else []
         return build_program(of, observers=surface, part=None if whole else box)
 
     one = made(of, backend, program(grid, True), grid)
@@ -165,7 +164,7 @@ def test_processes_of_a_machine_take_a_device_each(monkeypatch):
     """What a backend is asked for by the third process of a machine."""
     of, world = scheme((12, 12, 12)), World()
     world.local_rank = 2
-    shared = Shared(world, whole(of.grid), Units(), "exact", lambda _: None, reach(build_program(of), 1))
+    shared = Shared(world, undivided(of.grid), Units(), "exact", lambda _: None, reach(build_program(of), 1))
 
     class Asked(Exception):
         pass

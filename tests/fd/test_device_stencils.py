@@ -3,8 +3,7 @@
 import pytest
 
 from faultwave.backends.device.compilers import missing
-from faultwave.bench.grids.kernel_report import compiled, launches_of
-from faultwave.bench.grids.programs import CASES
+from faultwave.bench.grids.kernel_report import CASES, compiled, launches_of
 
 LEAST = {"blocks": 4, "hill": 9, "hill-layers": 45, "order-8": 8, "fluids": 2, "iwan": 20, "fault-slip-weakening": 20}
 """Stencils of a program beside the plain ones."""

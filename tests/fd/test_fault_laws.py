@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 import faultwave as fw
-from faultwave.fd.fault.friction import RUPTURE_RATE, parameter
-from faultwave.fd.method.fault_plane import FaultPlane
-from faultwave.fd.method.split_nodes import BACKWARD, FORWARD, INSIDE, INVERSE_SIDE_NORM
+from faultwave.fd.fault import RUPTURE_RATE, parameter
+from faultwave.fd.method.split_nodes import BACKWARD, FORWARD, INSIDE, INVERSE_SIDE_NORM, FaultPlane
 from faultwave.physics import friction
+from faultwave.physics.friction.initial_stress import smooth_step
 from faultwave.physics.friction.law import Load
-from faultwave.physics.friction.loading.nucleation import smooth_step
 from faultwave.physics.friction.solvers import known_rates
 from tests.physics.friction.sampling import sample_value
 

@@ -7,7 +7,7 @@ import faultwave as fw
 from faultwave.base.errors import RunError
 from faultwave.case.load import load_case
 from faultwave.output.results import load_results
-from faultwave.run.check import check
+from faultwave.run.planned import check
 
 from .test_faults import FRICTION, case
 from .test_restart import Stopped

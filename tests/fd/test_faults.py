@@ -10,7 +10,7 @@ import faultwave as fw
 from faultwave.base.errors import RunError
 from faultwave.case.load import load_case
 from faultwave.fd.method.stencils import FIELDS
-from faultwave.run.check import check
+from faultwave.run.planned import check
 
 from .test_restart import Stopped
 

@@ -6,11 +6,11 @@ import numpy as np
 import pyproj
 import pytest
 
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.case.load import load_case
 from faultwave.output.results import load_results
 from faultwave.run import simulate
-from faultwave.run.check import check
+from faultwave.run.planned import check
 from tests.media.models import files
 
 from .test_grids import case, problems
@@ -68,7 +68,7 @@ def test_seismograms_know_where_they_are(runs, tmp_path):
     convergence = pyproj.Proj("EPSG:32611").get_factors(-117.9, 34.2).meridian_convergence
     assert convergence < -0.4 and found[:, 2] == pytest.approx(30.0 + convergence, abs=0.02)
     obspy = pytest.importorskip("obspy")
-    from faultwave.output.convert import convert
+    from faultwave.output.results import convert
 
     convert(folder / "local", "sac", tmp_path)
     head = {path.name[-5]: obspy.read(path)[0].stats.sac for path in tmp_path.glob("*R0002*.sac")}

@@ -10,9 +10,9 @@ from faultwave.base.errors import InputError
 from faultwave.case.load import load_case
 from faultwave.physics.waves.plane_waves import plane_waves
 from faultwave.run import simulate
-from faultwave.run.check import check
+from faultwave.run.planned import check
+from faultwave.verify.exact import Medium
 from faultwave.verify.exact.full_space import FullSpace, tensor
-from faultwave.verify.exact.medium import Medium
 from faultwave.verify.exact.time_functions import ricker
 
 ROCK = {"rho": 2700.0, "vp": 3464.1016151377544, "vs": 2000.0}

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultwave.backends import make_stencils
-from faultwave.fd.method.half_precision import Units, rounded_at, spread_rounding
+from faultwave.fd.method.effective_medium import Units, rounded_at, spread_rounding
 from faultwave.kernels.stencil import Box, Launch, Layout, Program, Stencil
 
 

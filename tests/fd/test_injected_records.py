@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import faultwave as fw
-from faultwave.observe.boxes.records import read_box_record
+from faultwave.observe.boxes import read_box_record
 from faultwave.physics.sources.time_functions import Ricker
-from faultwave.physics.waves.reflected import incoming, sent_back, stress_of
+from faultwave.physics.waves.plane_waves import incoming, sent_back, stress_of
 
 from .test_injection import let_in, motion, settings, told
 

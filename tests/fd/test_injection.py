@@ -10,12 +10,12 @@ import pytest
 import faultwave as fw
 from faultwave.backends import missing
 from faultwave.base.errors import InputError, RunError
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.case.load import load_case
 from faultwave.fd.capabilities import injection
 from faultwave.fd.injection.incident_fields import RecordSource
-from faultwave.observe.boxes.records import VELOCITIES, read_box_record
-from faultwave.run.check import check
+from faultwave.observe.boxes import VELOCITIES, read_box_record
+from faultwave.run.planned import check
 
 from .test_restart import Stopped
 

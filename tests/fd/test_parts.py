@@ -8,10 +8,9 @@ import pytest
 
 from faultwave.case.load import load_case
 from faultwave.engine.solver import Unattended
-from faultwave.fd import registry
 from faultwave.fd.capabilities.strain_green_tensors import BLOCK, Strain
 from faultwave.fd.capability import GridCapability, GridCapabilityPlan, StepCallback
-from faultwave.fd.plan import make_plan
+from faultwave.fd.plan import capability_modules, make_plan
 from faultwave.fd.report import plan_report
 from faultwave.fd.solver import FdSolver
 
@@ -64,7 +63,7 @@ class Ticks(GridCapability):
 
 def test_another_distribution_brings_a_part(monkeypatch):
     brought = SimpleNamespace(plan=lambda planning: Clock())
-    modules = registry.capability_modules()
+    modules = capability_modules()
     monkeypatch.setattr("faultwave.fd.plan.capability_modules", lambda: (*modules, brought))
     solver = FdSolver(plan())
     solver.run(solver.plan.case.end_time, Unattended())

@@ -7,7 +7,7 @@ import pytest
 
 from faultwave.case.load import load_case
 from faultwave.run import simulate
-from faultwave.run.check import check
+from faultwave.run.planned import check
 
 from .test_grids import case, problems
 

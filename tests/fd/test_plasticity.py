@@ -8,7 +8,7 @@ import faultwave as fw
 from faultwave.base.errors import RunError
 from faultwave.case.load import load_case
 from faultwave.fd.method.stencils import FIELDS
-from faultwave.run.check import check
+from faultwave.run.planned import check
 from tests.run.launch import launch
 
 from .test_grids import case

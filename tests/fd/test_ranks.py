@@ -16,7 +16,7 @@ pytestmark = pytest.mark.mpi
 FUSED = "import faultwave.fd.process_partition as s; s.FUSED, s.WORTH = {}, 4"
 CUT = """
 import faultwave.fd.process_partition as s
-from faultwave.domain.grids.cut import Cut
+from faultwave.domain.grids import Cut
 s.best_cut = lambda shape, parts, around, least: Cut(shape, {}, around)
 """
 

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from faultwave.base.errors import InputError
 from faultwave.cli.main import app
-from faultwave.engine.disk import check_disk
+from faultwave.engine.checks import check_disk
 from faultwave.green_tensors import green_tensors, save_green_tensors, seismograms
 from faultwave.output.formats.maps_netcdf import read_maps, write_maps
 from faultwave.run import simulate

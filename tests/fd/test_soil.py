@@ -9,14 +9,14 @@ import faultwave as fw
 from faultwave.backends import missing
 from faultwave.base.errors import RunError
 from faultwave.case.load import load_case
+from faultwave.fd.capabilities import soil
 from faultwave.fd.method.stencils import FIELDS
-from faultwave.fd.operators.cell_means import mean_lines
 from faultwave.fd.operators.points import norm_weights
-from faultwave.fd.rheology import soil
+from faultwave.fd.rheology.cell_means import mean_lines
 from faultwave.kernels.stencil import Injection
 from faultwave.output.formats.maps_netcdf import read_maps
 from faultwave.physics.rheology import iwan
-from faultwave.run.check import check
+from faultwave.run.planned import check
 from faultwave.verify.cases.grids.soil import END, SOIL, column, independent
 from faultwave.verify.cases.grids.soil import REFERENCE as STRAIN
 from faultwave.verify.exact.soil_column import MasingPoint

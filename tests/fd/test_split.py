@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from faultwave import backends
-from faultwave.fd.fault import friction
+from faultwave.fd import fault
 from faultwave.fd.method import split_nodes
-from faultwave.fd.method.fault_plane import FaultPlane, high
 from faultwave.fd.method.grid import SIDES
 from faultwave.fd.method.program import fields
+from faultwave.fd.method.split_nodes import FaultPlane, high
 from faultwave.fd.method.stencils import NORMAL, SHEAR, VELOCITY
 from faultwave.fd.operators.points import norm_weights
 from faultwave.physics.friction import law
@@ -33,13 +33,13 @@ def of(axis):
 
 
 def sliding(axis, sign=1.0):
-    return friction.Sliding(plane(axis), law("linear-slip-weakening"), CONSTANTS, sign)
+    return fault.Sliding(plane(axis), law("linear-slip-weakening"), CONSTANTS, sign)
 
 
 def array(name, axis):
     """The array of a quantity, parameters of the law among them."""
     given = name in law("linear-slip-weakening").kernel_parameters
-    return friction.at(friction.parameter(name) if given else name, axis)
+    return fault.array_at(fault.parameter(name) if given else name, axis)
 
 
 def names(s):
@@ -49,12 +49,12 @@ def names(s):
 def made(axis, backend="cpu", precision="double", slips=True, seed=1, **given):
     """A box of random motion with a fault, which may slip but for the nodes around it."""
     s = of(axis)
-    r = runner(s, backend, precision, observers=[friction.observer(s, sliding(axis), s.grid.box)])
+    r = runner(s, backend, precision, observers=[fault.observer(s, sliding(axis), s.grid.box)])
     for a in s.fault.sliding:
         for name, value in (GIVEN | REST | given).items():
             r.view(array(name, a))[...] = value
         where = (slice(3, None), slice(None), slice(3, -3)) if axis == "y" else (slice(3, None), slice(3, -3))
-        r.view(friction.at(friction.SLIPS, a))[where] = float(slips)
+        r.view(fault.array_at(fault.SLIPS, a))[where] = float(slips)
     numbers = np.random.default_rng(seed)
     for name in VELOCITY:
         planes = SHAPE[0] + (name != "w")
@@ -108,7 +108,7 @@ def work(s, r):
     for axis, velocity in s.fault.sliding.items():
         planes = np.arange(s.fault.box.lo[0], s.fault.box.hi[0])
         shares = np.where((axis == "z") & (planes == SHAPE[0]), 0.0, norm_weights(s, velocity, planes))
-        total += float((shares[:, None, None] * r.view(friction.at("work", axis))).sum())
+        total += float((shares[:, None, None] * r.view(fault.array_at("work", axis))).sum())
     return total * s.grid.spacing**2
 
 
@@ -151,7 +151,7 @@ def test_friction_takes_what_waves_lose(axis):
         before = taken(s, r)
         step(r)
         found.append((energy(s, before, taken(s, r)), work(s, r)))
-    slip = r.view(friction.at("accumulated_slip", "z"))
+    slip = r.view(fault.array_at("accumulated_slip", "z"))
     assert slip.max() > 0 and abs(found[2][1] - found[0][1]) > 1e-3 * found[0][0]
     np.testing.assert_allclose([e + w for e, w in found], sum(found[0]), rtol=1e-12)
 
@@ -165,7 +165,7 @@ def test_backends_agree(axis, backend):
     (s, one), (_, other) = made(axis, "numpy"), made(axis, backend)
     for r in (one, other):
         step(r, 12)
-    for name in (*names(s), *(friction.at(n, "z") for n in ("slip1", "slip2", "friction", "work", "ruptured"))):
+    for name in (*names(s), *(fault.array_at(n, "z") for n in ("slip1", "slip2", "friction", "work", "ruptured"))):
         a, b = np.array(one.view(name)), np.array(other.view(name))
         np.testing.assert_allclose(b, a, rtol=0, atol=1e-11 * max(np.abs(a).max(), 1e-30), err_msg=name)
 
@@ -175,14 +175,14 @@ def test_sides_exchange_their_names():
     found = []
     for sign in (1.0, -1.0):
         s = of("y")
-        r = runner(s, "cpu", "double", observers=[friction.observer(s, sliding("y", sign), s.grid.box)])
+        r = runner(s, "cpu", "double", observers=[fault.observer(s, sliding("y", sign), s.grid.box)])
         for a in s.fault.sliding:
             rest = REST | {"stress1": sign * 0.8e6, "stress2": sign * 0.1e6}
             for name, value in (GIVEN | rest).items():
                 r.view(array(name, a))[...] = value
-            r.view(friction.at(friction.SLIPS, a))[3:, :, 3:-3] = 1.0
+            r.view(fault.array_at(fault.SLIPS, a))[3:, :, 3:-3] = 1.0
         step(r, 30)
-        found.append((taken(s, r), np.array(r.view(friction.at("slip1", "x")))))
+        found.append((taken(s, r), np.array(r.view(fault.array_at("slip1", "x")))))
     (a, slip), (b, other) = found
     for name in a:
         np.testing.assert_array_equal(a[name], b[name], err_msg=name)

@@ -10,8 +10,8 @@ from scipy import integrate, signal
 
 from faultwave.observe.motions.measures import oscillator
 from faultwave.output.formats.image import ImageReader
-from faultwave.output.formats.maps.shakemap import instrumental_intensity, spectral_name, write_shakemap
 from faultwave.output.formats.maps_netcdf import read_maps
+from faultwave.output.formats.maps_shakemap import instrumental_intensity, spectral_name, write_shakemap
 from faultwave.run import simulate
 
 from .test_grids import case, problems
@@ -141,7 +141,7 @@ def test_geotiff_upright(tmp_path):
     import tifffile
 
     from faultwave.observe.dataset import Dataset, Variable
-    from faultwave.output.formats.maps.geotiff import write_geotiff
+    from faultwave.output.formats.maps_geotiff import write_geotiff
 
     x, y = Variable(np.arange(4) * 50.0, ("x",), "m"), Variable(np.arange(3) * 50.0, ("y",), "m")
     maps = Dataset(
@@ -167,7 +167,7 @@ def test_geotiff_places_its_pixels(run):
         assert tags[34735].value[-1] == 32611
         names = [part.split(" ")[0] for part in tags["ImageDescription"].value.split("; ")]
     assert np.allclose(bands[names.index("PGV")][::-1], maps["PGV"], rtol=1e-6)
-    from faultwave.base.math.projection import Projection
+    from faultwave.base.projection import Projection
 
     where = Projection("EPSG:32611", (-117.3, 34.2), 20.0).to_map(np.array([[maps["x"][4], maps["y"][-3]]]))[0]
     assert (matrix @ [4.5, 2.5, 0, 1])[:2] == pytest.approx(where, abs=1e-6)
@@ -198,7 +198,7 @@ def test_shakemap_grid(run):
 
 
 def test_the_largest_rectangle_of_a_mask():
-    from faultwave.output.formats.maps.shakemap import largest_rectangle
+    from faultwave.output.formats.maps_shakemap import largest_rectangle
 
     mask = np.zeros((6, 7), bool)
     mask[1:5, 2:5] = mask[3, :] = True
@@ -211,7 +211,7 @@ def test_the_largest_rectangle_of_a_mask():
 
 def test_shakemap_counts_in_percent_of_gravity(run):
     """1 %g is 0.0980665 m/s^2; values are the maps' at the same longitude and latitude."""
-    from faultwave.base.math.projection import Projection
+    from faultwave.base.projection import Projection
 
     sim, folder, _ = run
     text = ElementTree.parse(folder / "run-grid.xml").getroot().find(f"{SHAKEMAP}grid_data").text

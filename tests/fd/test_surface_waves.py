@@ -5,8 +5,7 @@ import pytest
 from scipy.linalg import eigh
 from scipy.optimize import brentq
 
-from faultwave.fd.method.closures import WEIGHTS
-from faultwave.fd.method.differences import planes, weights
+from faultwave.fd.method.differences import WEIGHTS, planes, weights
 
 
 def rayleigh(ratio):

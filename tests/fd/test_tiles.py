@@ -6,11 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from faultwave.backends.cpu import long_rows, rows, two_planes
-from faultwave.backends.cpu.blocking import Blocking
-from faultwave.backends.cpu.skew import first_lagging_plane, skew
+from faultwave.backends.cpu import rows, two_planes
+from faultwave.backends.cpu.blocking import Blocking, first_lagging_plane, skew
 from faultwave.backends.cpu.stencil import StencilRunner
-from faultwave.bench.grids import programs
+from faultwave.bench.grids import kernel_report
 from faultwave.fd.method import stencils
 from faultwave.fd.method.program import build_program
 from faultwave.kernels.stencil import Box, Launch, Layout, Program, Stencil, whole_work
@@ -51,7 +50,7 @@ def test_tiles_and_passes_change_no_bit(kind):
 
 FLAT_BELOW = {
     "hill": lambda: test_topography.hilly(grid__lower=[0, 0, -3000]),
-    "soil": programs.CASES["iwan"],
+    "soil": kernel_report.CASES["iwan"],
     "fault": lambda: test_faults.case(),
 }
 """Grids on whose lowest planes some levels have nothing to do."""
@@ -146,7 +145,7 @@ def shaken(kind, blocking, precision="single"):
 @pytest.mark.parametrize("kind", LAYERS)
 def test_two_planes_of_layers_change_no_bit(kind, precision, monkeypatch):
     """Memories of the upper plane are its own, at both ends of a row, also where these are of different width."""
-    monkeypatch.setattr(long_rows, "LONGEST", 1000)
+    monkeypatch.setattr(two_planes, "LONGEST", 1000)
     (expected, apart), (found, together) = (
         _with(monkeypatch, two_planes, "MOST_READ", most, lambda: shaken(kind, Blocking(2, 7), precision))
         for most in (0, 200)
@@ -159,7 +158,7 @@ def test_two_planes_of_layers_change_no_bit(kind, precision, monkeypatch):
 
 def test_pieces_of_long_rows_change_no_bit(monkeypatch):
     (expected, whole), (found, cut) = (
-        _with(monkeypatch, long_rows, "LONGEST", size, lambda: shaken("rigid", Blocking(2, 7)))
+        _with(monkeypatch, two_planes, "LONGEST", size, lambda: shaken("rigid", Blocking(2, 7)))
         for size in (1000, 16 * 4)
     )
     assert all("_velocity_of_two_planes" in source for source in (whole, cut))
@@ -168,7 +167,7 @@ def test_pieces_of_long_rows_change_no_bit(monkeypatch):
 
 
 def test_long_rows_through_layers_are_worked_on_one_plane_at_a_time(monkeypatch):
-    monkeypatch.setattr(long_rows, "LONGEST", 16 * 4)
+    monkeypatch.setattr(two_planes, "LONGEST", 16 * 4)
     assert not PAIRED.search(shaken("plain", Blocking(2, 7))[1])
 
 
@@ -183,7 +182,7 @@ def test_rows_in_pieces_change_no_bit(monkeypatch):
     made = test_topography.hilly(grid__boundaries=rigid, grid__upper=[2000, 1600, 900], material={"constant": ROCK})
     found = []
     for longest, points in ((10**9, 250_000_000), (70, 17)):
-        monkeypatch.setattr(long_rows, "LONGEST", longest)
+        monkeypatch.setattr(two_planes, "LONGEST", longest)
         source = simulate(made).solver.operator.runner.source
         assert f"#define LONGEST {points}\n" in source
         assert re.search(r"\{row_\d+_velocity_cap\w*, 0, 0, 1, \{", source) and re.search(

@@ -14,7 +14,7 @@ from faultwave.fd.operators import topography
 from faultwave.fd.operators.operator import Operator
 from faultwave.kernels.stencil import REACH, record
 from faultwave.run import simulate
-from faultwave.run.check import check
+from faultwave.run.planned import check
 
 from .reciprocity import TENSORS, is_reciprocal, moments
 from .test_grids import case, problems

@@ -150,7 +150,7 @@ def test_dg_has_no_such_formats():
     settings["mesh"] = {"generate": {"shape": "box", "cells": [2, 2, 2], "lower": [0, 0, -1500], "upper": [1500, 1600, 0],
                                      "boundaries": {"z+": "free-surface"}}}  # fmt: skip
     from faultwave.case.load import load_case
-    from faultwave.run.check import check
+    from faultwave.run.planned import check
 
     made, found = load_case(settings)
     text = "\n".join(map(str, found.errors if made is None else check(made).errors))

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from faultwave.fd.rheology import yield_rows
-from faultwave.fd.rheology.yielding import LOST_SHARE
+from faultwave.fd.rheology.yielding import LOST_SHARE, YIELD_DISTANCE, distance_to_yield
 from faultwave.physics.rheology import STRESS, rheology
 from faultwave.run import simulate
 
@@ -18,7 +17,7 @@ def run(cohesion, room=None, steps=40):
     """A runner after some steps; ``room``: of all rows instead of what they have."""
     operator = simulate(yielding(cohesion)).solver.operator
     if room is not None:
-        operator.runner.view(yield_rows.YIELD_DISTANCE)[...] = room
+        operator.runner.view(YIELD_DISTANCE)[...] = room
     operator.advance(steps)
     return operator.runner
 
@@ -29,7 +28,7 @@ def test_rows_left_out_change_no_bit(cohesion):
     lost = found.values("eta") > 0
     assert 0 < lost.mean() < 0.5 and not lost.any((0, 2)).all()
     moving = [n for n, layout in found.program.arrays.items() if layout.kind == "grid" and not layout.half]
-    for name in set(moving) - {yield_rows.YIELD_DISTANCE}:
+    for name in set(moving) - {YIELD_DISTANCE}:
         assert np.array_equal(found.values(name), every.values(name), equal_nan=True), name
 
 
@@ -53,7 +52,7 @@ def test_waves_within_the_room_make_no_point_yield():
     rng, count = np.random.default_rng(4), 4000
     given = {"strength": rng.uniform(1e5, 1e7, count), "slope": rng.uniform(0.0, 0.9, count)}
     rest = {n: rng.uniform(-3e6, 1e6, count) for n in STRESS}
-    room = yield_rows.distance_to_yield(LAW, given, {}, rest)
+    room = distance_to_yield(LAW, given, {}, rest)
     safe = room > 0
     assert 0.2 < safe.mean() < 1.0
     change = rng.normal(size=(count, 6))

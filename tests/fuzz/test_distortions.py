@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from faultwave.run import check as checks
+from faultwave.run import planned as checks
 from tools.distort_cases import (
     SMALL,
     WAYS,

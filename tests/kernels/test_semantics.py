@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from faultwave import backends
+from faultwave.backends.numpy.runtime import execute
 from faultwave.kernels import math as m
 from faultwave.kernels.count import cost
 from faultwave.kernels.expr import Expr
 from faultwave.kernels.language import Kernel, LoopIndex, sparse
-from faultwave.kernels.reference import execute
 from tests.backends.here import present
 
 RNG = np.random.default_rng(3)

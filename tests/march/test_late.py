@@ -10,7 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from faultwave.march import LocalTimeStepping, clusters
+from faultwave.dg.operators import local_time_stepping
+from faultwave.dg.operators.local_time_stepping import LocalTimeStepping
 
 PIECES = 8
 
@@ -91,7 +92,7 @@ def spent(monkeypatch: pytest.MonkeyPatch, ladder: str, delay: float, at_once: b
     rates, special, plain, friction = LADDERS[ladder]
     mirror = Mirror(rates, special, plain, friction, delay)
     mirror.at_once = at_once
-    monkeypatch.setattr(clusters, "clock", SimpleNamespace(perf_counter=lambda: mirror.time))
+    monkeypatch.setattr(local_time_stepping, "clock", SimpleNamespace(perf_counter=lambda: mirror.time))
     march = LocalTimeStepping(1.0, rates, mirror)
     march.overlap = mirror
     for _ in range(8):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faultwave.march import LocalTimeStepping
+from faultwave.dg.operators.local_time_stepping import LocalTimeStepping
 
 
 @dataclass

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from faultwave.media.coarse_grained import P_OVER_S, differences, effective, series, stiffness
+from faultwave.media.attenuation import P_OVER_S, differences, effective, series, stiffness
 
 RNG = np.random.default_rng(2)
 

@@ -9,7 +9,7 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.media import Constant, Expression, at_points, cell_averages, homogenise
-from faultwave.media.quadrature import conical_rule
+from faultwave.media.homogenise import conical_rule
 
 ELASTIC = ["rho", "mu", "lambda"]
 

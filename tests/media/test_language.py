@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faultwave.base.errors import InputError
-from faultwave.media.easi.compile import compile_program
-from faultwave.media.easi.language import parse, parse_expression
+from faultwave.media.easi.language import compile_program, parse, parse_expression
 from faultwave.media.easi.source import Source
 from faultwave.media.field import Expression
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError
-from faultwave.media.easi import lua_process
 from faultwave.media.easi.components import lua
 
 pytest.importorskip("lupa")
@@ -50,7 +49,7 @@ def test_math_has_c_functions_too(easi, at):
 
 
 def test_agrees_with_function_map_on_many_points(easi):
-    points = np.random.default_rng(1).uniform(-1e4, 1e4, (lua_process.LARGEST + 17, 3))
+    points = np.random.default_rng(1).uniform(-1e4, 1e4, (lua.LARGEST + 17, 3))
     groups = np.ones(len(points), dtype=int)
     scripted = easi(model("function f(x)\n if x.z < 0 then return {p = x.x / x.y} end\n return {p = 2 * x.z}\nend"))
     values = scripted.evaluate(points, groups, ["p"])["p"]
@@ -137,8 +136,8 @@ ENDLESS = {
 @pytest.mark.parametrize("name", ENDLESS)
 def test_what_never_returns_from_luas_own_library_ends(easi, at, monkeypatch, name):
     """Hooks that count instructions are not called there."""
-    monkeypatch.setattr(lua_process, "SECONDS", 0.3)
-    monkeypatch.setattr(lua_process, "SLOWEST", 1e9)
+    monkeypatch.setattr(lua, "SECONDS", 0.3)
+    monkeypatch.setattr(lua, "SLOWEST", 1e9)
     field = easi(model(f"function f(x)\n if x.x > 0 then local y = {ENDLESS[name]} end\n return {{p = 1}}\nend"))
     begun = time.monotonic()
     with pytest.raises(InputError, match=r"does not come to an end within 0.3 s at a point|instructions") as caught:
@@ -150,8 +149,8 @@ def test_what_never_returns_from_luas_own_library_ends(easi, at, monkeypatch, na
 
 
 def test_a_slow_script_is_refused_before_a_mesh_of_points(easi, at, monkeypatch):
-    monkeypatch.setattr(lua_process, "SECONDS", 0.5)
-    monkeypatch.setattr(lua_process, "SLOWEST", 1e-5)
+    monkeypatch.setattr(lua, "SECONDS", 0.5)
+    monkeypatch.setattr(lua, "SLOWEST", 1e-5)
     field = easi(model("function f(x) local s = 0 for i = 1, 100000 do s = s + i end return {p = s} end"))
     with pytest.raises(InputError, match=r"s a point \(at most 1e-05 s\)"):
         at(field, "p", np.zeros((2000, 3)))
@@ -165,7 +164,7 @@ def test_an_interrupted_script_leaves_no_answer_behind(easi, at, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(lua_process.LuaProcess, "_line", interrupted)
+        patch.setattr(lua.LuaProcess, "_line", interrupted)
         at(field, "p", [[2, 0, 0]])
     assert at(field, "p", [[3, 0, 0]]) == [3]
 
@@ -173,6 +172,6 @@ def test_an_interrupted_script_leaves_no_answer_behind(easi, at, monkeypatch):
 def test_a_process_that_was_killed_comes_again(easi, at):
     field = easi(model("function f(x) return {p = x.x} end"))
     assert at(field, "p", [[1, 0, 0]]) == [1]
-    lua_process.LUA.process.kill()
-    lua_process.LUA.process.wait()
+    lua.LUA.process.kill()
+    lua.LUA.process.wait()
     assert at(field, "p", [[2, 0, 0]]) == [2]

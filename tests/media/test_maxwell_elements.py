@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from faultwave.media.attenuation import Spectrum
-from faultwave.media.maxwell_elements import Mechanisms, maxwell_elements
+from faultwave.media.attenuation import Mechanisms, Spectrum, maxwell_elements
 
 
 def mechanisms(centre: float = 1.0, ratio: float = 100.0, count: int = 3) -> Mechanisms:

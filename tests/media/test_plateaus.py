@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from faultwave.media.rasters.plateaus import walled_plateaus
+from faultwave.media.rasters.load import walled_plateaus
 
 Y, X = np.mgrid[0:120, 0:100].astype(float)
 HILLS = 500.0 + 80.0 * np.sin(0.11 * X) * np.cos(0.07 * Y) + 2.0 * X

@@ -8,7 +8,7 @@ import pytest
 import tifffile
 
 from faultwave.base.errors import InputError
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.media.rasters import load_ground
 
 PROJECTION = SimpleNamespace(crs="EPSG:32611", origin=(-117.3, 34.2), azimuth=20.0)

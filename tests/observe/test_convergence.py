@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from faultwave.observe.error_estimates.convergence import (
+from faultwave.observe.error_estimates import (
     LARGEST,
     error,
     extrapolate_by_laws,

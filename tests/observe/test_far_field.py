@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 
-from faultwave.observe.far_field import ClosedSurface, FourierRecorder, cross_section
-from faultwave.verify.exact.mie import bistatic, efficiencies
+from faultwave.observe.surfaces import ClosedSurface, FourierRecorder, cross_section
+from faultwave.verify.exact.electromagnetic import bistatic_cross_section, mie_efficiencies
 
 
 def test_a_dipole_radiates_as_sine_squared() -> None:
@@ -77,10 +77,10 @@ def test_how_much_still_passes_is_known() -> None:
 
 def test_mie_series() -> None:
     """Wiscombe's case x = 10, m = 1.5; what is scattered into all directions is the scattering cross section."""
-    assert efficiencies(10.0, 1.5)[0] == pytest.approx(2.8820, abs=1e-4)
+    assert mie_efficiencies(10.0, 1.5)[0] == pytest.approx(2.8820, abs=1e-4)
     theta, phi = np.linspace(0, np.pi, 801), np.linspace(0, 2 * np.pi, 73)
     grid = np.meshgrid(theta, phi, indexing="ij")
-    sigma = bistatic(2.0, 2.0, grid[0].reshape(-1), grid[1].reshape(-1)).reshape(grid[0].shape)
+    sigma = bistatic_cross_section(2.0, 2.0, grid[0].reshape(-1), grid[1].reshape(-1)).reshape(grid[0].shape)
     whole = trapezoid(trapezoid(sigma, phi, axis=1) * np.sin(theta), theta) / (4 * np.pi)
-    assert whole == pytest.approx(efficiencies(2.0, 2.0)[0], rel=1e-4)
-    assert efficiencies(2.0, 2.0)[0] == pytest.approx(efficiencies(2.0, 2.0)[1], rel=1e-12)
+    assert whole == pytest.approx(mie_efficiencies(2.0, 2.0)[0], rel=1e-4)
+    assert mie_efficiencies(2.0, 2.0)[0] == pytest.approx(mie_efficiencies(2.0, 2.0)[1], rel=1e-12)

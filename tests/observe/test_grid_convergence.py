@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from faultwave.observe.error_estimates.grid_convergence import Kinds, fit_error_kinds
+from faultwave.observe.error_estimates import Kinds, fit_error_kinds
 
 SPACINGS, ORDER = (100.0, 150.0, 200.0), 4
 NOTHING = np.zeros((1, 1, 1))

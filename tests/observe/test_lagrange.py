@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from faultwave.observe.snapshots.lagrange import (
+from faultwave.observe.snapshots.pieces import (
     MOST_DEGREE,
     degree_of,
     lagrange_nodes,

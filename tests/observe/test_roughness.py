@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from faultwave.observe.snapshots.roughness import beside, neighbours, residuals
+from faultwave.plot.triangles import beside, neighbours, residuals
 
 
 def sheet(n: int = 8) -> tuple[np.ndarray, np.ndarray]:

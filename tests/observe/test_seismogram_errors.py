@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 from faultwave.observe.dataset import receivers_from_arrays
-from faultwave.observe.error_estimates.convergence import extrapolate_by_laws, polynomial_law
-from faultwave.observe.error_estimates.seismogram_errors import KnownErrors, estimated, middle, percent, with_errors
+from faultwave.observe.error_estimates import (
+    KnownErrors,
+    estimated,
+    extrapolate_by_laws,
+    middle,
+    percent,
+    polynomial_law,
+    with_errors,
+)
 
 ORDERS = (4, 3, 2)
 QUANTITIES = ["s_xx", "s_xy", "v1", "v2"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from faultwave.observe.source_parameters import (
+from faultwave.observe.rupture import (
     FaultHistory,
     FinishedRupture,
     rupture_map,

@@ -10,13 +10,13 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.observe.dataset import FaultFrame, fault_receivers_from_arrays, receivers_from_arrays
-from faultwave.output.convert import convert
 from faultwave.output.faultplane import fit_plane, orient_hanging_wall_left, plane_of_normal, plane_through
 from faultwave.output.formats.receivers_hdf5 import read_receivers, write_receivers
 from faultwave.output.formats.scec import NEVER, body_station_name, fault_station_name, read_table
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.formats.waveforms import channel
 from faultwave.output.manifest import build_manifest, write_manifest
+from faultwave.output.results import convert
 
 TIME = 0.01 * np.arange(101)
 FAULT = ["SRs", "SRd", "Ts0", "Td0", "Pn0", "Sls", "Sld", "StV"]

@@ -1,9 +1,8 @@
 """Tables of energy flow: a file for each entry, whatever it is called."""
 
-from faultwave.observe.dataset import energies_from_arrays
-from faultwave.observe.result import Result
-from faultwave.output.formats.tables.energies_csv import read_energies
-from faultwave.output.writers import write_results
+from faultwave.observe.dataset import Result, energies_from_arrays
+from faultwave.output.formats import write_results
+from faultwave.output.formats.csv_tables import read_energies
 
 
 def test_surfaces_of_one_name_get_files_of_their_own(tmp_path):

@@ -11,9 +11,9 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.cli.launch import mpiexec
-from faultwave.observe.snapshots.lagrange import lagrange_nodes
+from faultwave.observe.snapshots.pieces import lagrange_nodes
 from faultwave.output.formats.vtkhdf import LagrangeTetrahedra, LagrangeTriangles, VtkHdfReader
-from faultwave.output.snapshots import snapshots
+from faultwave.output.results import snapshots
 
 DEGREE = 3
 CORNERS = {
@@ -101,7 +101,7 @@ from faultwave.comm import world
 from faultwave.output.field_files.fields import ForeignContents
 from faultwave.output.field_files.checksums import Earlier
 from faultwave.output.formats.vtkhdf import LagrangeTetrahedra
-from faultwave.output.field_files.slabs import SharedFieldWriter
+from faultwave.output.field_files.shared import SharedFieldWriter
 path = sys.argv[1]
 places = np.arange(90.0).reshape(3, 10, 3)  # of three cells of degree 2; none of them on the first process, then two
 def write(mine, done, room, steps):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from faultwave.observe.motions.measures import GRAVITY, measures
-from faultwave.output.convert import convert
+from faultwave.output.results import convert
 
 spec = importlib.util.spec_from_file_location("waves", Path(__file__).with_name("waves.py"))
 assert spec is not None and spec.loader is not None

@@ -11,10 +11,9 @@ import pytest
 from faultwave.base.errors import InputError
 from faultwave.observe.motions.processing import Processing
 from faultwave.observe.stations.files import read_station_file
-from faultwave.output.convert import convert
 from faultwave.output.observed import read_records
 from faultwave.output.pairs import pairs
-from faultwave.output.results import load_results
+from faultwave.output.results import convert, load_results
 
 obspy = pytest.importorskip("obspy")
 spec = importlib.util.spec_from_file_location("waves", Path(__file__).with_name("waves.py"))

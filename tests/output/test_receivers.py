@@ -19,9 +19,9 @@ from faultwave.observe.dataset import (
     receivers_from_arrays,
 )
 from faultwave.output.formats import seissol_dat
+from faultwave.output.formats.csv_tables import read_energies, write_energies
 from faultwave.output.formats.receivers_hdf5 import read_receivers, write_receivers
 from faultwave.output.formats.seissol_dat import read_dat
-from faultwave.output.formats.tables.energies_csv import read_energies, write_energies
 from faultwave.output.results import load_results
 
 CASES = Path(__file__).parents[3] / "shared" / "cases"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from faultwave.observe.snapshots.refine import refine_tet, refine_triangle
+from faultwave.observe.snapshots.pieces import refine_tet, refine_triangle
 
 
 def coordinates_inside(cells: np.ndarray, points: np.ndarray) -> np.ndarray:

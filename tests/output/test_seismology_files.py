@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError
-from faultwave.output.observed import read_records
-from faultwave.output.seismology_files import FORMATS, read_stations, read_waveforms
+from faultwave.output.observed import FORMATS, read_records, read_stations, read_waveforms
 
 obspy = pytest.importorskip("obspy")
 

@@ -19,7 +19,7 @@ import errno, sys, threading
 import numpy as np
 {rc}
 from faultwave.comm import world
-from faultwave.output.field_files.shared_file import SharedFile
+from faultwave.output.field_files.shared import SharedFile
 from faultwave.base.errors import BackendError, FaultwaveError
 path, way = sys.argv[1:3]
 

@@ -23,7 +23,7 @@ from faultwave.output.field_files.fields import ForeignContents
 from faultwave.output.field_files.checksums import Earlier
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.formats.xdmf import XdmfWriter
-from faultwave.output.field_files.slabs import SharedFieldWriter
+from faultwave.output.field_files.shared import SharedFieldWriter
 folder = sys.argv[1]
 corners = np.arange(36.0).reshape(3, 4, 3)  # of three cells; none of them on the first process, then two
 def write(name, kind, mine, done, room, steps):
@@ -77,12 +77,12 @@ from pathlib import Path
 import numpy as np
 from faultwave.base.errors import RunError
 from faultwave.comm import world
-from faultwave.output.field_files import shared_file
+from faultwave.output.field_files import shared as shared_file
 from faultwave.output.field_files.fields import ForeignContents
 from faultwave.output.field_files.checksums import Earlier
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.formats.xdmf import XdmfWriter
-from faultwave.output.field_files.slabs import SharedFieldWriter
+from faultwave.output.field_files.shared import SharedFieldWriter
 folder, full, form = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 kind, name = {"vtkhdf": (VtkHdfWriter, "a.vtkhdf"), "xdmf": (XdmfWriter, "a.xdmf")}[form]
 corners = np.arange(36.0).reshape(3, 4, 3)

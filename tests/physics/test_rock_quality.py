@@ -3,30 +3,30 @@
 import numpy as np
 import pytest
 
-from faultwave.physics import rock_quality
+from faultwave.physics.rheology import drucker_prager
 
 
 def test_constants_of_an_average_rock_mass():
     """GSI 50, m_i 12, of Hoek & Brown (1997, Int. J. Rock Mech. 34, 1165-1186, table 8): m_b 2.01, s 0.004, a 0.5."""
-    found = rock_quality.mass(np.array(50.0), 12.0, np.array(80e6))
+    found = drucker_prager.rock_mass(np.array(50.0), 12.0, np.array(80e6))
     assert found.slope == pytest.approx(2.01, abs=0.005)
     assert found.offset == pytest.approx(0.004, abs=0.0005)
     assert found.power == pytest.approx(0.5, abs=0.01)
 
 
 def test_intact_rock_has_its_own_constants():
-    found = rock_quality.mass(np.array(100.0), 15.0, np.array(1e8), disturbance=0.7)
+    found = drucker_prager.rock_mass(np.array(100.0), 15.0, np.array(1e8), disturbance=0.7)
     assert (found.slope, found.offset) == (15.0, 1.0) and found.power == pytest.approx(0.5, abs=1e-12)
 
 
-@pytest.mark.parametrize("confinement", sorted(rock_quality.CONFINEMENTS))
+@pytest.mark.parametrize("confinement", sorted(drucker_prager.CONFINEMENTS))
 @pytest.mark.parametrize("index", [30.0, 60.0, 90.0])
 def test_cohesion_and_friction_lie_as_much_above_the_curve_as_below(index, confinement):
     """sigma_1 over sigma_3 of both criteria, from tension to the largest confining stress of the fit."""
-    rock, vertical = rock_quality.mass(np.array(index), 12.0, np.array(80e6)), np.array(25e6)
-    cohesion, friction = rock_quality.mohr_coulomb(rock, vertical, confinement)
+    rock, vertical = drucker_prager.rock_mass(np.array(index), 12.0, np.array(80e6)), np.array(25e6)
+    cohesion, friction = drucker_prager.mohr_coulomb(rock, vertical, confinement)
     m_b, s, a = float(rock.slope), float(rock.offset), float(rock.power)
-    factor, exponent = rock_quality.CONFINEMENTS[confinement]
+    factor, exponent = drucker_prager.CONFINEMENTS[confinement]
     both = (1 + a) * (2 + a)
     whole = 80e6 * (m_b + 4 * s - a * (m_b - 8 * s)) * (m_b / 4 + s) ** (a - 1) / (2 * both)
     largest = factor * whole * float(whole / vertical) ** -exponent
@@ -41,12 +41,14 @@ def test_cohesion_and_friction_lie_as_much_above_the_curve_as_below(index, confi
 
 def test_better_rock_is_stronger():
     index = np.linspace(20.0, 100.0, 9)
-    cohesion, friction = rock_quality.mohr_coulomb(rock_quality.mass(index, 12.0, np.full(9, 8e7)), np.full(9, 1e7))
+    cohesion, friction = drucker_prager.mohr_coulomb(
+        drucker_prager.rock_mass(index, 12.0, np.full(9, 8e7)), np.full(9, 1e7)
+    )
     assert (np.diff(cohesion) > 0).all() and (np.diff(cohesion + 5e6 * friction) > 0).all()
 
 
 def test_strength_of_intact_rock_by_speed():
     """304.8 / 100 km/s is a slowness of 100 us/ft: 14.1 MPa, and 20.2 MPa."""
     vp = np.array(3048.0)
-    assert rock_quality.INTACT["sandstone"](vp) == pytest.approx(1.4138e7, rel=2e-3)
-    assert rock_quality.INTACT["shale"](vp) == pytest.approx(0.77e6 * 3.048**2.93, rel=1e-12)
+    assert drucker_prager.INTACT["sandstone"](vp) == pytest.approx(1.4138e7, rel=2e-3)
+    assert drucker_prager.INTACT["shale"](vp) == pytest.approx(0.77e6 * 3.048**2.93, rel=1e-12)

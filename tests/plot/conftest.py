@@ -14,13 +14,12 @@ from faultwave.observe.dataset import (
     fault_receivers_from_arrays,
     receivers_from_arrays,
 )
-from faultwave.observe.rupture import INNER
-from faultwave.observe.source_parameters import FaultHistory, FinishedRupture, rupture_results
+from faultwave.observe.rupture import INNER, FaultHistory, FinishedRupture, rupture_results
+from faultwave.output.formats import write_results
+from faultwave.output.formats.csv_tables import write_energies
 from faultwave.output.formats.receivers_hdf5 import write_receivers
-from faultwave.output.formats.tables.energies_csv import write_energies
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.manifest import build_manifest, write_manifest
-from faultwave.output.writers import write_results
 from faultwave.plot import style
 
 SPEED = 2800.0  # [m/s] of the rupture front

@@ -9,11 +9,11 @@ import pytest
 from PIL import Image
 
 from faultwave.base.errors import InputError
-from faultwave.base.sanitise import printable
+from faultwave.base.wording import printable
 from faultwave.observe.dataset import Dataset, Variable
-from faultwave.output.columns import read_columns
+from faultwave.output.formats.csv_tables import read_columns
 from faultwave.output.formats.maps_netcdf import write_maps
-from faultwave.output.formats.tables.touchstone import read_touchstone
+from faultwave.output.formats.touchstone import read_touchstone
 from faultwave.plot import plot, style
 from faultwave.plot.intensity import plot_intensity
 from faultwave.report import write_report

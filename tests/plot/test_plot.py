@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from faultwave.base.errors import InputError
 from faultwave.observe.dataset import energies_from_arrays
-from faultwave.output.formats.tables.energies_csv import write_energies
+from faultwave.output.formats.csv_tables import write_energies
 from faultwave.output.formats.vtkhdf import VtkHdfReader, VtkHdfWriter
 from faultwave.output.manifest import build_manifest, write_manifest
 from faultwave.output.trace import Trace
@@ -23,8 +23,8 @@ from faultwave.plot.fault import hypocentre, plot_rupture, read_fault_maps
 from faultwave.plot.resonances import clustered
 from faultwave.plot.seismograms import plot_receivers
 from faultwave.plot.slip_rate import chosen_steps
-from faultwave.plot.smooth import at_corners, at_points, split_along
 from faultwave.plot.surface import map_frame, peak_velocity
+from faultwave.plot.triangles import at_corners, at_points, split_along
 
 from .conftest import grid
 

@@ -209,7 +209,7 @@ FAULTED = {"generate": {"shape": "tpv5", "size": 1000.0, "far_size": 6000.0}}
 @pytest.mark.parametrize("case", blocks())
 def test_examples_can_run(case, tmp_path, monkeypatch):
     """Nothing is wrong with them, nor doubtful, beside meshes and layers that fit them, and that a page on rock shows no source."""
-    from faultwave.run.check import check
+    from faultwave.run.planned import check
 
     files(tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.case.load import example_text, examples, load_case
 from faultwave.cli.main import app
-from faultwave.observe.boxes.records import read_box_record
+from faultwave.observe.boxes import read_box_record
 from faultwave.output.formats.maps_netcdf import read_maps
 from faultwave.output.results import load_results
 from faultwave.physics.sources.readers.srf import read_srf

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import faultwave
-from faultwave.output.formats.tables.energies_csv import read_energies
+from faultwave.output.formats.csv_tables import read_energies
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text()

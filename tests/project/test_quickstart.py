@@ -38,7 +38,7 @@ def folder(tmp_path_factory):
 
 def test_nothing_is_wrong_with_the_case_on_the_page(tmp_path):
     from faultwave.case.load import load_case
-    from faultwave.run.check import check
+    from faultwave.run.planned import check
 
     (text,) = blocks("docs/quickstart.md", "yaml")
     (tmp_path / "quake.yaml").write_text(text)

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import Delaunay
 
-from faultwave.report import raster
-from faultwave.report.raster import Grid, Raster, grid_over
+from faultwave.report import figures
+from faultwave.report.figures import Grid, Raster, grid_over
 
 
 @settings(max_examples=30, deadline=None)
@@ -30,7 +30,7 @@ def test_large_meshes_are_taken_in_parts(monkeypatch) -> None:
     xy = np.random.default_rng(1).random((200, 2))
     cells, grid = np.asarray(Delaunay(xy).simplices), grid_over(xy, 60)
     whole = Raster(xy, cells, grid).cell
-    monkeypatch.setattr(raster, "AT_ONCE", 50)
+    monkeypatch.setattr(figures, "AT_ONCE", 50)
     np.testing.assert_array_equal(Raster(xy, cells, grid).cell, whole)
     assert (whole >= 0).mean() > 0.9
 

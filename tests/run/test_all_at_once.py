@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from faultwave.run.check import check
+from faultwave.run.planned import check
 
 CASE = """\
 end_time: 0.5

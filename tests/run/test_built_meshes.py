@@ -7,7 +7,7 @@ pytest.importorskip("gmsh", exc_type=ImportError)
 
 import faultwave as fw
 from faultwave.base.errors import InputError
-from faultwave.dg.checks.resolution import within_region
+from faultwave.dg.checks.accuracy import within_region
 from faultwave.dg.planning.plan import make_plan
 from faultwave.dg.report import _resolution as resolution
 from faultwave.domain import tets

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import faultwave as fw
+from faultwave.dg import sampling
 from faultwave.dg.capabilities import rupture
-from faultwave.dg.sampling import recorders
 from faultwave.dg.solver import Solver
 from tests.run.rupture.setup import ON_FAULT, settings, slip_weakening
 
@@ -66,7 +66,7 @@ def test_no_cluster_with_faces_or_receivers_is_left_out(tmp_path: Path, every_cl
     assert same(found(tmp_path / "run"), every_cluster)
 
 
-@pytest.mark.parametrize("where", [rupture, recorders], ids=["friction", "samples"])
+@pytest.mark.parametrize("where", [rupture, sampling], ids=["friction", "samples"])
 def test_to_leave_one_out_would_be_seen(
     tmp_path: Path, every_cluster: dict[str, np.ndarray], monkeypatch: pytest.MonkeyPatch, where: Any
 ) -> None:

@@ -13,9 +13,9 @@ import pytest
 import faultwave as fw
 from faultwave.domain.tets import write_puml
 from faultwave.domain.tets.generators.box import Box, box_mesh
+from faultwave.output.formats.csv_tables import read_energies
 from faultwave.output.formats.seissol_dat import read_dat
-from faultwave.output.formats.tables.energies_csv import read_energies
-from faultwave.run.check import check
+from faultwave.run.planned import check
 
 DECK = """&equations
 MaterialFileName = 'material.yaml'

@@ -15,7 +15,7 @@ from faultwave.backends.device.target import TARGETS
 from faultwave.base.errors import BackendError, InputError, RunError
 from faultwave.dg.report import _needed, _size, absent_device_memory
 from faultwave.dg.solver import Solver
-from faultwave.run.check import check
+from faultwave.run.planned import check
 from tests.backends.here import DEVICE, needs_device
 from tests.run.test_restart import asked, contents, stop_at
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import faultwave as fw
-from faultwave.engine import disk
+from faultwave.engine import checks
 
 TABLES = 6e4
 """Size [bytes] of names, coordinates and tables, which matters in files as small as these alone."""
@@ -53,7 +53,7 @@ def test_files_take_what_was_forecast(
     def note(folder: Any, needed: float, *more: Any) -> None:
         forecasts.append(needed)
 
-    monkeypatch.setattr(disk, "check_disk", note)
+    monkeypatch.setattr(checks, "check_disk", note)
     monkeypatch.setattr("faultwave.dg.planning.plan.check_disk", note)
     output = {"folder": str(tmp_path / "out"), **OUTPUTS[outputs]}
     rock = {"constant": {"rho": 2670.0, "vp": 6000.0, "vs": 3464.0}}

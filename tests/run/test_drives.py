@@ -14,7 +14,7 @@ from faultwave.domain.tets import Mesh
 from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.physics.sources.time_functions import Ricker, gaussian
 from faultwave.verify import meshes
-from faultwave.verify.exact.dipole import CurrentDipole
+from faultwave.verify.exact.electromagnetic import CurrentDipole
 
 UNIT = {"constant": {"permittivity": 1.0, "permeability": 1.0}}
 PULSE = {"kind": "gaussian", "duration": 0.1}

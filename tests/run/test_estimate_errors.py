@@ -15,11 +15,10 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError, NotBuiltError
 from faultwave.case.load import load_case
-from faultwave.domain.grids.mapping import MIN_CELLS
+from faultwave.domain.grids import MIN_CELLS
 from faultwave.fd.blocks.layout import LEAST, MIN_BLOCK
 from faultwave.fd.operators.time_dispersion import Stepped, late
-from faultwave.observe.error_estimates.grid_convergence import fit_error_kinds
-from faultwave.observe.error_estimates.seismogram_errors import middle
+from faultwave.observe.error_estimates import fit_error_kinds, middle
 from faultwave.output.formats.receivers_hdf5 import read_receivers
 from faultwave.run.coarser import ORDER, TIMES, check_coarser, coarser
 from tests.run.launch import launch

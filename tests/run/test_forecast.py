@@ -75,7 +75,7 @@ def test_what_a_cut_sends_is_what_is_sent(tmp_path):
 
 def test_friction_is_shared_out_by_its_work(tmp_path):
     """Rate and state costs as much as many cells: the process that has the fault gets fewer of them."""
-    from faultwave.dg.planning.cell_cost import weights_of
+    from faultwave.dg.planning.process_partition import weights_of
     from tests.run.rupture.test_laws import rate_and_state
 
     plans = [fw.simulate(settings(tmp_path, f)).plan for f in (slip_weakening(), rate_and_state("ageing", 1e-9, 70e6))]
@@ -140,8 +140,8 @@ def test_the_command(tmp_path, monkeypatch):
 
 def test_a_plan_takes_the_first_snapshots_and_writes_nothing(tmp_path, monkeypatch):
     """Its process then holds what that of a run does."""
+    from faultwave.dg import snapshots
     from faultwave.dg.report import plan_report
-    from faultwave.dg.sampling import snapshots
 
     case = settings(tmp_path, slip_weakening())
     case["output"] |= {"fault": {"interval": 0.1}, "volume": {"interval": 0.1}, "energies": {"interval": 0.1}}

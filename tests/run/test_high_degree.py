@@ -7,9 +7,9 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError
-from faultwave.observe.snapshots.lagrange import lagrange_nodes
+from faultwave.observe.snapshots.pieces import lagrange_nodes
 from faultwave.output.formats.vtkhdf import VtkHdfReader
-from faultwave.run.check import check
+from faultwave.run.planned import check
 from tests.run.launch import launch
 from tests.run.rupture.setup import settings, slip_weakening
 from tests.run.test_unused_settings import told

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import faultwave as fw
 from faultwave.cli.main import app
-from faultwave.physics.friction.loading.frame import plus_side
+from faultwave.physics.friction.frame import plus_side
 from faultwave.physics.sources.load import load_sources
 from faultwave.run.inputs import load_valid_case
 from faultwave.run.new_case import write

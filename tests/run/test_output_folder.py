@@ -21,7 +21,7 @@ from faultwave.output.folder import check_folder
 from faultwave.output.formats.vtkhdf import VtkHdfReader, VtkHdfWriter
 from faultwave.output.results import load_results
 from faultwave.run import simulate
-from faultwave.run.check import check
+from faultwave.run.planned import check
 from tests.run.test_unused_settings import ROCK, besides_rest, case
 
 

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import faultwave as fw
-from faultwave.base.processes.children import PYTHON
+from faultwave.base.processes.host import PYTHON
 from faultwave.dg import report, run_forecast
 from faultwave.dg.capabilities import fault
-from faultwave.dg.planning.partial_backend import Partial
+from faultwave.dg.run_forecast import PartialBackend
 from faultwave.domain.tets.formats.puml import write_puml
 from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.engine import forecast
@@ -37,7 +37,7 @@ print("told", rows["memory of the process"].split()[0].replace(",", ""))
 RUN = """
 import json, sys
 import faultwave as fw
-from faultwave.base.processes.memory import peak_memory
+from faultwave.base.processes.host import peak_memory
 fw.run(json.loads(sys.argv[1]), force=True)
 print("told", peak_memory() / 2**20)
 """
@@ -109,11 +109,11 @@ def _of_a_child(text: str, asked: str) -> float:
 def test_a_large_mesh_is_stepped_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A share of the cells of each cluster; what the rest would take is counted."""
     plan = fw.simulate(settings(tmp_path, slip_weakening())).plan
-    assert not isinstance(run_forecast.solver_to_try(plan).backend, Partial)
+    assert not isinstance(run_forecast.solver_to_try(plan).backend, PartialBackend)
     whole = run_forecast.run_time(run_forecast.solver_to_try(plan), CountingFiles(1.0), report.updates(plan), 0.3)
     monkeypatch.setattr(run_forecast, "UPDATES", 0.3 * _largest_step(plan))
     solver: Any = run_forecast.solver_to_try(plan)
-    assert isinstance(solver.backend, Partial)
+    assert isinstance(solver.backend, PartialBackend)
     part = run_forecast.run_time(solver, CountingFiles(1.0), report.updates(plan), 0.3)
     assert whole.share == 1 and 0.3 <= part.share < 0.7, "vectors of cells are whole"
     assert part.rate == pytest.approx(whole.rate, rel=3), "of the order of it"
@@ -156,7 +156,7 @@ def test_a_share_of_every_launch() -> None:
     inner = SimpleNamespace(
         lanes=4, fixed_lanes=8, compile=lambda kernels: {"k": lambda buffers: lambda a, b: done.append((a, b))}
     )
-    backend = Partial(inner, 0.25)  # type: ignore[arg-type]
+    backend = PartialBackend(inner, 0.25)  # type: ignore[arg-type]
     launch = backend.compile([])["k"]({})
     launch(16, 16 + 128), launch(0, 16), launch(0, 4)
     assert done == [(16, 48), (0, 8), (0, 4)] and (backend.asked, backend.done) == (148, 44)

@@ -16,7 +16,7 @@ from faultwave.base.errors import InputError, Interrupted
 from faultwave.case.load import load_case
 from faultwave.domain import tets
 from faultwave.domain.tets.formats.parts import write_parts
-from faultwave.output.formats.tables.energies_csv import read_energies
+from faultwave.output.formats.csv_tables import read_energies
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.physics.rheology import STRESS
 from faultwave.verify.compare import compare

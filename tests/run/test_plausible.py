@@ -9,7 +9,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import Problems
-from faultwave.run.check import check
+from faultwave.run.planned import check
 
 BOX = {"shape": "box", "cells": [2, 2, 2], "lower": [-1e3, -1e3, -2e3], "upper": [1e3, 1e3, 0]}
 ROCK = {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError
-from faultwave.dg.mesh.port_shapes import check_walls, rectangle, turned
+from faultwave.dg.capabilities.ports import check_walls, rectangle, turned
 from faultwave.domain import tets
 from faultwave.domain.tets.generators.box import Box, box_mesh
 

@@ -18,7 +18,7 @@ from faultwave.case.settings.model import Case
 from faultwave.dg.capabilities.ports import Port
 from faultwave.dg.planning.plan import make_plan
 from faultwave.domain.tets.generators.box import Box, box_mesh
-from faultwave.output.formats.tables.touchstone import read_touchstone, write_touchstone
+from faultwave.output.formats.touchstone import read_touchstone, write_touchstone
 from faultwave.plot.scattering import plot_scattering
 from faultwave.run.scattering import _solved, save_scattering, scattering
 from faultwave.verify import meshes

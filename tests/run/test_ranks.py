@@ -405,7 +405,7 @@ def test_only_what_overlaps_is_read(tmp_path):
 def test_killed_in_mid_run_and_resumed(tmp_path, alone, victims):
     """A process that dies brings the others down at once; nothing hangs."""
     die = (
-        "import faultwave.march.clusters as m\n"
+        "import faultwave.dg.operators.local_time_stepping as m\n"
         "advance = m.LocalTimeStepping.advance\n"
         "def deadly(self, until, pause):\n"
         "    from faultwave.comm import world\n"

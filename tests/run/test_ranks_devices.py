@@ -11,7 +11,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.case.load import load_case
-from faultwave.run.check import check as check_case
+from faultwave.run.planned import check as check_case
 from tests.backends.here import DEVICE, needs_device
 from tests.run.launch import launch
 from tests.run.test_ranks import contents, same

@@ -11,8 +11,8 @@ import faultwave as fw
 from faultwave.domain.tets import write_puml
 from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.mesh import make_mesh
+from faultwave.output.formats.csv_tables import read_energies
 from faultwave.output.formats.receivers_hdf5 import read_receivers
-from faultwave.output.formats.tables.energies_csv import read_energies
 from tests.run.launch import launch
 from tests.run.test_ranks import STOP
 

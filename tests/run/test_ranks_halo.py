@@ -58,7 +58,7 @@ def momentum(tmp_path, halo, conserve=True, backend="cpu", order=4):
     )
     done = launch(2, case, setup=setup)
     assert done.returncode == 0, done.stderr
-    from faultwave.output.formats.tables.energies_csv import read_energies
+    from faultwave.output.formats.csv_tables import read_energies
 
     found = read_energies(tmp_path / f"{halo}-{conserve}" / "run-energy.csv")
     return max(np.ptp(found[f"momentum{i}"]) for i in "XYZ")

@@ -12,7 +12,7 @@ from faultwave.base.files.paths import similar
 from faultwave.case.load import load_case
 from faultwave.case.seissol.convert import load_deck
 from faultwave.run import simulate
-from faultwave.run.check import check
+from faultwave.run.planned import check
 from tests.run.test_unused_settings import case
 
 FORCE = {

@@ -12,10 +12,10 @@ import pytest
 
 import faultwave as fw
 from faultwave.backends.device import backend
-from faultwave.backends.device.recording import concurrent_groups
+from faultwave.backends.device.backend import concurrent_groups
 from faultwave.base.errors import BackendError
 from faultwave.dg.operators.operator import Operator
-from faultwave.dg.operators.replays import MOST, SOON, Replays
+from faultwave.dg.operators.stepping import MOST, SOON, Replays
 from faultwave.dg.report import plan_report
 from faultwave.engine.capability import Callback
 from tests.backends.here import DEVICE, needs_device
@@ -265,7 +265,7 @@ def test_sources_act_in_replayed_steps(tmp_path: Any, single: bool) -> None:
 @pytest.mark.parametrize("table", (1 << 24, 200))
 def test_a_source_that_takes_back_what_it_gave_acts(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, table: int) -> None:
     """Within one replay, too; where tables are small fewer steps are replayed at once, but they are."""
-    monkeypatch.setattr("faultwave.dg.operators.replays.TABLE", table)
+    monkeypatch.setattr("faultwave.dg.operators.stepping.TABLE", table)
     found = {}
     for name in ("replayed", "direct"):
         sim = with_sources(tmp_path / name, DEVICE, shakes=True)
@@ -343,11 +343,11 @@ def test_fault_receivers_are_read_by_replayed_steps(tmp_path: Any, every: int, l
 def test_a_tape_that_is_full_is_brought_and_breaks_the_recording(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from faultwave.dg.sampling import sample_buffer
+    from faultwave.dg.fault import probe
 
     want = made(tmp_path / "long", every=1)
-    monkeypatch.setattr(sample_buffer, "MOST", 3)
-    monkeypatch.setattr(sample_buffer, "LEAST", 3)
+    monkeypatch.setattr(probe, "MOST", 3)
+    monkeypatch.setattr(probe, "LEAST", 3)
     short = made(tmp_path / "short", every=1)
     short.solver.replays.most = 4
     for sim in (want, short):

@@ -14,10 +14,10 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError, Problems
 from faultwave.case.load import load_case
-from faultwave.dg.checks import precision_estimate as of_meshes
+from faultwave.dg.checks import accuracy as of_meshes
 from faultwave.domain.tets import BoundaryKind
 from faultwave.engine.precision import PERMANENT_ERROR, PERMANENT_ERROR_OF_FAULTS, Estimate, choose_precision
-from faultwave.fd.checks import precision_estimate as of_grids
+from faultwave.fd.checks import accuracy as of_grids
 from faultwave.physics.friction import laws
 from tests.run.rupture.setup import settings, slip_weakening, small_mesh
 
@@ -104,8 +104,10 @@ def closed(sim: Any) -> bool:
 def estimated(sim: Any) -> float:
     plan = sim.plan
     if plan.case.engine == "fd":
-        return of_grids.estimate(plan).error
-    found = of_meshes.estimate(plan.case, plan.law, plan.case.end_time / plan.clustering.steps[0], closed(sim))
+        return of_grids.estimate_rounding_error(plan).error
+    found = of_meshes.estimate_single_precision_error(
+        plan.case, plan.law, plan.case.end_time / plan.clustering.steps[0], closed(sim)
+    )
     return (found.compensated() if plan.case.numerics.compensated else found).error
 
 
@@ -120,13 +122,17 @@ def test_the_estimate_bounds_what_is_measured(tmp_path: Path, name: str) -> None
 def test_what_lasts_in_a_closed_box_counts_every_step(tmp_path: Path) -> None:
     """At order 2, in a box of few cells, 100,000 steps change 3.8e-4 and 7.8e-4 with compensated sums: docs/theory/single-precision.md."""
     plan = planned(shaken(tmp_path))
-    closed, open_ = (of_meshes.estimate(plan.case, plan.law, 1e5, closed) for closed in (True, False))
+    closed, open_ = (
+        of_meshes.estimate_single_precision_error(plan.case, plan.law, 1e5, closed) for closed in (True, False)
+    )
     assert 3.8e-4 < closed.error < 65 * 3.8e-4 and closed.compensated().error > 7.8e-4 > 3.8e-4 > open_.error
     assert "no side lets out" in str(closed) and "no side lets out" not in str(open_)
-    twice = of_meshes.estimate(plan.case, plan.law, 2e5, True)
+    twice = of_meshes.estimate_single_precision_error(plan.case, plan.law, 2e5, True)
     assert twice.error == pytest.approx(2 * closed.error)
     without = plan.case.model_copy(update={"sources": []})
-    assert of_meshes.estimate(without, plan.law, 1e5, True).error == open_.error  # waves alone leave nothing
+    assert (
+        of_meshes.estimate_single_precision_error(without, plan.law, 1e5, True).error == open_.error
+    )  # waves alone leave nothing
     sides = shaken(tmp_path, end_time=2000.0)
     told = [planned(case, precision="auto").notes[0] for case in (sides, _absorbing(sides))]
     assert "no side lets out" in told[0] and "no side lets out" not in told[1]
@@ -159,7 +165,9 @@ def test_what_a_fault_leaves_in_a_closed_box_is_bounded(tmp_path: Path) -> None:
     assert closed(single) and 0 < measured < bound < LOOSE * measured
     alone = single.plan.case
     sourced = alone.model_copy(update={"sources": [None]})  # what a point leaves may be more
-    least, most = (of_meshes.estimate(c, single.plan.law, 1e6, True).error for c in (alone, sourced))
+    least, most = (
+        of_meshes.estimate_single_precision_error(c, single.plan.law, 1e6, True).error for c in (alone, sourced)
+    )
     assert most == pytest.approx(least * PERMANENT_ERROR / PERMANENT_ERROR_OF_FAULTS)
 
 

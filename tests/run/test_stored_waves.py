@@ -10,7 +10,7 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import RunError
 from faultwave.case.load import load_case
-from faultwave.dg.checks.precision_estimate import estimate
+from faultwave.dg.checks.accuracy import estimate_single_precision_error
 from faultwave.domain.tets import BoundaryKind
 from tests.run.test_restart import asked, contents, same, stop_at
 from tests.run.test_single_precision import broken, farthest, shaken
@@ -41,7 +41,7 @@ def test_the_estimate_bounds_what_is_measured(tmp_path: Path, name: str) -> None
     plan = single.plan
     closed = not (plan.topology.kinds == BoundaryKind.ABSORBING).any()
     steps = plan.case.end_time / plan.clustering.steps[0]
-    bound = estimate(plan.case, plan.law, steps, closed).stored_waves().error
+    bound = estimate_single_precision_error(plan.case, plan.law, steps, closed).stored_waves().error
     measured = farthest(single, double)
     print(f"{name}: {measured:.2e} of at most {bound:.2e}, {bound / measured:.0f} times")
     assert 0 < measured <= bound <= (LOOSE_CLOSED if closed else LOOSE) * measured

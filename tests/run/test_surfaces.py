@@ -14,7 +14,7 @@ from faultwave.base.errors import InputError
 from faultwave.dg.capabilities.outputs.resonances import flows
 from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.observe.resonances import Resonance
-from faultwave.output.formats.tables.energies_csv import read_energies
+from faultwave.output.formats.csv_tables import read_energies
 from faultwave.physics.waves import law
 from faultwave.verify import meshes
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from faultwave.base.errors import Problems
-from faultwave.run.check import check
+from faultwave.run.planned import check
 from tests.run.rupture.setup import ROCK, settings, slip_weakening
 from tests.run.rupture.test_laws import rate_and_state
 

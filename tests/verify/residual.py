@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from faultwave.verify.exact.medium import VOIGT, Medium
+from faultwave.verify.exact import VOIGT, Medium
 
 STENCIL = ((1, 0.75), (2, -0.15), (3, 1.0 / 60.0))
 

@@ -7,7 +7,7 @@ import pytest
 
 from faultwave.verify import setups
 from faultwave.verify.cases import attenuation, layered
-from faultwave.verify.exact.plane_wave import elastic_convergence
+from faultwave.verify.exact.plane_waves import elastic_convergence
 
 
 def test_waves_decay_as_they_should_in_a_case() -> None:

@@ -7,9 +7,20 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.verify import convergence
-from faultwave.verify.case import Result, Row, VerificationCase, at_least, at_most, cases, find, near, rate
+from faultwave.verify.case import (
+    Result,
+    Row,
+    VerificationCase,
+    at_least,
+    at_most,
+    cases,
+    find,
+    near,
+    rate,
+    render_list,
+    render_result,
+)
 from faultwave.verify.cases import rupture
-from faultwave.verify.report import render_list, render_result
 
 WANTED = {
     "plane-wave", "plane-wave-acoustic", "scholte", "snell", "full-space", "energy", "local-time-stepping", "tpv5",

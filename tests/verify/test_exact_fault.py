@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from faultwave.verify.exact import Medium
 from faultwave.verify.exact.bimaterial_fault import BimaterialFault, Step
-from faultwave.verify.exact.medium import Medium
 
 STIFF, SOFT = Medium(2670.0, 3.2e10, 3.2e10), Medium(2400.0, 1.1e10, 1.2e10)
 

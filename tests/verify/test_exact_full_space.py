@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from faultwave.verify.exact import Medium
 from faultwave.verify.exact.full_space import FullSpace, tensor
-from faultwave.verify.exact.medium import Medium
 from faultwave.verify.exact.time_functions import brune, gaussian, numerical, ricker
 
 from .residual import difference, elastic_residual

@@ -5,7 +5,7 @@ import pytest
 
 from faultwave.physics.initial.scholte import Scholte
 from faultwave.physics.initial.snell import Snell
-from faultwave.verify.exact.medium import Medium
+from faultwave.verify.exact import Medium
 
 from .residual import elastic_residual
 

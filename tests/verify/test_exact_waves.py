@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from faultwave.verify.exact import Medium, strain_energy
 from faultwave.verify.exact.cavity import Cavity, LameMode, PressureRelease, SymmetryBox
-from faultwave.verify.exact.medium import Medium, strain_energy
-from faultwave.verify.exact.plane_wave import (
+from faultwave.verify.exact.plane_waves import (
     CONVERGENCE_FLUID,
     CONVERGENCE_MEDIUM,
     Wave,

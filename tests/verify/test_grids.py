@@ -6,10 +6,9 @@ import pytest
 from faultwave.fd.method.absorbing import stable_along
 from faultwave.run import simulate
 from faultwave.verify.cases.grids import absorbing, attenuation, full_space, layered, surface_waves
-from faultwave.verify.exact import surface_force
+from faultwave.verify.exact import Medium, half_space
 from faultwave.verify.exact.full_space import FullSpace, tensor
-from faultwave.verify.exact.layered import Layer, LayeredHalfSpace
-from faultwave.verify.exact.medium import Medium
+from faultwave.verify.exact.half_space import Layer, LayeredHalfSpace
 from faultwave.verify.exact.time_functions import ricker
 
 ROCK = Medium(2500.0, 1e10, 1e10)
@@ -84,24 +83,24 @@ def test_a_force_on_the_surface():
 
 def test_steps_of_a_force_on_the_surface():
     """Nothing before the P wave, then what Boussinesq's static solution says, 6 of the unit, behind the Rayleigh wave."""
-    tau = np.array([0.1, surface_force.ARRIVAL, 1.0, surface_force.RAYLEIGH, 3.0, 4.0])
-    found = surface_force.step_integral(tau)
+    tau = np.array([0.1, half_space.P_ARRIVAL, 1.0, half_space.RAYLEIGH_ARRIVAL, 3.0, 4.0])
+    found = half_space.step_integral(tau)
     assert (found[:2] == 0).all() and found[5] - found[4] == pytest.approx(6.0)
     fine = np.linspace(0, 2, 4001)
-    rises = np.diff(surface_force.step_integral(fine)) / np.diff(fine)
-    assert np.abs(rises[fine[1:] < surface_force.ARRIVAL + 0.01]).max() < 0.3  # it sets in from nothing
-    assert rises[fine[1:] < surface_force.RAYLEIGH].min() < -10  # and goes to infinity at the Rayleigh wave
+    rises = np.diff(half_space.step_integral(fine)) / np.diff(fine)
+    assert np.abs(rises[fine[1:] < half_space.P_ARRIVAL + 0.01]).max() < 0.3  # it sets in from nothing
+    assert rises[fine[1:] < half_space.RAYLEIGH_ARRIVAL].min() < -10  # and goes to infinity at the Rayleigh wave
 
 
 def test_a_bump_of_force_leaves_nothing_behind():
     """Nothing moves before the P wave; displacement adds up to Boussinesq's static one, and is back at rest behind the Rayleigh wave."""
     distance = 3000.0
     times = np.linspace(0, 4, 801)
-    found = surface_force.vertical_displacement(ROCK, distance, times)
+    found = half_space.vertical_displacement(ROCK, distance, times)
     assert (np.abs(found[times < distance / ROCK.cp]) < 1e-6 * np.abs(found).max()).all()
     assert np.trapezoid(found, times) == pytest.approx(0.75 / (2 * np.pi * ROCK.mu * distance), rel=2e-3)
     assert (
-        np.abs(found[times > surface_force.RAYLEIGH * distance / ROCK.cs + 1.01]) < 1e-4 * np.abs(found).max()
+        np.abs(found[times > half_space.RAYLEIGH_ARRIVAL * distance / ROCK.cs + 1.01]) < 1e-4 * np.abs(found).max()
     ).all()
 
 

@@ -18,7 +18,7 @@ from faultwave.verify.cases import (
     plane_wave,
     time_steps,
 )
-from faultwave.verify.exact.plane_wave import acoustic_convergence, elastic_convergence
+from faultwave.verify.exact.plane_waves import acoustic_convergence, elastic_convergence
 
 
 def silent(line):

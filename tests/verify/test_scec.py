@@ -11,10 +11,9 @@ from faultwave.base.errors import InputError
 from faultwave.case.load import load_case
 from faultwave.media.load import load_field
 from faultwave.output.results import load_results
-from faultwave.run.check import check
-from faultwave.verify.scec import checks, convergence, drive, mesh_key, on_grid, page, references, texts
-from faultwave.verify.scec.benchmark import Fault, Resolution, benchmarks, find, quick
-from faultwave.verify.scec.box import undisturbed
+from faultwave.run.planned import check
+from faultwave.verify.scec import checks, drive, folder, on_grid, page, texts
+from faultwave.verify.scec.benchmark import Fault, Resolution, benchmarks, find, quick, undisturbed
 from faultwave.verify.scec.folder import Cost, begin, end, settings, write_case
 from faultwave.verify.scec.folder import ended as has_ended
 from faultwave.verify.scec.measure import Measured, Rupture, differences, read_ruptures
@@ -247,11 +246,9 @@ def test_decks_on_coarse_meshes_bound_rupture_times(tmp_path, monkeypatch, quick
     time = late * np.hypot(2e3, 2e3) / 2800.0
     trace = SimpleNamespace(columns={"RT": np.array([0.0, time])}, location=place)
     (tmp_path / "tpv5" / "reference-head").mkdir(parents=True)
-    monkeypatch.setattr(references, "cases_folder", lambda: tmp_path)
-    monkeypatch.setattr(
-        references, "load_results", lambda folder: SimpleNamespace(traces={"faultreceiver": {1: trace}})
-    )
-    (row,) = references.against_reference(replace(measured(front(2800.0), name="tpv5"), quick=quick_run))
+    monkeypatch.setattr(checks, "cases_folder", lambda: tmp_path)
+    monkeypatch.setattr(checks, "load_results", lambda folder: SimpleNamespace(traces={"faultreceiver": {1: trace}}))
+    (row,) = checks.against_reference(replace(measured(front(2800.0), name="tpv5"), quick=quick_run))
     assert row.ok == good and row.measured == pytest.approx(1 - 1 / late, abs=0.01)
 
 
@@ -296,7 +293,7 @@ def test_meshes_hold_the_whole_faults(name):
     """Every triangle of a fault has two cells, hence a quarter; the free surface is the top of the box."""
     pytest.importorskip("gmsh", exc_type=(ImportError, OSError))
     from faultwave.domain.tets import check_mesh
-    from faultwave.verify.scec.box import box_of
+    from faultwave.verify.scec.benchmark import box_of
     from faultwave.verify.scec.mesh import build
 
     benchmark = find(name)
@@ -426,7 +423,7 @@ def test_quick_and_full_stand_side_by_side(both_runs, tmp_path):
         assert text.count(part) == 1, part
     assert "TPV5," not in next(line for line in text.splitlines() if line.startswith("Not run at full"))
     (quick_at, quick_summary), (full_at, full_summary) = kept = tuple(read_summaries(both_runs).values())
-    found = convergence.apart(*kept)
+    found = page.apart(*kept)
     times = [read_ruptures(find("tpv5"), at / f"{s.sizes[0]:.0f}m")["main"] for at, s in kept]
     assert found.time == 1.0 and 0 < found.difference < 0.2 and found.difference == differences(*times, 1800.0)[0]
     moments = [_moment_at_one(at / f"{s.sizes[0]:.0f}m") for at, s in kept]
@@ -442,7 +439,7 @@ def test_quick_and_full_stand_side_by_side(both_runs, tmp_path):
         assert target.read_text() == left and picture.read_bytes() == drawn
         gone.with_name("away").rename(gone)
     begin(quick_at / f"{quick_summary.sizes[0]:.0f}m", "title: begun anew")
-    assert convergence.apart(*kept) is None  # as what it leaves may be half written
+    assert page.apart(*kept) is None  # as what it leaves may be half written
     quick_at.rename(quick_at.with_name("old"))  # full results were once kept under the names of quick ones
     full_at.rename(quick_at)
     (name,) = read_summaries(both_runs)
@@ -481,33 +478,33 @@ def test_runs_on_other_meshes_are_not_read(tmp_path, monkeypatch):
     pytest.importorskip("gmsh", exc_type=(ImportError, OSError))
     tpv5, tpv29 = find("tpv5"), find("tpv29")
     at = tpv5.quick
-    key = mesh_key.mesh_key(tpv5, at)
+    key = folder.mesh_key(tpv5, at)
     begin(tmp_path, "title: a case")
     end(tmp_path, Cost(12.0, 1000, mesh=key))
-    assert has_ended(tmp_path, "title: a case", mesh_key.mesh_key(tpv5, replace(at, order=6, end_time=1.0)))
+    assert has_ended(tmp_path, "title: a case", folder.mesh_key(tpv5, replace(at, order=6, end_time=1.0)))
     assert has_ended(tmp_path, "title: a case") is None
 
     (fault, *_) = tpv5.faults
     hills = tpv29.domain.relief
     others = [
-        mesh_key.mesh_key(tpv5, replace(at, size=2 * at.size)),
-        mesh_key.mesh_key(tpv5, replace(at, reach=5e3)),
-        mesh_key.mesh_key(replace(tpv5, domain=replace(tpv5.domain, margin=9e3)), at),
-        mesh_key.mesh_key(replace(tpv5, faults=(replace(fault, dip=60.0),)), at),
-        mesh_key.mesh_key(tpv29, at),
-        mesh_key.mesh_key(replace(tpv29, domain=replace(tpv29.domain, relief=lambda x, z: 1.1 * hills(x, z))), at),
+        folder.mesh_key(tpv5, replace(at, size=2 * at.size)),
+        folder.mesh_key(tpv5, replace(at, reach=5e3)),
+        folder.mesh_key(replace(tpv5, domain=replace(tpv5.domain, margin=9e3)), at),
+        folder.mesh_key(replace(tpv5, faults=(replace(fault, dip=60.0),)), at),
+        folder.mesh_key(tpv29, at),
+        folder.mesh_key(replace(tpv29, domain=replace(tpv29.domain, relief=lambda x, z: 1.1 * hills(x, z))), at),
     ]
-    made = {path.name for path in mesh_key.makers()}
+    made = {path.name for path in folder.makers()}
     assert {"mesh.py", "box.py", "gmsh_session.py", "assemble.py", "puml.py"} <= made and "solver.py" not in made
     copies = []
-    for path in mesh_key.makers():  # a line more in any of the files
+    for path in folder.makers():  # a line more in any of the files
         copies.append(tmp_path / f"{len(copies)}-{path.name}")
         copies[-1].write_bytes(path.read_bytes())
-    monkeypatch.setattr(mesh_key, "makers", lambda: copies)
-    assert mesh_key.mesh_key(tpv5, at) == key
+    monkeypatch.setattr(folder, "makers", lambda: copies)
+    assert folder.mesh_key(tpv5, at) == key
     with copies[-1].open("a") as file:
         file.write("# more\n")
-    others.append(mesh_key.mesh_key(tpv5, at))
+    others.append(folder.mesh_key(tpv5, at))
     assert len({key, *others}) == 1 + len(others)
     assert not any(has_ended(tmp_path, "title: a case", other) for other in others)
 

@@ -20,10 +20,9 @@ from faultwave.observe.dataset import (
     receivers_from_arrays,
 )
 from faultwave.output.formats import seissol_dat
+from faultwave.output.formats.csv_tables import write_energies
 from faultwave.output.formats.receivers_hdf5 import write_receivers
-from faultwave.output.formats.tables.energies_csv import write_energies
-from faultwave.verify.compare import Comparison, Misfit, compare
-from faultwave.verify.table import render
+from faultwave.verify.compare import Comparison, Misfit, compare, render_comparison
 
 CASES = Path(__file__).parents[3] / "shared" / "cases"
 needs_cases = pytest.mark.skipif(not CASES.is_dir(), reason=f"no reference cases in {CASES}")
@@ -71,7 +70,7 @@ def test_exit_codes_and_table() -> None:
     texts = {}
     for comparison in (strict, loose):
         console = Console(file=io.StringIO(), width=120)
-        console.print(render(comparison))
+        console.print(render_comparison(comparison))
         texts[comparison.exit_code] = console.file.getvalue()
     assert "over the limits" in texts[1] and "2 of 4" in texts[1] and "11.3 ms" in texts[1]
     assert "within all limits" in texts[0] and "0.0715" in texts[0]

@@ -1,11 +1,13 @@
 """Execution of kernels: ``make(name, precision)`` returns a backend, or states which packages to install."""
 
-from faultwave.backends.awaited import Awaited
 from faultwave.backends.base import (
+    Awaited,
     Backend,
     Band,
     Buffer,
     JointSteps,
+    Part,
+    Points,
     Transfer,
     best,
     make,
@@ -18,8 +20,6 @@ from faultwave.backends.base import (
     prepared,
     runs_stencils,
 )
-from faultwave.backends.copier import Part
-from faultwave.backends.injector import Points
 
 __all__ = [
     "Awaited",

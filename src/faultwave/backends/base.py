@@ -1,7 +1,9 @@
-"""Interface between the engines and a backend: buffers, compiled kernels, launches."""
+"""Interface between the engines and a backend: buffers, kernels, launches, sampling and sources, with their host versions."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import importlib
 import importlib.util
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,14 +15,162 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from faultwave.backends.awaited import Awaited
-from faultwave.backends.copier import Part
-from faultwave.backends.injector import Points
 from faultwave.base.errors import BackendError, suggest
 from faultwave.base.registry import entries
+from faultwave.kernels.expr import Scalars, Table
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.stencil import Program, Runner, Work
-from faultwave.kernels.types import Scalars, Table
+
+
+class Awaited(Protocol):
+    """Result of an asynchronous read: the numbers at the time of the request, whatever was written since."""
+
+    @property
+    def here(self) -> bool:
+        """True if ``values`` would not wait."""
+        ...
+
+    def values(self) -> np.ndarray:
+        """Return the numbers, after waiting for them if necessary."""
+        ...
+
+
+@dataclass(frozen=True)
+class Here:
+    """Result that is available at once, as a copy."""
+
+    copied: np.ndarray
+    here = True
+
+    def values(self) -> np.ndarray:
+        return self.copied
+
+
+class Marked:
+    """Mark of a backend whose launches are complete when they return."""
+
+    done = True
+
+
+@dataclass(frozen=True)
+class Part:
+    """Selection of a buffer, and the store that has a slot for each item in every sample.
+
+    Attributes
+    ----------
+    buffer : Buffer
+        Source.
+    items : ndarray, (n,)
+        Items that are copied.
+    rows : slice
+        Rows of each item.
+    store : Store
+        Destination.
+    some : ndarray, (n, m), optional
+        Entries of these rows (flattened, row-major) that are copied of each item. Default: all.
+    """
+
+    buffer: Any
+    items: np.ndarray
+    rows: slice
+    store: Any
+    some: np.ndarray | None = None
+
+    def chosen(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the entries of ``numbers`` (n, rows, ...) that are copied."""
+        flat = numbers.reshape(len(numbers), -1)
+        return flat if self.some is None else np.take_along_axis(flat, self.some, 1)
+
+
+def copy_sample_on_host(parts: Sequence[Part], reading: int) -> None:
+    """Copy sample number ``reading``, part by part, on the processor."""
+    for p in parts:
+        if count := len(p.items):
+            values = p.buffer.get(p.items, p.rows)
+            p.store.put(p.chosen(values), np.arange(reading * count, (reading + 1) * count))
+
+
+TERMS_AT_ONCE = 1 << 15
+"""Numbers of source terms that a processor computes at once, so that they stay in its cache."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """Point sources, m in number, in n items of ``buffer``, sorted by item.
+
+    A source of amount a adds a * outer(rows, columns).
+
+    Attributes
+    ----------
+    buffer : Buffer
+        Batch that is changed.
+    items : ndarray, (n,)
+        Items that contain sources.
+    first : ndarray, (n + 1,)
+        Sources of item ``items[i]`` are first[i] <= source < first[i + 1].
+    rows : ndarray, (m, rows)
+        Row factors.
+    columns : ndarray, (m, columns)
+        Column factors.
+    """
+
+    buffer: Any
+    items: np.ndarray
+    first: np.ndarray
+    rows: np.ndarray
+    columns: np.ndarray
+
+
+def inject_on_host(points: Points, amounts: np.ndarray) -> None:
+    """Add the sources of amounts (m,) on the processor, in the order of the sources of each item.
+
+    All first sources of items are added, then all second ones, and so on, so that no item occurs twice in one operation.
+    ``np.add.at`` would allow that, but takes ten times as long.
+    """
+    item = np.repeat(np.arange(len(points.items)), np.diff(points.first))
+    acting = np.flatnonzero(amounts)
+    of = item[acting]
+    turn = np.arange(len(of)) - np.searchsorted(of, of)
+    sums = np.zeros((len(points.items), points.rows.shape[1], points.columns.shape[1]))
+    some = max(1, TERMS_AT_ONCE // max(1, sums[0].size)) if len(sums) else 1
+    by_turn = np.argsort(turn, kind="stable")
+    counts = np.bincount(turn)
+    ends = np.cumsum(counts)
+    for first, end in zip(ends - counts, ends, strict=True):
+        for i in range(first, end, some):
+            listed = by_turn[i : min(i + some, end)]
+            part = acting[listed]
+            each = amounts[part, None, None] * (points.rows[part, :, None] * points.columns[part, None, :])
+            sums[of[listed]] += each
+    points.buffer.add(sums, points.items)
+
+
+class Immediate:
+    """Methods of ``Backend`` that concern the order of execution."""
+
+    asynchronous = False
+
+    def finish(self) -> None:
+        """Do nothing: launches are complete when they return."""
+
+    def take_memory(self, buffers: Sequence[Any]) -> None:
+        """Do nothing: the system commits memory at the first write."""
+
+    def mark(self) -> Marked:
+        return Marked()
+
+    def independent(self, readings: bool = False) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    def copier(self, parts: Sequence[Part]) -> Callable[[int], None]:
+        return functools.partial(copy_sample_on_host, parts)
+
+    def injector(self, points: Points) -> Callable[[np.ndarray], None]:
+        return functools.partial(inject_on_host, points)
+
+    def record(self, work: Callable[[], None]) -> None:
+        """Execute ``work`` without recording; launches cost next to nothing here."""
+        work()
 
 
 class Buffer(Protocol):

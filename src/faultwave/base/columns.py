@@ -1,9 +1,9 @@
-"""Named columns of arrays, which are written and read by name."""
+"""Named columns of arrays, and a dictionary with informative key errors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -105,4 +105,20 @@ class Columns:
         return np.concatenate(parts, -1)
 
 
-__all__ = ["Columns", "Row"]
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+SHOWN = 20
+"""Largest number of keys listed in an error."""
+
+
+class NamedDict(dict[Key, Value]):
+    """Dictionary whose KeyError lists the existing keys; ``what`` describes its items."""
+
+    def __init__(self, what: str, items: dict[Key, Value]):
+        super().__init__(items)
+        self.what = what
+
+    def __missing__(self, key: object) -> NoReturn:
+        there = [repr(k) for k in self]
+        more = f" and {len(there) - SHOWN} more" if len(there) > SHOWN else ""
+        raise KeyError(f"there is no {self.what} {key!r}, only {', '.join(there[:SHOWN]) or 'none'}{more}")

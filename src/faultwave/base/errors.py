@@ -1,18 +1,23 @@
-"""Errors that state the place, the given value, the allowed values and advice.
+"""Errors that state the place, the given value, the allowed values and advice; several are collected before they are raised.
 
 Input is checked completely before anything is raised, so that a user sees every problem at once: packages add to a ``Problems`` collector
 and the caller raises one ``InputError`` for all of them.
+
+Readers check what they read and name the file. Values that pass these checks can still be unusable, such as a time axis that runs
+backwards; the resulting errors become messages here, where the files of a run are used.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from faultwave.base import html
+from faultwave.base import wording
+from faultwave.base.wording import printable
 
 SHOWN = 500
 """Largest number of places that a problem stores."""
@@ -143,10 +148,10 @@ class Problems:
 
     def _repr_html_(self) -> str:
         if not self.items:
-            return html.paragraphs([repr(self)])
+            return wording.html_paragraphs([repr(self)])
         rows = [(p.severity, p.where, p.what, p.allowed, p.advice) for p in self.items]
         counts = f"{len(self.errors)} errors, {len(self.warnings)} warnings"
-        return html.table(counts, rows, ("", "where", "what", "allowed", "advice"))
+        return wording.html_table(counts, rows, ("", "where", "what", "allowed", "advice"))
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -170,3 +175,58 @@ def suggest(word: str, candidates: Iterable[str]) -> str:
     lowered = {n.lower(): n for n in reversed(names)}  # of spellings that differ in case, the first
     near = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
     return f"did you mean '{lowered[near[0]]}'?" if near else ""
+
+
+class collect_problems:
+    """Collects the problems of an InputError raised inside the block, so that checking continues."""
+
+    def __init__(self, problems: Problems):
+        self.problems = problems
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, InputError):
+            self.problems.extend(error.problems)
+            return True
+        return False
+
+
+VALUE_ERRORS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    BufferError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""Exceptions that libraries and arrays raise for unsuitable values."""
+LONGEST = 200  # characters of a library's message
+
+
+@contextmanager
+def describe_bad_values(where: str, failed: str) -> Iterator[None]:
+    """Turn any error caused by values of files within the block into an InputError.
+
+    Parameters
+    ----------
+    where : str
+        Folder or path of the files.
+    failed : str
+        Failed action, such as 'cannot be drawn'.
+    """
+    try:
+        yield
+    except FaultwaveError:
+        raise
+    except VALUE_ERRORS as error:
+        said = printable(" ".join(str(error).split()))[:LONGEST]
+        what = f"{failed}: its values do not go together ({type(error).__name__}: {said})"
+        advice = "The files are damaged, or of another run: restore them, or run again."
+        raise InputError(Problem(where, what, advice=advice)) from error

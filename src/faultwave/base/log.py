@@ -1,4 +1,4 @@
-"""Logging: one logger tree under 'faultwave', shown by rich on a terminal.
+"""Logging under one logger tree, and status messages of long work.
 
 Packages call ``get_logger(__name__)`` and ``warn_once``; only a program's entry point calls ``configure``, so that Faultwave inside another
 Python program adds no handlers.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 ROOT = "faultwave"
 _warned: set[tuple[str, str]] = set()
@@ -49,3 +51,22 @@ def _handler() -> logging.Handler:
     from rich.logging import RichHandler
 
     return RichHandler(console=Console(stderr=True), show_path=False, rich_tracebacks=True)
+
+
+_listeners: list[Callable[[str], None]] = []
+
+
+@contextmanager
+def status_listener(show: Callable[[str], None]) -> Iterator[None]:
+    """Call ``show`` with each status message until the end of the block."""
+    _listeners.append(show)
+    try:
+        yield
+    finally:
+        _listeners.remove(show)
+
+
+def report_status(text: str) -> None:
+    """Report the current long-running activity to all listeners."""
+    for show in list(_listeners):
+        show(text)

@@ -10,11 +10,9 @@ from typing import Any
 from faultwave import backends
 from faultwave.base.errors import Problems, suggest
 from faultwave.base.types import Settings
-from faultwave.bench.counts import check_counts
-from faultwave.bench.measured import Measured
 from faultwave.bench.problem import SMALLEST, Setting
 from faultwave.bench.proxy import facts
-from faultwave.bench.results import Files
+from faultwave.bench.results import Files, Measured, check_counts
 from faultwave.bench.table import apart
 
 FORMAT = "faultwave-bench-device-1"

@@ -24,9 +24,9 @@ from faultwave.base.progress import duration
 from faultwave.base.types import Settings
 from faultwave.case.load import load_case
 from faultwave.dg.method.basis import triangle_size
-from faultwave.dg.method.lts_exchange import places
-from faultwave.dg.planning.cell_cost import weights_of
+from faultwave.dg.method.outgoing_waves import cluster_places
 from faultwave.dg.planning.plan import Plan, make_plan
+from faultwave.dg.planning.process_partition import weights_of
 from faultwave.dg.run_forecast import PATIENCE, advance_for, unfinished
 from faultwave.dg.solver import Solver
 from faultwave.domain.tets.partition import imbalance, partition
@@ -192,7 +192,7 @@ def _cut(plan: Plan, parts: int) -> Cut:
     order, channels = plan.case.numerics.order, plan.law.face_channels
     often = np.rint(c.steps.max() / c.steps)
     times = np.minimum(often[mine], often[theirs])  # a sum, or all parts, once a step of the slower
-    numbers = np.where(theirs < mine, places(c.ratios), 1) * triangle_size(order - 1) * channels
+    numbers = np.where(theirs < mine, cluster_places(c.ratios), 1) * triangle_size(order - 1) * channels
     size = np.bincount(part[cell], numbers * times, parts) * (4 if plan.case.numerics.precision == "single" else 8)
     lines = np.unique(np.stack([part[cell], part[other], mine, theirs], 1), axis=0)
     sent = np.bincount(lines[:, 0], np.minimum(often[lines[:, 2]], often[lines[:, 3]]), parts)

@@ -13,12 +13,10 @@ from faultwave.backends.device.lower import lower
 from faultwave.backends.device.model import modelled
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.dg.fault.coupling import make_coupling
-from faultwave.dg.fault.options import Options, Sizes
 from faultwave.dg.fault.points import point_rule
-from faultwave.dg.fault.rupture import rupture
+from faultwave.dg.fault.rupture import FrictionOptions, FrictionSizes, rupture
 from faultwave.dg.method.forms import form as find_form
-from faultwave.dg.method.yield_points import yield_points
-from faultwave.dg.method.yielding import Medium, yielding
+from faultwave.dg.method.yielding import Medium, yield_points, yielding
 from faultwave.dg.operators import kernels
 from faultwave.kernels.count import cost
 from faultwave.kernels.language import Kernel
@@ -46,7 +44,7 @@ def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
         points = len(point_rule("symmetric", order - 1).weights)
         for name, friction in friction_laws().items():
             constants = {c.name: c.default if c.default is not None else 1.0 for c in friction.constants}
-            sizes = Sizes(tuple(form.predictor.face_rows), points, 1, Options(order))
+            sizes = FrictionSizes(tuple(form.predictor.face_rows), points, 1, FrictionOptions(order))
             result[f"rupture-{name}"] = rupture(friction, constants, sizes, make_coupling(form.law))
         nodes = yield_points("nodes", order - 1)
         for name, rock in rheologies().items():

@@ -11,8 +11,8 @@ from faultwave import backends
 from faultwave.base.errors import InputError, Problems, suggest
 from faultwave.base.quantities import Parameter
 from faultwave.base.types import Settings
-from faultwave.bench.counts import check_counts
 from faultwave.bench.launch_recorder import Book
+from faultwave.bench.results import check_counts
 from faultwave.dg.checks.memory import check_fits_memory
 from faultwave.dg.method.basis import tet_size
 from faultwave.dg.planning.plan import make_plan

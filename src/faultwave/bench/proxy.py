@@ -1,4 +1,4 @@
-"""Kernel proxy: element updates per second of the engine as in a real run, and the roofs of the machine measured at the same time."""
+"""Kernel proxy: element updates per second of the engine as in a real run, with the roofs and energy measured at the same time."""
 
 from __future__ import annotations
 
@@ -8,22 +8,53 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from faultwave.backends.cpu.compile import compiler, flags, vector_bytes, version
 from faultwave.base.errors import BackendError, InputError, Problem
 from faultwave.bench import problem
-from faultwave.bench.energy import joules, why_not
 from faultwave.bench.launch_recorder import Book, Entry
-from faultwave.bench.measured import Measured
 from faultwave.bench.problem import Setting
-from faultwave.bench.rooflines.device_roofs import DeviceRoofs
+from faultwave.bench.results import Measured
 from faultwave.bench.rooflines.minimal_flops import minimal_flops
-from faultwave.bench.rooflines.roofs import Roofs, last_cache_bytes
+from faultwave.bench.rooflines.roofs import DeviceRoofs, Roofs, last_cache_bytes
 from faultwave.dg.solver import Solver
 from faultwave.kernels.count import cost
 from faultwave.output.manifest import machine, versions
+
+
+def joules(backend: Any) -> float | None:
+    """Return the energy of the whole board since its driver was loaded [J]; None if unknown (see ``why_not``)."""
+    if why_no_energy(backend):
+        return None
+    import pynvml
+
+    try:
+        pynvml.nvmlInit()
+        return float(pynvml.nvmlDeviceGetTotalEnergyConsumption(_nvml_handle(backend))) / 1e3
+    except pynvml.NVMLError:
+        return None
+
+
+def why_no_energy(backend: Any) -> str:
+    """Return why a backend's energy cannot be measured; empty if no reason is known."""
+    if backend.name != "cuda":
+        return f"the driver of the backend '{backend.name}' is not asked for it"
+    try:
+        import pynvml  # noqa: F401
+    except ImportError:
+        return "pip install nvidia-ml-py"
+    return ""
+
+
+def _nvml_handle(backend: Any) -> Any:
+    """Return the NVML handle of the board at the device's PCI bus address; NVML and CUDA number boards differently."""
+    import pynvml
+
+    return pynvml.nvmlDeviceGetHandleByPciBusId(backend.device.bus.encode())
+
 
 FORMAT = "faultwave-bench-proxy-1"
 REPEAT_SECONDS = 0.5
@@ -97,7 +128,7 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
         "runs_on": book.described,
         "index_bytes": book.index_bytes,
         "setup_seconds": setup,
-        "energy_missing": why_not(book),
+        "energy_missing": why_no_energy(book),
         "steps_replayed": solver.replays.replayed,
     }
     found["dofs_per_second"] = found["updates_per_second"] * found["dofs_per_cell"]
@@ -295,6 +326,3 @@ def read(path: Path) -> Measured:
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise InputError(Problem(str(path), "is no proxy result", "a file of faultwave bench proxy --json"))
     return found
-
-
-__all__ = ["FORMAT", "Setting", "facts", "proxy", "read"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from faultwave.bench.measured import Measured
+from faultwave.bench.results import Measured
 from faultwave.bench.rooflines.roofs import TITLES
 
 Section = tuple[str, tuple[str, ...], list[tuple[str, ...]]]  # title, header, rows

@@ -1,4 +1,4 @@
-"""Output of a benchmark: all results as JSON, a table between the markers of a page, a figure."""
+"""Numbers that go into a benchmark and come out of it: counts checked, results as JSON, tables in pages, figures."""
 
 from __future__ import annotations
 
@@ -6,9 +6,23 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.processes.host import MAX_THREADS
 from faultwave.output.atomic import atomic_text
+
+Measured: TypeAlias = dict[str, Any]
+"""Results of one measurement by name: plain data, as written to JSON and read back (docs/benchmarks.md explains each key)."""
+
+
+def check_counts(problems: Problems, **counts: int | None) -> None:
+    """Report options by name whose number is below 1, or above the OpenMP limit for ``threads``; None is skipped."""
+    for name, number in counts.items():
+        if number is not None and number < 1:
+            problems.error(f"--{name}", f"is {number}", "at least 1")
+        elif name == "threads" and number is not None and number > MAX_THREADS:
+            problems.error("--threads", f"is {number}", f"1 to {MAX_THREADS}")
 
 
 @dataclass(frozen=True)
@@ -85,6 +99,3 @@ def insert(path: Path, text: str, name: str) -> None:
     (head, tail), (opening, closing) = around(path, name), markers(name)
     with atomic_text(path) as file:
         file.write(f"{head}{opening}\n{text}\n{closing}{tail}")
-
-
-__all__ = ["Files", "around", "insert", "markers", "write_json"]

@@ -11,16 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from faultwave import backends
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import InputError, Problem, Problems, RunError
-from faultwave.base.processes.children import PYTHON
+from faultwave.base.errors import InputError, Problem, Problems, RunError, collect_problems
+from faultwave.base.processes.host import PYTHON
 from faultwave.base.progress import rate
 from faultwave.base.types import Settings
-from faultwave.bench.measured import Measured
-from faultwave.bench.results import Files
+from faultwave.bench.results import Files, Measured
 from faultwave.bench.worker import MARK
 from faultwave.case.load import load_case
-from faultwave.engine.backend import check_backend
+from faultwave.engine.checks import check_backend
 from faultwave.run.inputs import load_case_and_inputs
 
 Rows = list[tuple[str, ...]]

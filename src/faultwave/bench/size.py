@@ -18,13 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, RunError
-from faultwave.base.processes.children import PYTHON
-from faultwave.base.processes.memory import machine_memory
+from faultwave.base.processes.host import PYTHON, machine_memory
 from faultwave.base.types import Settings
-from faultwave.bench.counts import check_counts
-from faultwave.bench.measured import Measured
 from faultwave.bench.proxy import facts
-from faultwave.bench.results import Files
+from faultwave.bench.results import Files, Measured, check_counts
 from faultwave.bench.worker import MARK
 from faultwave.case.load import load_case
 from faultwave.dg.checks.memory import minimum_memory

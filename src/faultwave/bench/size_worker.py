@@ -10,9 +10,9 @@ import sys
 import time as clock
 from typing import TYPE_CHECKING, Any
 
-from faultwave.base.processes.memory import peak_memory
+from faultwave.base.processes.host import peak_memory
 from faultwave.base.types import Settings
-from faultwave.bench.measured import Measured
+from faultwave.bench.results import Measured
 from faultwave.bench.worker import MARK
 
 if TYPE_CHECKING:

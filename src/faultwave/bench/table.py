@@ -11,13 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import Problems, RunError
-from faultwave.base.processes.children import PYTHON
-from faultwave.bench.counts import check_counts
+from faultwave.base.processes.host import PYTHON
 from faultwave.bench.launch_recorder import Book
-from faultwave.bench.measured import Measured
 from faultwave.bench.problem import SMALLEST, Setting, enough_cells, solver
 from faultwave.bench.proxy import read
-from faultwave.bench.results import Files
+from faultwave.bench.results import Files, Measured, check_counts
 from faultwave.bench.rooflines.roofs import TITLES, last_cache_bytes
 
 IN_CACHE, OUT_OF_CACHE = 0.4, 8.0

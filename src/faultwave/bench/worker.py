@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from faultwave.base.errors import FaultwaveError
 from faultwave.base.types import Settings
-from faultwave.bench.measured import Measured
+from faultwave.bench.results import Measured
 
 if TYPE_CHECKING:
     from faultwave.comm import World
+    from faultwave.dg.operators.local_time_stepping import LocalTimeStepping
     from faultwave.dg.solver import Solver
-    from faultwave.march.clusters import LocalTimeStepping
 
 MARK = "faultwave-measured:"
 

@@ -16,8 +16,7 @@ from faultwave.cli.launch import launcher_for
 from faultwave.cli.options import Threads, with_record_options
 
 if TYPE_CHECKING:
-    from faultwave.bench.measured import Measured
-    from faultwave.bench.results import Files
+    from faultwave.bench.results import Files, Measured
 
 app = typer.Typer(cls=screen.Commands, help="Measure the speed of this machine and of Faultwave.")
 
@@ -317,8 +316,8 @@ def peak(threads: Threads = None, json: Json = None) -> None:
     non-temporal stores.
     """
     from faultwave.bench import report
-    from faultwave.bench.counts import check_counts
     from faultwave.bench.proxy import facts
+    from faultwave.bench.results import check_counts
     from faultwave.bench.rooflines.roofs import measure
 
     problems = Problems()

@@ -66,7 +66,7 @@ def suspended_gc() -> Iterator[None]:
 
     Existing objects are also excluded from later collections, except in large processes, where arrays may be among the garbage.
     """
-    from faultwave.base.processes.memory import SMALL, peak_memory
+    from faultwave.base.processes.host import SMALL, peak_memory
 
     was = gc.isenabled()
     gc.disable()
@@ -207,7 +207,7 @@ def check(
     with screen.status(case) as say, suspended_gc():
         say("reading everything")
         requested, problems = load(case, given(**vars(changes)))
-        from faultwave.run.check import check as check_case
+        from faultwave.run.planned import check as check_case
 
         found = check_case(requested, ranks)
     problems.extend(p for p in found.items if p not in problems.items)
@@ -293,9 +293,9 @@ def plan(case: CaseName, changes: Changes, elsewhere: TargetMachine, goal: Accur
         warn(doubts(requested, made))
         sections = []
         if share is not None:
-            from faultwave.bench.accuracy import planned, table
+            from faultwave.bench.accuracy import proposals, table
 
-            sections = [planned.section(made, table.read(), share, goal.frequency)]
+            sections = [proposals.section(made, table.read(), share, goal.frequency)]
         say("measuring")
         sections = [*chosen.report(made, requested), *sections]
         if target is not None:
@@ -321,7 +321,7 @@ def _share(goal: AccuracyGoal) -> float | None:
         raise InputError(Problem("--frequency", f"is {goal.frequency:g}", "more than 0 Hz"))
     if goal.accuracy is None:
         return None
-    from faultwave.bench.accuracy.propose import accuracy
+    from faultwave.bench.accuracy.proposals import accuracy
 
     return accuracy(goal.accuracy)
 
@@ -372,13 +372,13 @@ def tune(
     Steps the case for a while with every number of processes that fills the cores, with polling and with a thread for messages,
     shows the rates and writes the best into DIR/tuned.json, which `faultwave run CASE --tuned FILE` takes.
     """
-    from faultwave.base.processes import cores as available
+    from faultwave.base.processes import host as available
     from faultwave.bench import scaling as bench
     from faultwave.bench.results import write_json
     from faultwave.cli.launch import check_process_limit, mpiexec
     from faultwave.output.atomic import translate_os_errors
 
-    number = cores or available.count()
+    number = cores or available.core_count()
     bench.check(case, [{}], seconds)
     check_process_limit(number, option="--cores")
     target = output if output.suffix == ".json" else output / "tuned.json"

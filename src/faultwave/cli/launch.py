@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from faultwave.base.errors import BackendError, FaultwaveError, InputError, Interrupted, Problem
-from faultwave.base.processes import cores, signals
-from faultwave.base.processes.children import PYTHON
-from faultwave.base.processes.watchdog import GRACE, WATCHDOG, end_children
+from faultwave.base.processes import host, signals
+from faultwave.base.processes.host import PYTHON
+from faultwave.base.processes.signals import GRACE, WATCHDOG, end_children
 from faultwave.comm.world import launched, world
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def relaunch(ranks: int | None, threads: int | None, progress: str | None = None
     command = [mpiexec(), "-n", str(ranks), *PYTHON, "-m", "faultwave.cli.main", *_without_ranks(sys.argv[1:])]
     environment = dict(os.environ)
     if threads is None:
-        environment.setdefault("OMP_NUM_THREADS", str(max(1, cores.count() // ranks - (progress == "thread"))))
+        environment.setdefault("OMP_NUM_THREADS", str(max(1, host.core_count() // ranks - (progress == "thread"))))
     raise typer.Exit(_run(command, environment))
 
 
@@ -92,9 +92,9 @@ def check_process_limit(ranks: int, advice: str = "", option: str = "--ranks") -
     option : str
         Option that requested them.
     """
-    most = max(PROCESSES_ALLOWED, PROCESSES_PER_CORE * cores.count())
+    most = max(PROCESSES_ALLOWED, PROCESSES_PER_CORE * host.core_count())
     if ranks > most and not any(name in os.environ for name in MACHINES):
-        what = f"{ranks} processes, but this machine has {cores.count()} cores for them"
+        what = f"{ranks} processes, but this machine has {host.core_count()} cores for them"
         raise InputError(Problem(option, what, f"1 to {most}", advice))
 
 

@@ -27,9 +27,9 @@ Force = Annotated[bool, typer.Option("--force", help="Replace an existing file."
 @app.command(epilog="Example: faultwave mesh info model.msh")
 def info(mesh: MeshFile, boundary_format: Packing = "auto") -> None:
     """Show sizes, volumes, surfaces and the worst cells of a mesh, and all problems in it."""
-    from faultwave.base.collecting import collect_problems
+    from faultwave.base.errors import collect_problems
     from faultwave.domain import tets
-    from faultwave.domain.tets.connectivity.checks import check_numbers
+    from faultwave.domain.tets.connectivity.topology import check_numbers
     from faultwave.domain.tets.load import read_mesh
 
     read = read_mesh(mesh, boundary_format=boundary_format)
@@ -62,7 +62,7 @@ def _show_flat(geometry: Geometry) -> None:
     """Show flat cells, whose time step is tested before a run, with the flattest listed."""
     import numpy as np
 
-    from faultwave.dg.checks.slivers import FLAT
+    from faultwave.dg.checks.small_steps import FLAT
     from faultwave.domain import tets
 
     flat = tets.flatness(geometry)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.errors import InputError, Problem, Problems, collect_problems
 from faultwave.base.types import Settings
 from faultwave.cli import screen
 from faultwave.cli.options import with_record_options

@@ -10,8 +10,8 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.case.load import load_case
-from faultwave.dg.planning.cell_cost import weights_of
 from faultwave.dg.planning.plan import make_plan
+from faultwave.dg.planning.process_partition import weights_of
 from faultwave.domain import tets
 from faultwave.domain.tets.formats.parts import split, write_parts
 from faultwave.domain.tets.load import read_mesh

@@ -16,7 +16,7 @@ from faultwave.cli import screen
 from faultwave.cli.options import Order, with_record_options
 
 if TYPE_CHECKING:
-    from faultwave.plot.look import Look
+    from faultwave.plot.style import Look
     from faultwave.verify.case import Result
 
 LIMIT, RUPTURE_TIME = 0.05, 0.012
@@ -63,7 +63,7 @@ def plot(
     Of a run: rupture time and slip on the fault, the surface, seismograms, energies. Of a case: map, sections and profiles of the
     material, faults with their stress and strength, resolution, time steps. Pictures go into the same folder; their names are printed.
     """
-    from faultwave.plot.look import Look
+    from faultwave.plot.style import Look
 
     lists = {name: _words(getattr(drawing, name)) for name in ("stations", "axes")}
     look = Look(**{**vars(drawing), **lists})
@@ -177,7 +177,7 @@ def convert(
     Receivers as csv, sac, mseed, stationxml (their positions), motions (tables of intensity measures), or scec station files and contours;
     the motion of the sea floor as dtopo, for tsunami codes.
     """
-    from faultwave.output.convert import convert as convert_run
+    from faultwave.output.results import convert as convert_run
 
     screen.files(convert_run(folder, kind, output, spacing=spacing))
 
@@ -249,7 +249,7 @@ def compare(
         )
     from faultwave.output.atomic import atomic_text
     from faultwave.verify.compare import compare as compare_runs
-    from faultwave.verify.table import render
+    from faultwave.verify.compare import render_comparison
 
     of_groups = dict(_group_limit(text) for text in group or ())
     comparison = compare_runs(
@@ -262,7 +262,7 @@ def compare(
         low=records.low,
         high=records.high,
     )
-    screen.out().print(render(comparison))
+    screen.out().print(render_comparison(comparison))
     if json is not None:
         import json as writer
 
@@ -346,8 +346,7 @@ def verify(
 
     'scec' runs all benchmarks of the SCEC/USGS rupture code comparison, or those that are named after it.
     """
-    from faultwave.verify.case import VerificationCase, cases, find
-    from faultwave.verify.report import render_list, render_result
+    from faultwave.verify.case import VerificationCase, cases, find, render_list, render_result
 
     if name is None and not every:
         screen.out().print(render_list(cases()))

@@ -16,9 +16,9 @@ from typer import echo
 from typer.core import TyperGroup
 
 from faultwave.base.errors import FaultwaveError, InputError, Problem, RunError
+from faultwave.base.log import status_listener
 from faultwave.base.progress import Report, shown
-from faultwave.base.sanitise import printable
-from faultwave.base.status import status_listener
+from faultwave.base.wording import printable
 
 if TYPE_CHECKING:  # rich is imported when something is shown: help needs none of it
     from rich.console import Console, Group

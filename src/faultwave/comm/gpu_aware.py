@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, RunError
-from faultwave.base.processes.children import without_launcher
+from faultwave.base.processes.host import without_launcher
 from faultwave.comm.messages import Receive, Send, free, wait_all
 from faultwave.comm.world import World
 

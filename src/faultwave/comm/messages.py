@@ -1,4 +1,4 @@
-"""Messages between processes: ``Send``, ``Receive``, and the loop that waits for them.
+"""Messages between processes: sending, receiving and waiting, values across borders, and assembly of distributed arrays.
 
 Both are persistent MPI requests, created once and started repeatedly. A message reads its numbers from a ``Source`` and writes them to a
 ``Target``, in host or device memory, compressed or not (see ``packing``). A waiting process gives up after ``PATIENCE`` seconds, with an
@@ -16,9 +16,11 @@ import numpy as np
 
 from faultwave.base.errors import RunError
 from faultwave.base.wording import command
+from faultwave.comm.world import World
 
 if TYPE_CHECKING:
     from mpi4py import MPI
+
 
 PATIENCE = 1800.0
 """Time without news from another process after which a run gives up [s]."""
@@ -273,6 +275,74 @@ def free(messages: Iterable[Message]) -> None:
         message.free()
 
 
-__all__ = [
-    "PATIENCE", "Message", "Plain", "Receive", "Send", "Source", "Target", "free", "swap", "wait", "wait_all",
-]  # fmt: skip
+# fmt: skip
+
+
+NEIGHBOUR_TAG = 10000
+
+
+class Neighbours:
+    """Exchange of values across the border faces of a mesh partition.
+
+    Parameters
+    ----------
+    world : World
+        Processes of the run.
+    rank : ndarray of int, shape (k,)
+        Rank of the process across each border face.
+    mine, theirs : ndarray of int, shape (k, 2)
+        Cell number and local face on this and on the other side; both processes order their values by them.
+    """
+
+    def __init__(self, world: World, rank: np.ndarray, mine: np.ndarray, theirs: np.ndarray):
+        self.world = world
+        self._sent: dict[int, np.ndarray] = {}  # rank -> items in the order in which they are sent
+        self._received: dict[int, np.ndarray] = {}
+        for other in np.unique(rank):
+            items = np.flatnonzero(rank == other)
+            for order, x in ((self._sent, mine), (self._received, theirs)):
+                order[int(other)] = items[np.lexsort((x[items, 1], x[items, 0]))]
+
+    def swap(self, values: np.ndarray) -> np.ndarray:
+        """Return the values of the cells across the faces, given ``values`` (k, ...) of the cells here."""
+        found = np.empty_like(values)
+        out = {rank: values[items] for rank, items in self._sent.items()}
+        into = {rank: np.empty((len(x), *values.shape[1:]), values.dtype) for rank, x in self._received.items()}
+        if out:
+            swap(self.world.mpi, NEIGHBOUR_TAG, out, into, "values at the border of the mesh")
+        for rank, items in self._received.items():
+            found[items] = into[rank]
+        return found
+
+
+def gather_rows(world: World, items: np.ndarray, values: Sequence[np.ndarray], count: int) -> list[np.ndarray] | None:
+    """Gather rows from all processes into whole arrays (collective).
+
+    Parameters
+    ----------
+    world : World
+        Processes of the run.
+    items : ndarray of int, shape (n,)
+        Row of each local item in the whole arrays.
+    values : sequence of ndarray, shape (n, ...)
+        Local rows.
+    count : int
+        Number of rows of the whole arrays.
+
+    Returns
+    -------
+    list of ndarray or None
+        Whole arrays (count, ...) on process 0, None elsewhere.
+    """
+    pieces = world.gather((items, list(values)))
+    if pieces is None:
+        return None
+    found = []
+    for i in range(len(values)):
+        example = next((v[i] for _, v in pieces if len(v[i])), pieces[0][1][i])
+        whole = np.zeros((count, *example.shape[1:]), example.dtype)
+        for where, arrays in pieces:
+            if len(where):
+                whole[where] = arrays[i]
+        found.append(whole)
+    return found

@@ -13,7 +13,7 @@ import time as clock
 from collections.abc import Callable, Sequence
 
 from faultwave.base.errors import BackendError, InputError, Problem
-from faultwave.base.processes import cores as available
+from faultwave.base.processes import host as available
 from faultwave.comm.world import World
 
 TAG = 30000
@@ -46,7 +46,7 @@ def reserve_cores(world: World, asked: Sequence[int] | None) -> tuple[int, ...]:
     """
     if not hasattr(os, "sched_getaffinity"):
         return ()
-    allowed = available.allowed()
+    allowed = available.allowed_cores()
     if asked is not None:
         if wrong := sorted(set(asked) - allowed):
             what = f"process {world.rank} may not use core{'s' * (len(wrong) > 1)} {', '.join(map(str, wrong))}"

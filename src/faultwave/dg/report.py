@@ -10,9 +10,9 @@ import numpy as np
 from faultwave.backends.device import absent
 from faultwave.backends.device.backend import SPARE, readable_bytes
 from faultwave.backends.device.target import TARGETS, Target
-from faultwave.base.processes.memory import process_memory_rows
+from faultwave.base.processes.host import process_memory_rows
 from faultwave.case.settings.model import Case
-from faultwave.dg.checks.resolution import (
+from faultwave.dg.checks.accuracy import (
     FEW_CROSSINGS,
     IN_METRES,
     SMALL,
@@ -26,7 +26,7 @@ from faultwave.dg.checks.resolution import (
 from faultwave.dg.method.attenuation import attenuates
 from faultwave.dg.method.attenuation import report as attenuation_report
 from faultwave.dg.method.basis import tet_size
-from faultwave.dg.operators.replays import Replays
+from faultwave.dg.operators.stepping import Replays
 from faultwave.dg.planning.plan import Plan, cfl_number
 from faultwave.dg.run_forecast import look, run_time, solver_to_try, whole_memory
 from faultwave.dg.solver import Solver

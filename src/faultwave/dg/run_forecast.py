@@ -1,6 +1,9 @@
 """Forecast of time and memory of a whole run from a measured sequence of steps.
 
-    run = set-up + first touch + steps + looks + snapshots
+It touches only a part of the memory. Waves at the edge of the executed fraction are undefined: the numbers have no use,
+the time does. It wraps a synchronous backend; everything other than launches and buffers is delegated to it.
+
+run = set-up + first touch + steps + looks + snapshots
 
 Set-up is the set-up of the forecast itself, which reads and plans as a run does. In the first step the system allocates
 pages: its additional duration per byte is scaled to all bytes. Later steps give the rate, with friction, clusters and
@@ -9,30 +12,105 @@ and scaled by the bytes to write; writing is concurrent with the steps and count
 them.
 
 Of a mesh whose operator needs more than ``TRIED`` bytes, or whose largest step more than ``UPDATES``, a fraction is
-stepped (``dg.planning.partial_backend``), so that a forecast neither touches all of its memory nor waits for all of its cells. The
+stepped (``dg.run_forecast``), so that a forecast neither touches all of its memory nor waits for all of its cells. The
 memory of a run is then the memory of the process plus the buffers that it has not touched.
 """
 
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from faultwave import backends
-from faultwave.backends.base import Backend
-from faultwave.base.processes.memory import nonresident_bytes, peak_memory, resident_memory
+from faultwave.backends.base import Backend, Buffer, Launch, Store
+from faultwave.base.processes.host import nonresident_bytes, peak_memory, resident_memory
 from faultwave.dg.checks.memory import minimum_memory
 from faultwave.dg.operators import stepping
-from faultwave.dg.operators.replays import AHEAD
-from faultwave.dg.planning.partial_backend import Partial
+from faultwave.dg.operators.stepping import AHEAD
 from faultwave.dg.planning.plan import Plan
 from faultwave.dg.solver import Solver
 from faultwave.engine.forecast import CountingFiles, RunTime, writing_time
+from faultwave.kernels.expr import Table
+from faultwave.kernels.language import Kernel
+
+if TYPE_CHECKING:
+    Kept = TypeVar("Kept", bound=Buffer)
+
+
+class PartialBackend:
+    """Backend that executes ``share`` of each launch's items, at least one vector of them.
+
+    Attributes
+    ----------
+    asked, done : int
+        Numbers of requested and of executed items so far.
+    """
+
+    def __init__(self, inner: Backend, share: float):
+        self.inner, self.share = inner, share
+        self.asked = self.done = 0
+        self._buffers: list[Callable[[], Any]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def batch(self, *given: Any, **options: Any) -> Buffer:
+        return self._kept(self.inner.batch(*given, **options))
+
+    def store(self, *given: Any, **options: Any) -> Store:
+        return self._kept(self.inner.store(*given, **options))
+
+    def first_touch(self, buffers: Sequence[Buffer], ranges: Iterable[tuple[int, int]]) -> None:
+        """Do nothing: pages are allocated only where they are used."""
+
+    def _kept(self, buffer: Kept) -> Kept:
+        self._buffers.append(weakref.ref(buffer))
+        return buffer
+
+    def places(self) -> Iterator[tuple[int, int]]:
+        """Yield the address of the first byte and the size of every buffer in use."""
+        for buffer in (ref() for ref in self._buffers):
+            if buffer is not None:
+                yield buffer.storage.ctypes.data, buffer.storage.nbytes
+
+    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Buffer]], _PartialLaunch]]:
+        made = self.inner.compile(kernels)
+        return {name: self._binder(bind) for name, bind in made.items()}
+
+    def _binder(
+        self, bind: Callable[[Mapping[str, Buffer]], Launch]
+    ) -> Callable[[Mapping[str, Buffer]], _PartialLaunch]:
+        return lambda buffers: _PartialLaunch(self, bind(buffers))
+
+
+class _PartialLaunch:
+    """Launch that executes the first of the requested items."""
+
+    def __init__(self, backend: PartialBackend, launch: Launch):
+        self.backend, self.launch = backend, launch
+        self.lanes = max(backend.inner.lanes, backend.inner.fixed_lanes)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.launch, name)
+
+    def prepared(self, begin: int, end: int, **scalars: Table) -> Callable[[], None]:
+        return partial(self, begin, end, **scalars)
+
+    def __call__(self, begin: int, end: int, **scalars: Table) -> None:
+        some = -(-int(self.backend.share * (end - begin)) // self.lanes) * self.lanes
+        some = min(max(some, self.lanes), end - begin)
+        self.backend.asked += end - begin
+        self.backend.done += some
+        self.launch(begin, begin + some, **scalars)
+
 
 TRIED = 1 << 30
 """Size of modes and waves up to which all cells are stepped; of larger meshes, the fraction with this size is stepped [bytes]."""
@@ -62,7 +140,7 @@ def solver_to_try(plan: Plan) -> Solver:
     if share >= 1.0 or numerics.integrator != "ader" or nonresident_bytes(()) is None:
         return Solver(plan)
     made = backends.make(numerics.backend, numerics.precision, numerics.threads, plan.world.local_rank)
-    chosen: Backend | Partial = made if made.asynchronous else Partial(made, share)
+    chosen: Backend | PartialBackend = made if made.asynchronous else PartialBackend(made, share)
     return Solver(plan, chosen)
 
 
@@ -91,7 +169,7 @@ def run_time(solver: Solver, files: CountingFiles, updates: float, seconds: floa
     steps += _looks(solver, steps)
     output = taken * files.whole / max(files.first, 1)
     output += max(0.0, writing_time(Path(solver.plan.case.output.folder), files.whole) - steps)
-    more = nonresident_bytes(solver.backend.places()) or 0 if isinstance(solver.backend, Partial) else 0
+    more = nonresident_bytes(solver.backend.places()) or 0 if isinstance(solver.backend, PartialBackend) else 0
     touch = touching * (1.0 + more / held) if held > 0 else touching
     return RunTime(rate, share, solver.plan.seconds + solver.wall["setup"] - solver.compiling, touch, steps, output)
 
@@ -117,7 +195,7 @@ def unfinished(solver: Solver) -> bool:
 
 def whole_memory(solver: Solver) -> float | None:
     """Return the largest memory of a run [bytes], if the process has not yet held as much; None if it has, or if unknown."""
-    if not isinstance(solver.backend, Partial):
+    if not isinstance(solver.backend, PartialBackend):
         return None
     more, now, most = nonresident_bytes(solver.backend.places()), resident_memory(), peak_memory()
     return None if more is None or now is None else float(max(now + more, most or 0))
@@ -152,7 +230,7 @@ def _after(seconds: float) -> Callable[[], bool]:
 def _share(solver: Solver) -> float:
     """Return the fraction of the requested items of launches that were executed."""
     backend = solver.backend
-    return float(backend.done / max(backend.asked, 1)) if isinstance(backend, Partial) else 1.0
+    return float(backend.done / max(backend.asked, 1)) if isinstance(backend, PartialBackend) else 1.0
 
 
 def _looks(solver: Solver, steps: float) -> float:
@@ -170,6 +248,3 @@ def look(solver: Solver) -> None:
     solver.operator.finite()
     solver.good = None
     solver.good = (solver.time, solver.operator.raw_means())
-
-
-__all__ = ["advance_for", "look", "run_time", "solver_to_try", "unfinished", "whole_memory"]

@@ -9,15 +9,14 @@ from typing import Any, Protocol
 from faultwave.backends import Backend
 from faultwave.comm import World
 from faultwave.comm.exchange import ChannelExchange
+from faultwave.dg.operators.local_time_stepping import LocalTimeStepping, never
 from faultwave.dg.operators.operator import Operator
 from faultwave.dg.planning.plan import Plan
 from faultwave.engine.capability import Callback, When
-from faultwave.march import LocalTimeStepping
-from faultwave.march.clusters import never
 
 
 class Advances(Protocol):
-    """Advance by largest time steps, see ``dg.operators.replays``."""
+    """Advance by largest time steps, see ``dg.operators.stepping``."""
 
     def advance(self, most: int = 1, pause: Callable[[], bool] = never) -> None: ...
 

@@ -13,33 +13,32 @@ import numpy as np
 from faultwave import backends
 from faultwave.backends.base import Mark
 from faultwave.base.errors import Problem
-from faultwave.base.processes import cores
-from faultwave.base.processes.memory import release_freed
+from faultwave.base.processes import host
+from faultwave.base.processes.host import release_freed
 from faultwave.base.types import Json
 from faultwave.comm.exchange import ChannelExchange, ClusterExchange, Kind, StageExchange
 from faultwave.comm.gpu_aware import HaloPath
 from faultwave.comm.packing import StoreRows
 from faultwave.comm.progress import ProgressThread, reserve_cores
 from faultwave.dg import blowup, restart
-from faultwave.dg.boundaries.prescribed_faces import PrescribedFaces, faces_of, projection
-from faultwave.dg.checks.resolution import lowest_resolved
-from faultwave.dg.method import field_access
-from faultwave.dg.method.lts_exchange import places
-from faultwave.dg.operators import stepping
+from faultwave.dg.checks.accuracy import lowest_resolved
+from faultwave.dg.method.outgoing_waves import cluster_places
+from faultwave.dg.operators import stepping, wave_field
 from faultwave.dg.operators.conservation import Conservation
-from faultwave.dg.operators.energies import AllEnergies
-from faultwave.dg.operators.integrators import make_form, make_operator
 from faultwave.dg.operators.layout import Connections, build_layout
+from faultwave.dg.operators.local_time_stepping import LocalTimeStepping
 from faultwave.dg.operators.method_of_lines import MethodOfLines
 from faultwave.dg.operators.operator import Cells
-from faultwave.dg.operators.replays import Event, Replays
+from faultwave.dg.operators.prescribed_faces import PrescribedFaces, faces_of, projection
 from faultwave.dg.operators.rounding import allows_edge_components, worst_shape
+from faultwave.dg.operators.scheme import make_form, make_operator
+from faultwave.dg.operators.stepping import Event, Replays
+from faultwave.dg.operators.wave_field import AllEnergies
 from faultwave.dg.planning.plan import Plan
 from faultwave.domain import tets
 from faultwave.engine.capability import Callback, State, When
 from faultwave.engine.halo import halo_path
 from faultwave.engine.solver import Control, Diagnosis
-from faultwave.march import LocalTimeStepping
 from faultwave.observe.receivers import ReceiverRecorder
 
 PIECE, FAR_PIECE = 1024, 8192
@@ -91,7 +90,7 @@ class Solver:
         self.backend = backend or backends.make(
             numerics.backend, numerics.precision, numerics.threads, plan.world.local_rank
         )
-        with cores.limit_threads(numerics.threads):
+        with host.limit_threads(numerics.threads):
             self._build()
         ratios = np.cumprod([1, *plan.clustering.ratios[:-1]])
         self.march = LocalTimeStepping(float(plan.clustering.steps[0]), [int(r) for r in ratios], self)
@@ -149,7 +148,7 @@ class Solver:
         )
         border = plan.share.border if plan.share else None
         curve = tets.hilbert_order(geo.centroids)
-        parts = places(plan.clustering.ratios)
+        parts = cluster_places(plan.clustering.ratios)
         self.layout = build_layout(connections, curve, lanes, border, len(plan.clustering.steps), parts)
         cells = Cells(
             geo.inverse, geo.volume, geo.areas, geo.normals, top.neighbours, top.kinds, plan.frictional, plan.material, plan.walls,
@@ -366,7 +365,7 @@ class Solver:
     # ---- steps of clusters, called by march -----------------------------------------------------------------------
 
     def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
-        """Predict the step of a cluster at ``time``, of length ``step`` [s]; see ``march.Actions``."""
+        """Predict the step of a cluster at ``time``, of length ``step`` [s]; see ``dg.operators.local_time_stepping.Actions``."""
         op = self.operator
         predict, ends = op.begin if self.march.overlap else op.predict, self.march.ends_within(cluster)
         self._predict(cluster, time, step, lambda: predict(cluster, step, restart, ends))
@@ -520,7 +519,7 @@ class Solver:
 
     def set_initial(self, solution: Callable[..., np.ndarray]) -> None:
         """Start from the projection of solution(points (n, 3), 0.0) -> (n, Q)."""
-        field_access.project(self, lambda x: solution(x, 0.0))
+        wave_field.project(self, lambda x: solution(x, 0.0))
 
     def error(
         self,
@@ -528,14 +527,14 @@ class Solver:
         inside: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> np.ndarray:
         """Return the relative L2 error (Q,) against solution(points (n, 3), time) -> (n, Q), where ``inside(points)`` if given."""
-        return field_access.error(self, solution, inside)
+        return wave_field.error(self, solution, inside)
 
     def time_errors(self) -> None:
         """Return None: errors of the time steps are not separated from errors of the mesh."""
 
     def sample(self, points: np.ndarray) -> np.ndarray:
         """Return the present state (n, Q) at points (n, 3); NaN outside the mesh."""
-        return field_access.sample(self, points)
+        return wave_field.sample(self, points)
 
     @property
     def nbytes(self) -> int:

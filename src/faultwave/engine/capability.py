@@ -14,10 +14,10 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from faultwave.base.errors import Problem
+from faultwave.observe.dataset import Result
 from faultwave.observe.model import Marks, Sheet
-from faultwave.observe.result import Result
-from faultwave.observe.snapshots.lagrange import CellKind
 from faultwave.observe.snapshots.lattice import Lattice
+from faultwave.observe.snapshots.pieces import CellKind
 
 When = Literal[
     "before predict", "after predict", "friction", "inject", "after correct", "after step", "end of largest step"
@@ -362,7 +362,7 @@ class Capability:
         return {}
 
     def drives(self, faces: Any, points: np.ndarray, project: np.ndarray) -> Sequence[Any]:
-        """Return the waves prescribed on the faces of ``Requirements.faces``; see ``dg.boundaries.prescribed_faces``.
+        """Return the waves prescribed on the faces of ``Requirements.faces``; see ``dg.operators.prescribed_faces``.
 
         Parameters
         ----------

@@ -9,8 +9,7 @@ import numpy as np
 
 from faultwave.engine.capability import Capability, RestoredFrom, State, decode_words, encode_words
 from faultwave.engine.solver import BlowUp
-from faultwave.observe.dataset import Dataset, energies_from_arrays
-from faultwave.observe.result import Result
+from faultwave.observe.dataset import Dataset, Result, energies_from_arrays
 
 Rows = list[tuple[float, dict[str, float]]]
 

@@ -13,7 +13,7 @@ from faultwave import backends
 from faultwave.base.errors import InputError, Problem
 from faultwave.comm import World
 from faultwave.comm.gpu_aware import HaloPath, choose_halo_path, try_alone
-from faultwave.engine.backend import DIRECT_NEEDS_DEVICE
+from faultwave.engine.checks import DIRECT_NEEDS_DEVICE
 
 
 def halo_path(world: World, asked: str, device: Any, partners: Sequence[int], name: str = "host") -> HaloPath | None:

@@ -1,4 +1,4 @@
-"""Protocols that connect a run with an engine: plan, solver, report and the run's controls."""
+"""Protocols that connect a run with an engine: plan, solver, report, progress and the run's controls."""
 
 from __future__ import annotations
 
@@ -11,8 +11,31 @@ import numpy as np
 from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.comm import World
 from faultwave.engine.capability import BlockState, Capability, State
-from faultwave.engine.progress import Progress
 from faultwave.observe.model import Model
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Progress of a run.
+
+    Attributes
+    ----------
+    time, end_time : float
+        Simulated time and end time [s].
+    updates : int
+        Cell or grid-point updates so far.
+    rate : float
+        Updates per second.
+    eta : float
+        Estimated time left [s].
+    """
+
+    time: float
+    end_time: float
+    updates: int
+    rate: float
+    eta: float
+
 
 Sections = list[tuple[str, list[tuple[str, ...]]]]
 
@@ -266,6 +289,3 @@ class Engine:
     model: Callable[[Any], Model] = _no_model
     processes: Callable[[Any, int], Sequence[Problem]] = lambda plan, count: ()
     survey: Callable[[Any], Any] | None = None
-
-
-__all__ = ["BlowUp", "Control", "Diagnosis", "Engine", "Sections", "Solver", "TimeErrors", "Unattended"]

@@ -15,25 +15,24 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from faultwave.base.errors import Problem, Problems
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.case.plausibility import advice_outside
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.capability import Capability, CapabilityPlan
 from faultwave.fd.method.effective_medium import Medium
 from faultwave.fd.method.grid import Grid, SideKind
+from faultwave.fd.method.grid_block import GridBlock
 from faultwave.fd.method.program import Observer, Scheme
-from faultwave.fd.operators.grid_block import GridBlock
 from faultwave.fd.operators.operator import Machine, Operator, Shared
-from faultwave.fd.operators.points import Sampler, outside
+from faultwave.fd.operators.points import Drive, Sampler, outside
 from faultwave.fd.operators.resources import Memory
-from faultwave.fd.operators.source_injector import Drive
 from faultwave.fd.operators.topography import placed
 from faultwave.kernels.stencil import Box
 from faultwave.media.attenuation import Relaxation
 from faultwave.media.field import Field
 from faultwave.observe.stations.points import exchange_advice
-from faultwave.physics.sources.table import Sources
+from faultwave.physics.sources.point import Sources
 from faultwave.physics.waves import Law
 
 Solution = Callable[[np.ndarray, float], np.ndarray]

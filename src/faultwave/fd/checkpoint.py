@@ -13,7 +13,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.types import Settings
-from faultwave.domain.grids.cut import Triple
+from faultwave.domain.grids import Triple
 from faultwave.engine.capability import BlockState
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan
 from faultwave.fd.method.program import build_program

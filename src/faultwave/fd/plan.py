@@ -1,43 +1,47 @@
-"""Planning of a case on a grid: spacing, time step, material and capabilities, with all checks before a run."""
+"""Plan a case on a grid: capabilities, spacing, time step and material, with all checks before a run."""
 
 from __future__ import annotations
 
+import functools
 import time as clock
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from faultwave import backends
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import Problem, Problems
-from faultwave.base.math.projection import Projection, warn_map_distortion
-from faultwave.base.timing import startup_age
+from faultwave.base.errors import Problem, Problems, collect_problems
+from faultwave.base.progress import startup_age
+from faultwave.base.projection import Projection, warn_map_distortion
+from faultwave.base.registry import modules
 from faultwave.case.plausibility import Scene, warn_rock_properties, warn_scene
 from faultwave.case.settings.grid import Grid as Setting
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
-from faultwave.engine import disk
-from faultwave.engine.backend import check_backend
+from faultwave.engine import checks
+from faultwave.engine.checks import check_backend
 from faultwave.engine.precision import choose_precision
 from faultwave.fd.blocks.layout import build_blocks, check_faces, moved
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan, MaterialContext, PlacementContext, Planning
 from faultwave.fd.checkpoint import checkpoint_bytes
-from faultwave.fd.checks.precision_estimate import estimate, needs_double
-from faultwave.fd.checks.reflections import check_reflections
-from faultwave.fd.checks.unused_settings import check_unused
-from faultwave.fd.fault.nearby_checks import check_near_fault
+from faultwave.fd.checks.accuracy import (
+    check_band,
+    check_fluids,
+    check_reflections,
+    estimate_rounding_error,
+    has_fluid_and_rock,
+    needs_double,
+)
+from faultwave.fd.checks.case_checks import check_near_fault, check_relief, check_unused, explain_missing_rock
 from faultwave.fd.method.absorbing import Absorber, stable_along
-from faultwave.fd.method.closures import WEIGHTS
-from faultwave.fd.method.decomposition import Subdomain
+from faultwave.fd.method.differences import WEIGHTS
 from faultwave.fd.method.effective_medium import Medium, count_samples, effective_medium, survey_medium
 from faultwave.fd.method.grid import SIDES, Grid, SideKind
-from faultwave.fd.method.ground_checks import check_relief, counted
+from faultwave.fd.method.grid_block import GridBlock, Subdomain
 from faultwave.fd.method.program import Scheme
-from faultwave.fd.method.source_band import check_band
-from faultwave.fd.operators.fluid_checks import check_fluids, has_fluid_and_rock
-from faultwave.fd.operators.grid_block import GridBlock
 from faultwave.fd.operators.resources import check_disk, check_memory, check_stored_output, disk_needed
 from faultwave.fd.operators.time_dispersion import check_removal
 from faultwave.fd.operators.topography import (
@@ -56,15 +60,24 @@ from faultwave.fd.process_partition import (
     single_process_reason,
     with_fluid_solid_interface,
 )
-from faultwave.fd.registry import capability_modules
 from faultwave.media import load_field, quality
 from faultwave.media.attenuation import Relaxation, relaxation
+from faultwave.media.checks import warn_layers
 from faultwave.media.field import Field, axes_of, limit_messages, missing
 from faultwave.media.homogenise import at_points
-from faultwave.media.plausible import warn_layers
-from faultwave.physics.sources.released import check_representable, check_time, scalar_moments
-from faultwave.physics.sources.table import Sources
+from faultwave.physics.sources.acting import check_representable, check_time, scalar_moments
+from faultwave.physics.sources.point import Sources
 from faultwave.physics.waves import law
+
+CAPABILITY_PACKAGE, CAPABILITY_GROUP = "faultwave.fd.capabilities", "faultwave.fd.parts"
+"""Package of the capabilities, and the entry point group of capabilities in other packages."""
+
+
+@cache
+def capability_modules() -> tuple[ModuleType, ...]:
+    """Return the capability modules of ``fd.capabilities``, sorted by name."""
+    return tuple(module for module in modules(CAPABILITY_PACKAGE, CAPABILITY_GROUP) if hasattr(module, "plan"))
+
 
 CFL, CFL_LAYERS = 0.95, 0.9
 MAX_CHECKED_SAMPLES = 20_000_000
@@ -163,14 +176,14 @@ def _plan_in_chosen_precision(case: Case, world: World, surveying: bool = False)
     if requested.precision != "auto":
         made = _plan_in_precision(case, world, surveying)
         if "precision_error" in requested.model_fields_set:  # single is the default of grids
-            choose_precision(requested, estimate(made), False, problems)
+            choose_precision(requested, estimate_rounding_error(made), False, problems)
         return replace(made, warnings=(*made.warnings, *problems.warnings)) if problems.warnings else made
     if needs_double(case):
         note = f"precision auto: double, as friction {case.fault.friction} needs it"  # type: ignore[union-attr]
         made = _plan_in_precision(_with_precision(case, "double"), world, surveying)
         return replace(made, notes=(*made.notes, note))
     made = _plan_in_precision(_with_precision(case, "single"), world, surveying)
-    choice = choose_precision(requested, estimate(made), False, problems)
+    choice = choose_precision(requested, estimate_rounding_error(made), False, problems)
     chosen = choice.numerics.precision
     if chosen != "single":
         made = _plan_in_precision(_with_precision(case, chosen), world, surveying)
@@ -203,7 +216,7 @@ def _plan_in_precision(case: Case, world: World, surveying: bool = False) -> FdP
         ))  # fmt: skip
     made = replace(blocks[0], below=tuple(blocks[1:]))
     made = replace(made, notes=(SURVEY_NOTE.format(points=made.points),) if filled.surveyed else ())
-    disk.check_disk(case.output.folder, forecast_disk(made), problems)
+    checks.check_disk(case.output.folder, forecast_disk(made), problems)
     problems.raise_errors()
     return made
 
@@ -304,7 +317,9 @@ def _load_material(
         resolved = setting.frequency
         if case.attenuation and resolved is None:
             slowest = [
-                counted(lambda b=b: _slowest(field, b.lower, b.upper), field, names, b.grid, b.lower, b.upper)  # type: ignore[misc]
+                explain_missing_rock(
+                    functools.partial(_slowest, field, b.lower, b.upper), field, names, b.grid, b.lower, b.upper
+                )
                 / b.grid.spacing
                 for b in blocks
             ]
@@ -347,11 +362,11 @@ def _medium(
     dtype = np.float32 if case.numerics.precision == "single" else np.float64
     needed = setting.points_per_wavelength * grid.spacing * (setting.frequency or 0.0) * (1 - 1e-6)
     if surveyed:
-        return counted(
+        return explain_missing_rock(
             lambda: survey_medium(field, grid, (lower, upper), fitted, needed), field, names, grid, lower, upper
         )
     scheme = block.scheme(case)
-    return counted(
+    return explain_missing_rock(
         lambda: partitioned_medium(
             lambda box: effective_medium(
                 field, grid, (lower, upper), fitted, dtype, needed, scheme.filled(box or grid.box), block.joined_above
@@ -622,6 +637,3 @@ def _step(
         advice = "" if case.numerics.cfl is None else "numerics.cfl says how much of the stable step is taken"
         problems.error("grid.step", f"{own:g} s is too long to be stable", f"at most {largest:.6g} s", advice)
     return own, steps
-
-
-__all__ = ["settings_are_consistent", "sample_coarse_lattice", "forecast_disk", "make_plan"]

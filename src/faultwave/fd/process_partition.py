@@ -11,20 +11,18 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
-from faultwave.domain.grids.cut import Cut, Triple, best_cut
+from faultwave.domain.grids import Cut, Triple, best_cut
 from faultwave.engine.halo import halo_path
 from faultwave.fd.capability import GridCapabilityPlan, needs_surface_motion
-from faultwave.fd.method.decomposition import FUSED, WORTH, Subdomain
-from faultwave.fd.method.effective_medium import Medium, effective_medium
-from faultwave.fd.method.fault_plane import FaultPlane
+from faultwave.fd.method.effective_medium import Medium, Units, effective_medium, largest_coefficients
 from faultwave.fd.method.fluid_solid_interface import at_ends, bordered, grown, plain
 from faultwave.fd.method.grid import SideKind
-from faultwave.fd.method.half_precision import Units, largest
+from faultwave.fd.method.grid_block import FUSED, WORTH, GridBlock, Subdomain
 from faultwave.fd.method.program import Observer, Scheme, build_program
+from faultwave.fd.method.split_nodes import FaultPlane
 from faultwave.fd.method.stencils import AXES
-from faultwave.fd.operators.grid_block import GridBlock
 from faultwave.fd.operators.operator import Shared
-from faultwave.fd.sampling.surface import motion
+from faultwave.fd.snapshots import observe_surface
 from faultwave.kernels.overlap import Reach, key_of, reach
 from faultwave.kernels.stencil import Box, Program, record
 from faultwave.media.field import Field
@@ -36,7 +34,7 @@ def observers(parts: Mapping[str, GridCapabilityPlan], scheme: Scheme, box: Box)
     found = [observer for part in parts.values() for observer in part.volume_observers(scheme, box)]
     if scheme.joined_above or not needs_surface_motion(parts) or box.hi[0] != scheme.grid.shape[0]:
         return found
-    found.append(motion(box, scheme.step, scheme.order))
+    found.append(observe_surface(box, scheme.step, scheme.order))
     return found + [observer for part in parts.values() for observer in part.observers(box, scheme.step)]
 
 
@@ -300,7 +298,7 @@ def share(
     world: World,
 ) -> Shared:
     """Return the data that a process needs to compute its box among the others."""
-    units = Units.holding(*world.largest(largest(medium.coefficients)))
+    units = Units.holding(*world.largest(largest_coefficients(medium.coefficients)))
     rounding, requested = case.numerics.halo_compression, case.numerics.halo
     reach = reach_of(parts, scheme, subdomain.steps)
     return Shared(

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.base.processes.memory import process_memory_rows
+from faultwave.base.processes.host import process_memory_rows
 from faultwave.case.settings.model import Case
 from faultwave.engine.forecast import CountingFiles, RunTime, writing_time
-from faultwave.fd.blocks import proposal
+from faultwave.fd.blocks import layout
 from faultwave.fd.capability import FdPlan
 from faultwave.fd.method.grid import SIDES
 from faultwave.fd.operators import topography
@@ -42,7 +42,7 @@ def plan_report(plan: FdPlan, case: Case, measure_seconds: float = 3.0) -> list[
     """
     solver, reported = FdSolver(plan), dict[str, Rows]()
     cost = _cost(plan, solver, _run_time(plan, solver, measure_seconds))
-    blocks = proposal.report(plan)
+    blocks = layout.report_blocks(plan)
     for part in plan.parts.values():
         for section, rows in part.report(plan).items():
             reported.setdefault(section, []).extend(rows)

@@ -14,13 +14,11 @@ from faultwave import backends
 from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.base.types import Settings
 from faultwave.engine.capability import BlockState, State
-from faultwave.engine.progress import Progress
-from faultwave.engine.solver import BlowUp, Control, Diagnosis, TimeErrors
+from faultwave.engine.solver import BlowUp, Control, Diagnosis, Progress, TimeErrors
 from faultwave.fd.blocks.coupled_blocks import operator_of, samplers_of
 from faultwave.fd.capability import FdPlan, Solution, StepCallback
 from faultwave.fd.checkpoint import blocks, check_identity, identity
-from faultwave.fd.checks.blowup import explain
-from faultwave.fd.checks.instability_monitor import InstabilityMonitor
+from faultwave.fd.checks.instability_monitor import InstabilityMonitor, explain_blowup
 from faultwave.fd.operators.time_dispersion import Stepped, late, removes
 
 CHUNK_SECONDS = 0.3
@@ -275,7 +273,7 @@ class FdSolver:
 
     def diagnose(self) -> Diagnosis:
         """Return the location of the largest motion, the material there and likely causes of the instability."""
-        return Diagnosis(explain(self.watch, self.wrong))
+        return Diagnosis(explain_blowup(self.watch, self.wrong))
 
     # ---- checkpoints -----------------------------------------------------------------------------------------------
 

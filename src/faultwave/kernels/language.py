@@ -20,8 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from faultwave.kernels.expr import Expr, wrap
-from faultwave.kernels.types import Formula, Key
+from faultwave.kernels.expr import Expr, Formula, Key, wrap
 
 Space = Literal["batch", "store", "index", "matrix", "scalar", "temp"]
 

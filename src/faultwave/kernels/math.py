@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.math import special
-from faultwave.kernels.expr import Expr, Loop, mask, wrap
-from faultwave.kernels.types import Condition, Number, Other, Value
+from faultwave.base import formulas
+from faultwave.kernels.expr import Condition, Expr, Loop, Number, Other, Value, mask, wrap
 
 _NUMPY: dict[str, Callable[..., np.ndarray]] = {
     "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "log1p": np.log1p, "expm1": np.expm1, "sinh": np.sinh,
     "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "asin": np.arcsin, "atan": np.arctan, "sin": np.sin,
-    "cos": np.cos, "erf": special.erf, "abs": np.abs, "pow": np.power, "hypot": np.hypot,
+    "cos": np.cos, "erf": formulas.erf, "abs": np.abs, "pow": np.power, "hypot": np.hypot,
     "minimum": np.minimum, "maximum": np.maximum,
 }  # fmt: skip
 

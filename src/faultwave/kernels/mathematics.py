@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from faultwave.kernels.expr import Expr
+from faultwave.kernels.expr import Expr, Key
 from faultwave.kernels.language import (
     Array,
     Barrier,
@@ -26,7 +26,6 @@ from faultwave.kernels.language import (
     WhenAny,
 )
 from faultwave.kernels.stencil import Stencil, record
-from faultwave.kernels.types import Key
 from faultwave.kernels.values import NumberedLoop, Numbering, Value
 
 INDENT = "  "

@@ -34,8 +34,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from faultwave.kernels.expr import Expr, wrap
-from faultwave.kernels.types import Condition, Key, Named, Number
+from faultwave.kernels.expr import Condition, Expr, Key, Named, Number, wrap
 from faultwave.kernels.values import Numbering, flops
 
 REACH = 2

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from faultwave.kernels.expr import Expr, Loop
-from faultwave.kernels.types import Key
+from faultwave.kernels.expr import Expr, Key, Loop
 
 ROW = "row"
 """Dependence on the row of an array, or on the point along x."""

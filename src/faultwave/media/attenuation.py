@@ -1,19 +1,93 @@
-"""Coarse-grained relaxation mechanisms that yield a quality factor over a band of frequencies.
+"""Mechanisms that yield a quality factor over a band of frequencies: coarse-grained relaxation and Maxwell elements.
+
+The eight points of a cell have eight materials. Under a uniform strain E the cell strains by E + B u, where u are
+periodic displacements with B^T C (E + B u) = 0, C contains the moduli of the points and B is the grid's difference
+operator. For moduli that deviate from their mean by the relative amount e_n at point n, equal for the P and S modulus,
+the mean stress over E is, to third order,
+
+    M = mean (1 - sum A_ab e_a e_b + sum T_abc e_a e_b e_c)
+
+A and T depend on the type of strain: S waves across each pair of axes and P waves along each axis. Because one set of
+materials serves all, A and T are averaged over the six types.
 
 A modulus with mechanisms of relaxation times tau_m and defects d_m is M(w) = M_u (1 - d_m / (1 + i w tau_m)), where M_u
 is its value at high frequency. Either all mechanisms act at every point and their defects add, or, coarse-grained (Day
 & Bradley 2001), each point of a cell of 2 x 2 x 2 has one of eight; waves much longer than the cell then see one
 effective modulus (``coarse_grained``). The fit uses that modulus, so that it also holds for strong attenuation.
+
+A modulus with L mechanisms of rates w_l is M(w) = M_u (1 - sum_l y_l w_l / (w_l + i w)), where M_u is its unrelaxed
+value (Emmerich & Korn 1987). Rates are evenly spaced in log frequency over the band; weights y_l yield Im M / Re M =
+1/Q in the sense of least squares at the rates and half-way between them (Kaeser et al. 2007).
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.media.coarse_grained import effective
+CELL = list(itertools.product((0, 1), repeat=3))
+"""Points (z, y, x) of a cell in their order, x fastest."""
+STRAINS: tuple[tuple[tuple[str, str, int], ...], ...] = (  # xx yy zz xy xz yz: velocity, axis, where the difference looks
+    (("u", "x", -1),), (("v", "y", -1),), (("w", "z", -1),),
+    (("u", "y", 1), ("v", "x", 1)), (("u", "z", 1), ("w", "x", 1)), (("v", "z", 1), ("w", "y", 1)),
+)  # fmt: skip
+FOURTH = 9.0 / 8.0 + 1.0 / 24.0
+"""Weight of the nearest pair to which a fourth-order difference (9/8, -1/24) reduces for fields of period two points."""
+P_OVER_S = 3.0
+"""Ratio of P and S modulus of a Poisson solid; fits barely depend on it."""
+
+
+def differences() -> np.ndarray:
+    """Return B (48, 24), strains (6 by 8 points) due to displacements (3 by 8 points) that repeat from cell to cell."""
+    b = np.zeros((6, 8, 3, 8))
+    for strain, parts in enumerate(STRAINS):
+        for of, axis, ahead in parts:
+            for n, place in enumerate(CELL):
+                adjacent = tuple(c ^ (a == axis) for a, c in zip("zyx", place, strict=True))
+                b[strain, n, "uvw".index(of), CELL.index(adjacent)] += ahead * FOURTH
+                b[strain, n, "uvw".index(of), n] -= ahead * FOURTH
+    return b.reshape(48, 24)
+
+
+def stiffness(moduli: np.ndarray) -> np.ndarray:
+    """Return C (..., 48, 48) for the S moduli (..., 8) of the points."""
+    c = np.zeros((*moduli.shape[:-1], 6, 8, 6, 8), moduli.dtype)
+    for a, b in itertools.product(range(3), repeat=2):
+        c[..., a, range(8), b, range(8)] = (P_OVER_S - 2.0 * (a != b)) * moduli
+    for a in range(3, 6):
+        c[..., a, range(8), a, range(8)] = moduli
+    return c.reshape(*moduli.shape[:-1], 48, 48)
+
+
+@functools.cache
+def series() -> tuple[np.ndarray, np.ndarray]:
+    """Return A (8, 8) and T (8, 8, 8), means over the six types of strain."""
+    b, each = differences(), stiffness(np.eye(8))
+    compliance = np.linalg.pinv(b.T @ stiffness(np.ones(8)) @ b)
+    second, third = np.zeros((8, 8)), np.zeros((8, 8, 8))
+    for shape in range(6):
+        strain = np.repeat(np.eye(6)[shape], 8)
+        forces = each @ strain @ b  # due to each point's deviation
+        strains = forces @ compliance @ b.T
+        unit = 6 * 8 * (P_OVER_S if shape < 3 else 1.0)
+        second += forces @ compliance @ forces.T / unit
+        third += np.einsum("ai,nij,bj->anb", strains, each, strains, optimize=True) / unit
+    return second, third
+
+
+def effective(moduli: np.ndarray) -> np.ndarray:
+    """Return the effective modulus (...) for long waves from the moduli (..., 8) of the points of a cell."""
+    second, third = series()
+    mean = moduli.mean(-1, keepdims=True)
+    e = moduli / mean - 1.0
+    two = np.einsum("...a,ab,...b->...", e, second, e)
+    three = np.einsum("...a,anb,...n,...b->...", e, third, e, e, optimize=True)
+    return np.asarray(mean[..., 0] * (1.0 - two + three))
+
 
 COARSE = 8
 """Number of mechanisms of a coarse-grained cell."""
@@ -138,3 +212,112 @@ def _linear(spectrum: Spectrum, frequency: np.ndarray) -> np.ndarray:
     x = 2 * np.pi * frequency[:, None] * spectrum.times
     target = 1.0 / spectrum.factor(frequency)
     return nnls(x / (1 + x * x) / COARSE / target[:, None], np.ones(len(frequency)))[0]
+
+
+SHOWN = 200  # number of frequencies at which the error of the fit is evaluated
+ROUNDS = 20  # iterations of the passive weights of compression
+
+
+@dataclass(frozen=True)
+class Mechanisms:
+    """Relaxation mechanisms over the band of a ``spectrum``, ``count`` in number, with ``rates`` (L,) [1/s]."""
+
+    spectrum: Spectrum
+    count: int
+
+    @property
+    def sampled(self) -> np.ndarray:
+        """Angular frequencies (2 L - 1,) at which Q is fitted, the rates included; the middle of the band if L = 1."""
+        s = self.spectrum
+        if self.count == 1:
+            return np.array([2 * np.pi * np.sqrt(s.low * s.high)])
+        return np.asarray(2 * np.pi * np.geomspace(s.low, s.high, 2 * self.count - 1))
+
+    @property
+    def rates(self) -> np.ndarray:
+        return self.sampled[::2]
+
+    def weights(self, q: np.ndarray) -> np.ndarray:
+        """Return the weights y (n, L) for quality factors ``q`` (n,); zero for infinite ones."""
+        unique, place = np.unique(np.asarray(q, float), return_inverse=True)
+        w, k = self.rates, self.sampled[:, None]
+        wanted = (1.0 / unique)[:, None] / self.spectrum.factor(self.sampled / (2 * np.pi))  # n, 2 L - 1
+        table = (w * k + w**2 * wanted[..., None]) / (w**2 + k**2)
+        found = np.matmul(np.linalg.pinv(table), wanted[..., None])[..., 0]
+        bad = np.flatnonzero((found < 0).any(1))
+        for i in bad:
+            found[i] = _not_negative(table[i], wanted[i])
+        return np.asarray(found[place.reshape(-1)])
+
+    def modulus(self, weights: np.ndarray, frequency: np.ndarray) -> np.ndarray:
+        """Return M/M_u (n, nf) at frequencies (nf,) [Hz]."""
+        w, iw = self.rates, 2j * np.pi * np.asarray(frequency, float)[:, None]
+        return 1.0 - np.asarray(weights) @ (w / (w + iw)).T
+
+    def unrelaxed(self, weights: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Return M_u (n,) over the modulus of the phase speed at the reference frequency."""
+        s = self.spectrum
+        m = self.modulus(weights, np.array([s.nearest]))[:, 0]
+        ratio = ((m**-0.5).real) ** 2
+        if s.nearest != s.reference:
+            unique, place = np.unique(np.asarray(q, float), return_inverse=True)
+            ratio = ratio * np.array([s.drift(1.0 / x) ** 2 for x in unique])[place.reshape(-1)]
+        return np.asarray(ratio)
+
+    def error(self, q: float) -> float:
+        """Return the largest relative error of the fitted Q within the band."""
+        s = self.spectrum
+        frequency = np.geomspace(s.low, s.high, SHOWN)
+        m = self.modulus(self.weights(np.array([q])), frequency)[0]
+        return float(np.abs(m.real / m.imag / (q * s.factor(frequency)) - 1.0).max())
+
+
+def _not_negative(table: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    from scipy.optimize import nnls
+
+    return np.asarray(nnls(table, wanted)[0])
+
+
+@dataclass(frozen=True)
+class Elements:
+    """Moduli of a viscoelastic medium.
+
+    Attributes
+    ----------
+    lam, mu : ndarray (n,)
+        Unrelaxed moduli of the medium [Pa].
+    element_lam, element_mu : ndarray (n, L)
+        Moduli of the Maxwell elements [Pa].
+    """
+
+    lam: np.ndarray
+    mu: np.ndarray
+    element_lam: np.ndarray
+    element_mu: np.ndarray
+
+
+def maxwell_elements(mechanisms: Mechanisms, material: Mapping[str, np.ndarray]) -> Elements:
+    """Return the unrelaxed moduli and Maxwell elements of a material.
+
+    No element's bulk modulus is negative: where the fit would yield one, its weight of compression is raised until it
+    is zero, so that no volume change ever gains energy.
+
+    Parameters
+    ----------
+    mechanisms : Mechanisms
+    material : mapping of str to ndarray (n,)
+        lambda and mu at the reference frequency, Qp and Qs. Qs is ignored in fluids.
+    """
+    mu, p_modulus = material["mu"], material["lambda"] + 2.0 * material["mu"]
+    qs = np.where(mu > 0, material["Qs"], np.inf)
+    shear, fitted = mechanisms.weights(qs), mechanisms.weights(material["Qp"])
+    mu_u = mu * mechanisms.unrelaxed(shear, qs)
+    element_mu = mu_u[:, None] * shear
+    press, p_u = fitted, p_modulus * mechanisms.unrelaxed(fitted, material["Qp"])
+    for _ in range(ROUNDS):
+        least = 4.0 / 3.0 * element_mu / p_u[:, None]
+        if (press >= least * (1.0 - 1e-14)).all():
+            break
+        press = np.maximum(fitted, least)
+        p_u = p_modulus * mechanisms.unrelaxed(press, material["Qp"])
+    return Elements(p_u - 2.0 * mu_u, mu_u, p_u[:, None] * press - 2.0 * element_mu, element_mu)

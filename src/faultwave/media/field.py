@@ -13,9 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, suggest
-from faultwave.media.easi.compile import Mask, compile_program
 from faultwave.media.easi.component import gather
-from faultwave.media.easi.language import parse, parse_expression
+from faultwave.media.easi.language import Mask, compile_program, parse, parse_expression
 from faultwave.media.easi.source import Source
 from faultwave.media.points import Floats, Integers, PointError
 

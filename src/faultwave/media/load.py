@@ -30,7 +30,7 @@ from faultwave.media.field import (
 from faultwave.media.models import open_models
 
 if TYPE_CHECKING:
-    from faultwave.base.math.projection_settings import ProjectionSettings
+    from faultwave.base.projection import ProjectionSettings
 
 
 class Setting(Protocol):

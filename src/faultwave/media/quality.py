@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
@@ -12,8 +12,25 @@ from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.media.attenuation import LOWEST_Q, Spectrum
 from faultwave.media.points import coordinates
 
-if TYPE_CHECKING:
-    from faultwave.media.settings import BandSettings
+
+class BandSettings(Protocol):
+    """Settings of the frequency dependence of Q: the band and the reference [Hz], and the power law above a corner [Hz]."""
+
+    @property
+    def low(self) -> float | None: ...
+
+    @property
+    def high(self) -> float | None: ...
+
+    @property
+    def reference(self) -> float | None: ...
+
+    @property
+    def exponent(self) -> float: ...
+
+    @property
+    def corner(self) -> float: ...
+
 
 TOLERANCE = 1e-3
 """Relative tolerance of 1/Qp, because tables are rounded."""
@@ -149,6 +166,3 @@ def report_bounds(gains: Bound, strong: Bound, limited: bool, of: tuple[int, str
         text = f"{what} at {share}, most at {coordinates(bound.place)}: {name} = {bound.given:.6g}"
         most = allowed or f"at most 3/4 (Vp/Vs)^2 Qs, there {bound.allowed:.6g}"
         reported("material", text + (f", {bound.allowed:.6g} is used" if limited else ""), most, advice)
-
-
-__all__ = ["TOLERANCE", "Bound", "clip_quality", "combine_bounds", "largest_qp", "spectrum_of", "report_bounds"]

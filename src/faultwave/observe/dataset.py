@@ -1,4 +1,4 @@
-"""Named arrays with dimensions, units and descriptions, passed from observers to writers and users.
+"""Named arrays with dimensions, units and descriptions, passed from observers to writers and users as results.
 
 Three layouts occur; the functions at the end build them and check their arrays:
 
@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from faultwave.base import html
+from faultwave.base import wording
 from faultwave.base.types import Record
 
 if TYPE_CHECKING:
     import xarray
+
 
 QUANTITIES: dict[str, tuple[str, str]] = {
     **{f"s_{c}": ("Pa", f"stress change {c}") for c in ("xx", "yy", "zz", "xy", "yz", "xz")},
@@ -147,7 +148,9 @@ class Dataset:
         units = self.attrs.get("units", [""] * len(self.quantities))
         named = [f"{name} [{unit}]" if unit else name for name, unit in zip(self.quantities, units, strict=False)]
         quantities = [f"quantities: {', '.join(named)}"] if named else []
-        return html.table(self.name, rows, ("name", "dimensions", "unit", "")) + html.paragraphs(quantities)
+        return wording.html_table(self.name, rows, ("name", "dimensions", "unit", "")) + wording.html_paragraphs(
+            quantities
+        )
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Return the array of a variable; the KeyError of an unknown name lists the variables."""
@@ -335,3 +338,25 @@ def energies_from_arrays(time: ArrayLike, columns: Mapping[str, ArrayLike], attr
     for name, data in columns.items():
         variables[name] = _variable(data, ("time",), *QUANTITIES.get(name, ("", "")))
     return Dataset("energies", variables, dict(attrs or {}))
+
+
+@dataclass(frozen=True)
+class Result:
+    """Result of a capability.
+
+    Attributes
+    ----------
+    kind : str
+        Kind, which determines the formats that write it.
+    data : Dataset
+        Values.
+    name : str
+        Name that distinguishes results of one kind.
+    settings : mapping
+        Settings for the format.
+    """
+
+    kind: str
+    data: Dataset
+    name: str = ""
+    settings: Record = field(default_factory=dict)

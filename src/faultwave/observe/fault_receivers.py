@@ -10,7 +10,7 @@ import numpy as np
 from faultwave.base.errors import Problems
 
 if TYPE_CHECKING:
-    from faultwave.observe.stations.settings import NearFaultSettings
+    from faultwave.observe.stations.points import NearFaultSettings
 
 
 def report_distant_receivers(

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from faultwave.base.processes import cores
+from faultwave.base.processes import host
 from faultwave.observe.snapshots.fields import WRITE_BUFFER
 
 Task = Callable[[], None]
@@ -78,7 +78,7 @@ class Background:
             raise self._error
 
     def _work(self) -> None:
-        cores.use_all_cores()
+        host.use_all_cores()
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._tasks or self._closed)

@@ -1,20 +1,27 @@
-"""Reader of the results of Faultwave and SeisSol runs: receiver traces and the energy table."""
+"""Results of a run read from its folder: receiver traces, energies and snapshots, and their conversion to other formats."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from faultwave.base.named_dict import NamedDict
-from faultwave.observe.dataset import CODES, Dataset
-from faultwave.observe.error_estimates.seismogram_errors import motion_errors
-from faultwave.output.folder import find_prefix
+from faultwave.base.columns import NamedDict
+from faultwave.base.errors import InputError, Problem, Problems, describe_bad_values, suggest
+from faultwave.base.types import Record
+from faultwave.base.wording import option
+from faultwave.observe.dataset import CODES, QUANTITIES, Dataset, Variable
+from faultwave.observe.error_estimates import motion_errors
+from faultwave.output.folder import create_folder, find_prefix
+from faultwave.output.formats import Conversion, converters
+from faultwave.output.formats.csv_tables import read_energies
+from faultwave.output.formats.image import ImageReader, is_image
 from faultwave.output.formats.receivers_hdf5 import read_receivers
 from faultwave.output.formats.seissol_dat import find_files, read_dat
-from faultwave.output.formats.tables.energies_csv import read_energies
+from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.trace import Kind, Results, Trace
 
 KINDS: tuple[Kind, ...] = ("receiver", "faultreceiver")
@@ -111,4 +118,148 @@ def _ascii(folder: Path, prefix: str, kind: Kind) -> dict[int, Trace]:
 load = load_results
 """Alias of ``load_results``, available as ``faultwave.load``."""
 
-__all__ = ["KINDS", "Results", "load", "load_results"]
+
+AXES = ("x", "y", "z")
+
+
+def snapshot_kinds(folder: Path, prefix: str) -> list[str]:
+    """Return the kinds of snapshots and maps that a run has written, such as 'fault', 'rupture', 'surface' and 'volume'."""
+    return sorted(
+        path.stem.removeprefix(f"{prefix}-") for path in folder.glob("*.vtkhdf") if path.stem.startswith(f"{prefix}-")
+    )
+
+
+def snapshots(
+    folder: str | Path, kind: str, fields: Sequence[str] | None = None, *, prefix: str | None = None
+) -> Dataset:
+    """Read the snapshots of one kind from a run folder.
+
+    On a mesh the Dataset holds ``time`` (time,) [s], fields (time, cell) or (cell,), the cell centres ``x``, ``y``, ``z`` (cell,) [m],
+    ``points`` (point, component) [m] and ``cells`` (cell, corner), indices into the points. For cells of high degree (``degree``),
+    ``points`` are nodes, and ``cells`` (cell, node) and fields (time, cell, node) hold all nodes of a cell in VTK's order. On a grid it
+    holds fields (time, z, y, x) or (time, y, x), and the axes ``x``, ``y``, ``z`` [m]. ``.to_xarray()`` converts it to xarray.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Run folder.
+    kind : str
+        'surface', 'fault', 'volume', or the maps 'rupture'.
+    fields : sequence of str, optional
+        Fields to read, by default all.
+    prefix : str, optional
+        Prefix of the run's files.
+
+    Raises
+    ------
+    InputError
+        If there are no snapshots of this kind, or a field is unknown.
+    """
+    where = Path(folder)
+    prefix = find_prefix(where) if prefix is None else prefix
+    path = where / f"{prefix}-{kind}.vtkhdf"
+    if not path.is_file():
+        there = snapshot_kinds(where, prefix)
+        what = f"the run '{prefix}' has no snapshots '{kind}'"
+        raise InputError(Problem(str(where), what, ", ".join(there) or "none", suggest(kind, there)))
+    return _grid_snapshots(path, fields) if is_image(path) else _mesh_snapshots(path, fields)
+
+
+def _chosen_fields(path: Path, fields: Sequence[str] | None, there: Sequence[str]) -> list[str]:
+    fields = [fields] if isinstance(fields, str) else fields
+    unknown = [name for name in fields or () if name not in there]
+    if unknown:
+        what = f"has no field {', '.join(map(repr, unknown))}"
+        raise InputError(Problem(str(path), what, ", ".join(there), suggest(unknown[0], there)))
+    return list(there if fields is None else fields)
+
+
+def _snapshot_variable(name: str, values: np.ndarray, dims: tuple[str, ...]) -> Variable:
+    return Variable(values, dims, *QUANTITIES.get(name, ("", name)))
+
+
+def _snapshot_time(times: np.ndarray) -> Variable:
+    return Variable(times, ("time",), "s", "time since the start of the simulation")
+
+
+def _mesh_snapshots(path: Path, fields: Sequence[str] | None) -> Dataset:
+    with VtkHdfReader(path) as file:
+        names = _chosen_fields(path, fields, (*file.fields, *file.static))
+        centres = file.points[file.cells].mean(1)
+        found = {"time": _snapshot_time(file.times)}
+        for axis, values in zip(AXES, centres.T, strict=True):
+            found[axis] = Variable(values, ("cell",), "m", f"{axis} of the centre")
+        found["points"] = Variable(file.points, ("point", "component"), "m", "corners of the cells")
+        simple = file.nodes.shape == file.cells.shape
+        dims = ("cell", "corner" if simple else "node")
+        found["cells"] = Variable(file.nodes, dims, "", f"numbers of the {dims[1]}s among the points")
+        for name in names:
+            if name in file.static:
+                found[name] = _snapshot_variable(name, file.field(name), ("cell",))
+            else:
+                rows = [file.at_nodes(name, step) for step in range(len(file.times))]
+                values = np.stack(rows) if rows else np.zeros((0, len(file.cells)))
+                found[name] = _snapshot_variable(name, values, ("time", *dims)[: values.ndim])
+    return Dataset(path.stem, found)
+
+
+def _grid_snapshots(path: Path, fields: Sequence[str] | None) -> Dataset:
+    with ImageReader(path) as file:
+        found = {"time": _snapshot_time(file.times)}
+        for axis in AXES:
+            found[axis] = Variable(getattr(file, axis), (axis,), "m", axis)
+        for name in _chosen_fields(path, fields, file.fields):
+            rows = [file.field(name, step) for step in range(len(file.times))]
+            values = np.stack(rows) if rows else np.zeros((0, len(file.y), len(file.x)))
+            found[name] = _snapshot_variable(name, values, ("time", *("z", "y", "x")[-values.ndim + 1 :]))
+    return Dataset(path.stem, found)
+
+
+def convert(
+    folder: str | Path, kind: str, out: str | Path | None = None, *, prefix: str | None = None, **options: object
+) -> list[Path]:
+    """Convert the receivers or the sea floor of a run to another format and return the files written.
+
+    Receivers are read from Faultwave's files or SeisSol's text files.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Run folder.
+    kind : str
+        Output format. ``sac``, ``mseed``: velocities of the off-fault receivers; ``stationxml``: their locations; ``motions``: tables of
+        their intensity measures; ``csv``: all quantities of all receivers; ``scec``: station files, and the contour file if the fault's
+        snapshots exist; ``dtopo``: motion of the sea floor, for tsunami codes.
+    out : str or Path, optional
+        Folder of the files, by default the run folder.
+    prefix : str, optional
+        Prefix of the run's files.
+    **options
+        Options of the format: ``header`` and ``state`` of scec, ``spacing`` [m] of dtopo.
+
+    Raises
+    ------
+    InputError
+        If the format or an option is unknown, the folder has no receivers, or the format cannot represent the results.
+    """
+    known = converters()
+    if kind not in known:
+        raise InputError(
+            Problem("convert", f"'{kind}' is no known format", ", ".join(sorted(known)), suggest(kind, known))
+        )
+    _check_conversion_options(kind, options, {name: converter.options for name, converter in known.items()})
+    results = load_results(folder, prefix)
+    target = Path(out) if out is not None else results.folder
+    create_folder(target)
+    with describe_bad_values(str(results.folder), f"cannot be converted to {kind}"):
+        return known[kind].write(Conversion(results, target, options))
+
+
+def _check_conversion_options(kind: str, given: Record, known: Mapping[str, Sequence[str]]) -> None:
+    """Raise InputError for options that the format does not accept."""
+    problems = Problems()
+    for name in (name for name, value in given.items() if value is not None and name not in known[kind]):
+        takers = [other for other, names in known.items() if name in names]
+        what = f"does nothing for {kind}: it is for {', '.join(takers)}" if takers else "does not exist"
+        problems.error(option(name), what, ", ".join(map(option, known[kind])), suggest(name, known[kind]))
+    problems.raise_errors()

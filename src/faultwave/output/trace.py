@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from faultwave.base import html
+from faultwave.base import wording
 from faultwave.observe.dataset import Dataset
 
 Kind = Literal["receiver", "faultreceiver"]
@@ -90,4 +90,4 @@ class Results:
         ]
         header = ("kind", "number", "station", "location [m]", "samples", "quantities")
         more = [f"and {len(found) - MAX_LISTED_TRACES} more"] if len(found) > MAX_LISTED_TRACES else []
-        return html.table(str(self.folder / self.prefix), rows, header) + html.paragraphs(more)
+        return wording.html_table(str(self.folder / self.prefix), rows, header) + wording.html_paragraphs(more)

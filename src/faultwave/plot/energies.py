@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
-from faultwave.base.math.magnitude import magnitude
+from faultwave.base.formulas import magnitude
 from faultwave.observe.dataset import Dataset
 from faultwave.output.results import Results
 from faultwave.plot import style

@@ -13,13 +13,12 @@ from matplotlib.collections import Collection
 from matplotlib.colors import Colormap, Normalize
 from matplotlib.tri import Triangulation
 
-from faultwave.observe.snapshots.roughness import neighbours
 from faultwave.output.faultplane import fit_plane
-from faultwave.output.formats.scec_folder import rupture_times
+from faultwave.output.formats.scec import rupture_times
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import Results
 from faultwave.plot import style
-from faultwave.plot.smooth import at_corners, at_points, merged_points
+from faultwave.plot.triangles import at_corners, at_points, merged_points, neighbours
 
 CONTOUR_STEP = 0.5
 """Interval of rupture-time contours [s]; larger only if there would be more than 40 of them."""

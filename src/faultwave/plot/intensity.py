@@ -17,8 +17,8 @@ from scipy.spatial import ConvexHull
 
 from faultwave.base.errors import Problems
 from faultwave.observe.dataset import Dataset
-from faultwave.output.formats.maps.shakemap import instrumental_intensity
 from faultwave.output.formats.maps_netcdf import read_maps
+from faultwave.output.formats.maps_shakemap import instrumental_intensity
 from faultwave.output.results import Results
 from faultwave.plot import style
 

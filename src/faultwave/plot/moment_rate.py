@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullFormatter
 
-from faultwave.output.columns import read_columns
+from faultwave.output.formats.csv_tables import read_columns
 from faultwave.output.formats.rupture_files import read_parameters
 from faultwave.output.results import Results
 from faultwave.plot import style

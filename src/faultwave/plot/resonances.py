@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.output.columns import check_drawable, read_columns
+from faultwave.output.formats.csv_tables import check_drawable, read_columns
 from faultwave.output.results import Results
 from faultwave.output.trace import Trace
 from faultwave.plot import style

@@ -1,4 +1,4 @@
-"""All figures of a run folder, drawn by every module of this package that has a function ``pictures``.
+"""All figures of a run folder or of a plan, drawn by every module that registers figures.
 
 Modules of other packages register by the entry point group ``faultwave.plot``. ``pictures(results, stem)`` yields the files drawn.
 """
@@ -8,22 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problem, Problems, suggest
-from faultwave.base.files.damaged import describe_bad_values
+from faultwave.base.errors import InputError, Problem, Problems, describe_bad_values, suggest
 from faultwave.base.registry import modules
 from faultwave.base.units import seconds
 from faultwave.base.wording import option
+from faultwave.observe.model import Model
 from faultwave.output.atomic import translate_os_errors
 from faultwave.output.manifest import read_manifest
 from faultwave.output.results import Results, load_results
 from faultwave.output.trace import Trace
 from faultwave.plot import style
 from faultwave.plot.field import plot_field
-from faultwave.plot.look import Look, Pictures, changed, checked
+from faultwave.plot.plans import plot_model
+from faultwave.plot.style import Look, Pictures, changed_look, checked_look
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -42,7 +43,7 @@ def plot_run(
     The options are described at ``faultwave.plot``. Each ``pictures(results, stem)`` writes files whose names begin with ``stem``. Raises
     InputError for a folder without anything to draw and for invalid options.
     """
-    look = changed(look, asked)
+    look = changed_look(look, asked)
     results = load_results(folder, prefix)
     results, options, time = _checked(results, look)
     target = Path(out) if out is not None else results.folder
@@ -102,7 +103,7 @@ def drawn(results: Results, stem: str, skipped: Callable[[ModuleType], bool] = l
 def _checked(results: Results, look: Look) -> tuple[Results, style.Options, float | None]:
     """Return the results to draw, the drawing options and the time [s], or raise InputError with all errors."""
     problems = Problems()
-    options = checked(look, axes_of(results), problems)
+    options = checked_look(look, axes_of(results), problems)
     if look.time is not None and look.field is None:
         problems.error("time", "says when one field is drawn, and no field is given", "field beside it")
     if look.stations is not None:
@@ -139,4 +140,51 @@ def axes_of(results: Results) -> tuple[str, str, str]:
     return ("east", "north", "up")
 
 
-__all__ = ["Look", "Pictures", "axes_of", "drawn", "plot_run"]
+class CapabilityPlan(Protocol):
+    """Interface of the result of ``faultwave.plan``."""
+
+    @property
+    def case(self) -> Any: ...
+
+    @property
+    def model(self) -> Model: ...
+
+
+def plot(
+    folder: str | Path | CapabilityPlan,
+    out: str | Path | None = None,
+    look: Look | None = None,
+    *,
+    prefix: str | None = None,
+    **asked: object,
+) -> Pictures:
+    """Draw the results of a run, or a plan returned by ``faultwave.plan``, and return the figures written.
+
+    Parameters
+    ----------
+    folder : str, Path or CapabilityPlan
+        Run folder, or a plan.
+    out : str or Path, optional
+        Folder of the figures, by default the run folder, or PREFIX-plan for a plan.
+    look : Look, optional
+        All of the options below in one record.
+    prefix : str, optional
+        Prefix of the run's files.
+    **asked
+        Options. field: draw only maps of this field of the snapshots ('v3', 'PGV', 'slip', 'speed' for the horizontal ground speed, ...);
+        time: use the nearest snapshot, in seconds or as a text with a unit, by default the last; format: 'png', 'pdf' or 'svg'; dpi;
+        log: logarithmic colours on maps; stations: codes or numbers of the receivers to draw, with their codes on maps, default all;
+        axes: labels of x, y and z, default east, north and up if the case's projection implies it. For a plan only format, dpi and axes.
+
+    Raises
+    ------
+    InputError
+        If the folder contains nothing to draw, or an option is invalid.
+    """
+    if isinstance(folder, str | Path):
+        return plot_run(folder, out, look, prefix=prefix, **asked)
+    if not hasattr(folder, "model"):
+        what = f"{folder!r} of type {type(folder).__name__} is nothing to draw"
+        raise InputError(Problem("plot", what, "the folder of a run, or what faultwave.plan returned"))
+    target = Path(f"{folder.case.output.prefix}-plan") if out is None else Path(out)
+    return plot_model(folder.model, target, look, **asked)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.output.formats.tables.touchstone import read_touchstone
+from faultwave.output.formats.touchstone import read_touchstone
 from faultwave.plot import style
 
 _UNITS = ((1e12, "THz"), (1e9, "GHz"), (1e6, "MHz"), (1e3, "kHz"))

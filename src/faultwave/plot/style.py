@@ -1,11 +1,13 @@
-"""Style common to all figures: sizes, fonts, colours, units on axes, and atomic saving."""
+"""Style common to all figures: sizes, fonts, colours, units on axes, atomic saving, and the options of users."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import base64
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +24,12 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.tri import Triangulation
 
-from faultwave.base.sanitise import printable
+from faultwave.base import wording
+from faultwave.base.errors import Problem, Problems, suggest
+from faultwave.base.types import Settings
+from faultwave.base.wording import printable
 from faultwave.output.atomic import atomic_path
+from faultwave.plot import style
 
 WIDTH = 7.2
 """Width of a figure [inch], for a page of two columns."""
@@ -243,3 +249,63 @@ def time_unit(end: float) -> tuple[float, str]:
     """Return size [s] and name of a unit in which times up to ``end`` [s] have few digits."""
     units = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
     return next((unit for unit in units if end >= unit[0]), units[-1] if 0 < end else units[0])
+
+
+INLINE = {"png": "image/png", "svg": "image/svg+xml"}
+
+
+class Pictures(list[Path]):
+    """Paths of the figures written; a notebook displays the figures. ``notes`` states why others were not drawn."""
+
+    def __init__(self, paths: Iterable[Path] = (), notes: Iterable[Problem] = ()):
+        super().__init__(paths)
+        self.notes = tuple(notes)
+
+    def _repr_html_(self) -> str:
+        return "".join(_as_html(path) for path in self) + wording.html_paragraphs(map(str, self.notes))
+
+
+def _as_html(path: Path) -> str:
+    kind = INLINE.get(path.suffix[1:])
+    if kind is None or not path.is_file():
+        return f"<p>{escape(str(path))}</p>"
+    data = base64.b64encode(path.read_bytes()).decode()
+    return f'<p><img src="data:{kind};base64,{data}" alt="{escape(path.name)}" style="max-width:100%"/></p>'
+
+
+@dataclass(frozen=True)
+class Look:
+    """Options of figures: see ``faultwave.plot``."""
+
+    field: str | None = None
+    time: float | str | None = None
+    format: str = "png"
+    dpi: int = style.DPI
+    log: bool = False
+    stations: Sequence[str | int] | None = None
+    axes: Sequence[str] | None = None
+
+
+def changed_look(look: Look | None, asked: Settings) -> Look:
+    """Return ``look`` with other options replaced; raise TypeError for unknown ones."""
+    names = list(Look.__dataclass_fields__)
+    wrong = [name for name in asked if name not in names]
+    if wrong:
+        raise TypeError(
+            f"plot() got an unexpected argument '{wrong[0]}'; it knows {', '.join(['out', 'prefix', *names])}"
+        )
+    return replace(look or Look(), **asked)
+
+
+def checked_look(look: Look, axes: Sequence[str], problems: Problems) -> style.Options:
+    """Return validated drawing options; ``axes`` are the default labels of x, y and z."""
+    if look.format not in style.FORMATS:
+        reported = suggest(look.format, style.FORMATS)
+        problems.error("format", f"'{look.format}' is no format of pictures", ", ".join(style.FORMATS), reported)
+    if not 10 <= look.dpi <= 2400:
+        problems.error("dpi", f"{look.dpi} dots an inch", "10 to 2400")
+    if look.axes is not None and len(look.axes) not in (2, 3):
+        problems.error("axes", f"{len(look.axes)} names", "names of x and y, and of z if wanted")
+        return style.USUAL
+    x, y, z = (*(look.axes or axes), "z")[:3]
+    return style.Options(look.format, look.dpi, look.log, (x, y, z), look.stations is not None)

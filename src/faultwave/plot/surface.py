@@ -18,7 +18,7 @@ from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import Results
 from faultwave.output.trace import Trace
 from faultwave.plot import style
-from faultwave.plot.smooth import at_corners, merged_points, split_along
+from faultwave.plot.triangles import at_corners, merged_points, split_along
 
 Surface = VtkHdfReader | PlaneReader
 

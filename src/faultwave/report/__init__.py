@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.callable_module import make_callable
-from faultwave.base.errors import InputError, Problem
-from faultwave.base.files.damaged import describe_bad_values
+from faultwave.base.errors import InputError, Problem, describe_bad_values
 from faultwave.base.registry import modules
 from faultwave.report.blocks import Section, Text
 from faultwave.report.loaded import Run, load, with_distinct_names, with_records

@@ -5,15 +5,18 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from faultwave.base.types import Record
-from faultwave.report.plotly import Plotted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+
+Plotted: TypeAlias = dict[str, Any]
+"""Part of a figure in the JSON of Plotly: a trace, an axis, or the layout."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,3 @@ def numbers(values: ArrayLike) -> Plotted:
 def indices(values: ArrayLike) -> Plotted:
     """Return integers in the encoding of plotly.js: little-endian 32-bit integers in base64."""
     return {"dtype": "i4", "bdata": base64.b64encode(np.asarray(values, "<i4").tobytes()).decode("ascii")}
-
-
-__all__ = ["Block", "Browser", "Figure", "Picture", "Section", "Table", "Text", "indices", "numbers"]

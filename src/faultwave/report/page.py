@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.sanitise import printable
+from faultwave.base.wording import printable
 from faultwave.report.blocks import Block, Browser, Figure, Picture, Section, Table, Text
 
 

@@ -15,7 +15,7 @@ from faultwave.base.types import Settings
 
 if TYPE_CHECKING:
     from faultwave.case.settings.model import Case
-    from faultwave.engine.progress import Progress
+    from faultwave.engine.solver import Progress
     from faultwave.run.session import Session
     from faultwave.run.simulation import resume, simulate
 

@@ -182,7 +182,7 @@ def file_changes(
     Parameters
     ----------
     then, now : mapping
-        Size and checksum of each input file by its path, as ``output.digests.Digests`` finds them.
+        Size and checksum of each input file by its path, as ``output.manifest.Digests`` finds them.
     names : mapping of Location to str
         Files that the case names, by setting.
 

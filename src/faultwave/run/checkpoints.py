@@ -11,13 +11,12 @@ import numpy as np
 
 from faultwave.base.errors import FaultwaveError, InputError, Problem
 from faultwave.base.log import get_logger
-from faultwave.base.processes.watchdog import WATCHDOG
+from faultwave.base.processes.signals import WATCHDOG
 from faultwave.base.types import Record, Settings
 from faultwave.base.wording import command
 from faultwave.case.settings.model import Case
 from faultwave.engine.capability import BlockState, RestoredFrom, State
-from faultwave.engine.progress import Progress
-from faultwave.engine.solver import Solver
+from faultwave.engine.solver import Progress, Solver
 from faultwave.output.checkpoint import Checkpoint, CheckpointWriter, checkpoints_folder
 from faultwave.run.case_changes import settings_of
 from faultwave.run.files import SeriesExtent, extents_from_notes, merge_extents

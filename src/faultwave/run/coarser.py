@@ -11,14 +11,14 @@ from faultwave.base.errors import InputError, NotBuiltError, Problem
 from faultwave.base.types import Settings
 from faultwave.case.load import load_case
 from faultwave.case.settings.model import Case
-from faultwave.domain.grids.mapping import MIN_CELLS
-from faultwave.observe.error_estimates.convergence import (
+from faultwave.domain.grids import MIN_CELLS
+from faultwave.observe.error_estimates import (
     Method,
     extrapolate_by_laws,
+    fit_error_kinds,
     point_distance_law,
     polynomial_law,
 )
-from faultwave.observe.error_estimates.grid_convergence import fit_error_kinds
 from faultwave.output.manifest import given
 from faultwave.run.engines import engine_of
 

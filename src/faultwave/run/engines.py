@@ -13,9 +13,9 @@ from typing import Any
 
 from faultwave.base.errors import InputError, NotBuiltError, Problem
 from faultwave.base.files.paths import searching_case_folders
-from faultwave.base.processes import cores
+from faultwave.base.processes import host
 from faultwave.base.registry import entries
-from faultwave.case.locate import located
+from faultwave.case.native import located
 from faultwave.case.settings.model import Case
 from faultwave.engine.solver import Engine
 from faultwave.run.inputs import with_input_errors
@@ -39,7 +39,7 @@ def _locating_problems(make: Callable[..., Any]) -> Callable[..., Any]:
 
     def plan(case: Case, *more: object) -> Any:
         try:
-            with searching_case_folders(case.source_files), cores.limit_threads(case.numerics.threads):
+            with searching_case_folders(case.source_files), host.limit_threads(case.numerics.threads):
                 made = make(case, *more)
         except InputError as error:
             kind = NotBuiltError if isinstance(error, NotBuiltError) else InputError

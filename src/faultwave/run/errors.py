@@ -16,25 +16,15 @@ from faultwave.base.wording import command
 from faultwave.case.load import load_case
 from faultwave.case.settings.model import Case
 from faultwave.comm import world
-from faultwave.engine.progress import Progress
-from faultwave.engine.solver import TimeErrors
-from faultwave.observe.dataset import Dataset
-from faultwave.observe.error_estimates.seismogram_errors import (
-    KIND,
-    OF,
-    KnownErrors,
-    estimated,
-    middle,
-    percent,
-    with_errors,
-)
-from faultwave.observe.result import Result
+from faultwave.engine.solver import Progress, TimeErrors
+from faultwave.observe.dataset import Dataset, Result
+from faultwave.observe.error_estimates import KIND, OF, KnownErrors, estimated, middle, percent, with_errors
 from faultwave.output.folder import MANIFEST, find_prefix
+from faultwave.output.formats import write_results
 from faultwave.output.formats.receivers_hdf5 import read_receivers, write_receivers
 from faultwave.output.manifest import given, read_manifest, write_manifest
-from faultwave.output.writers import write_results
 from faultwave.run.coarser import CoarserCases, check_coarser
-from faultwave.run.start import start
+from faultwave.run.simulation import start
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from faultwave.base.errors import InputError, Problems
+from faultwave.base.formulas import magnitude
 from faultwave.base.log import get_logger
-from faultwave.base.math.magnitude import magnitude
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.base.types import Settings
 from faultwave.case.settings.model import Case
-from faultwave.observe.result import Result
+from faultwave.observe.dataset import Result
+from faultwave.physics.sources.acting import moments_of
 from faultwave.physics.sources.load import load_sources
-from faultwave.physics.sources.released import moments_of
 
 log = get_logger(__name__)
 

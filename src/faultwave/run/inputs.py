@@ -10,14 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import InputError, NotBuiltError, Problem, Problems
+from faultwave.base.errors import InputError, NotBuiltError, Problem, Problems, collect_problems
 from faultwave.base.files.paths import searching_case_folders
 from faultwave.case.load import load_case
-from faultwave.case.locate import located
+from faultwave.case.native import located
 from faultwave.case.settings.model import Case
 from faultwave.domain.tets import check_mesh, load_mesh
-from faultwave.domain.tets.generators.gmsh_geometry import SCRIPTS, SHAPES
+from faultwave.domain.tets.generators.generate import SCRIPTS, SHAPES
 from faultwave.media import load_field
 from faultwave.observe.stations.points import read_points, read_stations
 from faultwave.physics.sources.load import load_sources

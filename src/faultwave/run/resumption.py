@@ -21,10 +21,9 @@ from faultwave.case.settings.model import Case
 from faultwave.case.validate import OVERRIDES
 from faultwave.comm import World, world
 from faultwave.output.checkpoint import Checkpoint, latest
-from faultwave.output.digests import Digests
 from faultwave.output.folder import find_checkpoints
+from faultwave.output.manifest import Digests, read_manifest
 from faultwave.output.manifest import given as without_none
-from faultwave.output.manifest import read_manifest
 from faultwave.run.case_changes import (
     Change,
     compare_cases,

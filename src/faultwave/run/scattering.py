@@ -15,8 +15,8 @@ from faultwave.base.types import Settings
 from faultwave.case.load import load_case
 from faultwave.comm import world
 from faultwave.output.folder import create_folder
-from faultwave.output.formats.tables.touchstone import write_touchstone
-from faultwave.run.start import start
+from faultwave.output.formats.touchstone import write_touchstone
+from faultwave.run.simulation import start
 
 if TYPE_CHECKING:
     from faultwave.case.settings.model import Case

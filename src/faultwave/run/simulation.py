@@ -1,20 +1,45 @@
-"""Simulations of a case: new ones, complete runs, and runs resumed from a checkpoint."""
+"""Simulations of a case: their start, new ones, complete runs, and runs resumed from a checkpoint."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from faultwave.base.errors import Problem, Problems
+from faultwave.base.files.paths import recording_files
 from faultwave.base.types import Settings
 from faultwave.case.settings.model import Case
 from faultwave.comm import world
 from faultwave.output.folder import refuse_folder
+from faultwave.run.engines import engine_of
 from faultwave.run.inputs import load_valid_case
 from faultwave.run.resumption import CaseInput, Resumption, find_resumption
 from faultwave.run.session import Session
-from faultwave.run.start import start
 
-__all__ = ["restore_session", "prepare_run", "resume", "simulate"]
+
+def start(case: Case, force: bool = False, warnings: Sequence[Problem] = ()) -> Session:
+    """Plan a case and create its session (collective).
+
+    Parameters
+    ----------
+    case : Case
+        Case.
+    force : bool
+        If True, results of an earlier run may be replaced.
+    warnings : sequence of Problem
+        Warnings from loading.
+
+    Raises
+    ------
+    InputError
+        With every problem found.
+    """
+    together, engine = world(), engine_of(case)
+    with recording_files() as read:
+        plan = together.agree(lambda: engine.share(case, together))
+    made: Session = together.agree(lambda: Session(engine.solver(plan), force, warnings))
+    made.files_read = tuple(read)
+    return made
 
 
 def simulate(case: Case | Settings | str | Path, force: bool = False, **overrides: object) -> Session:

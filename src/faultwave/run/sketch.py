@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import FaultwaveError, Problem, Problems
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.case.settings.model import Case
 from faultwave.domain.build.traces import Trace, read_traces
 from faultwave.media.rasters import load_ground

@@ -1,4 +1,4 @@
-"""Verification cases: named checks that run and return measured numbers against expected ones.
+"""Verification cases: named checks that run and return measured numbers against expected ones, and their tables.
 
 Each file in ``verify/cases`` holds one case or a family of cases; every module-level ``VerificationCase`` there is registered.
 """
@@ -6,9 +6,15 @@ Each file in ``verify/cases`` holds one case or a family of cases; every module-
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from faultwave.base.registry import get_entry, scan
 
@@ -127,3 +133,48 @@ def rate(coarse: float, fine: float, refinement: float = 2.0) -> float:
     if not (coarse > 0 and fine > 0):
         return math.nan
     return math.log(coarse / fine) / math.log(refinement)
+
+
+VARIABLE = "FAULTWAVE_CASES"
+
+
+def cases_folder() -> Path | None:
+    """Return the folder of the decks; None if it does not exist."""
+    named = os.environ.get(VARIABLE)
+    checkout = Path(__file__).resolve().parents[3]
+    candidates = [Path(named)] if named else [checkout.parent / "shared" / "cases", Path("../shared/cases")]
+    return next((path.resolve() for path in candidates if path.is_dir()), None)
+
+
+_STATUS_STYLE = {"passed": "bold green", "failed": "bold red", "skipped": "bold yellow"}
+
+
+def _number_text(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
+
+
+def render_result(case: VerificationCase, result: Result) -> RenderableType:
+    """Return a table with measured, expected and limit of every row, remarks and the verdict."""
+    table = Table(title=f"{case.name}: {case.title}", title_justify="left")
+    table.add_column("quantity")
+    for column in ("measured", "expected", "limit"):
+        table.add_column(column, justify="right")
+    table.add_column("")
+    for row in result.rows:
+        verdict = Text("ok", style="green") if row.ok else Text("FAILED", style="bold red")
+        table.add_row(
+            Text(row.quantity), _number_text(row.measured), _number_text(row.expected), _number_text(row.limit), verdict
+        )
+    lines = [Text(f"note: {note}", style="yellow") for note in result.notes]
+    verdict = Text(
+        result.status + (f": {result.skipped}" if result.skipped else ""), style=_STATUS_STYLE[result.status]
+    )
+    return Group(*([table] if result.rows else []), *lines, verdict)
+
+
+def render_list(cases: dict[str, VerificationCase]) -> RenderableType:
+    """Return a table of names, titles and rough durations of the cases."""
+    table = Table("name", "what it shows", "minutes")
+    for case in cases.values():
+        table.add_row(case.name, case.title, f"{case.minutes:g}")
+    return table

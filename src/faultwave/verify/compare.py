@@ -21,14 +21,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
-from faultwave.base import html
+from faultwave.base import wording
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.base.types import Settings
 from faultwave.base.units import seconds
 from faultwave.base.wording import option
 from faultwave.observe.dataset import Dataset
-from faultwave.observe.error_estimates.seismogram_errors import percent
+from faultwave.observe.error_estimates import percent
 from faultwave.output.results import KINDS, Results, load_results
 from faultwave.output.trace import Kind, Trace
 from faultwave.verify.bands import Band, check_band, common_resolved, filter_runs, share_above
@@ -125,7 +128,7 @@ class Comparison:
         ]
         lines = [*(f"missing in the run: {what}" for what in self.missing), *(f"note: {note}" for note in self.notes)]
         header = ("what", "group", "worst misfit", "limit", "receiver", "")
-        return html.table(self.title, rows, header) + html.paragraphs(lines)
+        return wording.html_table(self.title, rows, header) + wording.html_paragraphs(lines)
 
     @property
     def title(self) -> str:
@@ -461,3 +464,35 @@ def _energy(run: Dataset, name: str, time: np.ndarray, b: np.ndarray) -> float:
     if not np.all(np.isfinite(a)):
         return float("inf")
     return float(np.max(np.abs(a - b)) / np.max(np.abs(b)))
+
+
+_KIND_NAMES = {"receiver": "receivers", "faultreceiver": "fault receivers", "energy": "energies"}
+
+
+def _misfit_text(misfit: Misfit, value: float) -> str:
+    return f"{1e3 * value:.1f} ms" if misfit.group == RUPTURE_TIME else f"{value:.4f}"
+
+
+def render_comparison(comparison: Comparison) -> RenderableType:
+    """Return a table of the worst misfit of each group against its limit, missing data, notes and the verdict."""
+    table = Table(title=comparison.title, title_justify="left")
+    for column in ("what", "group"):
+        table.add_column(column)
+    for column in ("worst misfit", "limit", "receiver", "over"):
+        table.add_column(column, justify="right")
+    last = ""
+    for (kind, group), misfit in comparison.worst.items():
+        judged = [m for m in comparison.misfits if (m.kind, m.group) == (kind, group)]
+        over = sum(not m.passed for m in judged)
+        table.add_row(
+            _KIND_NAMES[kind] if kind != last else "",
+            group.replace("_", " "),
+            Text(_misfit_text(misfit, misfit.value), style="green" if misfit.passed else "bold red"),
+            _misfit_text(misfit, misfit.limit),
+            str(misfit.number) if misfit.number else "",
+            f"{over} of {len(judged)}" if over else "",
+        )
+        last = kind
+    lines = [Text(f"missing in the run: {what}", style="bold red") for what in comparison.missing]
+    lines += [Text(f"note: {note}", style="yellow") for note in comparison.notes]
+    return Group(table, *lines, Text(comparison.verdict, style="bold green" if comparison.passed else "bold red"))

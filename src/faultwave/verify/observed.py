@@ -8,12 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.base import html
+from faultwave.base import wording
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.types import Settings
-from faultwave.observe.motions.goodness import CRITERIA, CYCLES, anderson, bands, grade
+from faultwave.observe.motions.goodness import CRITERIA, CYCLES, anderson, bands, grade, time_frequency_misfit
 from faultwave.observe.motions.processing import Processing, as_quantity
-from faultwave.observe.motions.time_frequency import misfit
 from faultwave.output.pairs import Pair, pairs
 from faultwave.output.results import load_results
 
@@ -80,7 +79,9 @@ class Scores:
 
     def _repr_html_(self) -> str:
         title = f"{self.run} against {self.data}: {self.processing.describe()}"
-        return html.table(title, [s.row for s in self.scores], HEADER) + html.paragraphs(map(str, self.warnings))
+        return wording.html_table(title, [s.row for s in self.scores], HEADER) + wording.html_paragraphs(
+            map(str, self.warnings)
+        )
 
     def as_dict(self) -> Settings:
         """Return plain values for JSON."""
@@ -160,7 +161,7 @@ def scored(pair: Pair, processing: Processing) -> Sequence[Score]:
             continue
         a, b = (as_quantity(x, pair.step, processing.quantity, "velocity") for x in (mine, theirs))
         value, used, table = anderson(a, b, pair.step, processing.low, processing.high)
-        tf = misfit(mine, theirs, pair.step, *chosen[0])
+        tf = time_frequency_misfit(mine, theirs, pair.step, *chosen[0])
         made.append(
             Score(name, letter, value, tf.envelope_score, tf.phase_score, tf.envelope, tf.phase, tuple(used), table)
         )

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from faultwave.base.errors import RunError
 from faultwave.base.types import Record, Settings
+from faultwave.physics.waves.plane_waves import Solution
 from faultwave.run import simulate
-from faultwave.verify.exact.medium import Array, Medium, Solution
+from faultwave.verify.exact import Array, Medium
 
 if TYPE_CHECKING:
     from faultwave.run.session import Session

@@ -5,7 +5,7 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.domain.build import make
-from faultwave.domain.build.sizes import Sizes
+from faultwave.domain.build.flat import Sizes
 
 
 def test_cells_of_even_sizes_are_counted():

@@ -8,7 +8,7 @@ pytest.importorskip("gmsh", exc_type=ImportError)
 from faultwave.base.errors import InputError
 from faultwave.domain import tets
 from faultwave.domain.build import Place, build
-from faultwave.domain.build.triangles import read_triangles
+from faultwave.domain.build.surfaces import read_triangles
 from faultwave.domain.tets.mesh import FILE_FACES
 from tests.domain.build.places import Even, fault, setting, write_trace
 
@@ -156,7 +156,7 @@ def test_layers_are_volumes_whose_faces_lie_on_their_surfaces(tmp_path):
 
 
 def test_planes_of_a_finite_source_are_meshed_and_long_traces_cut_off(tmp_path):
-    from faultwave.base.math.projection import Projection
+    from faultwave.base.projection import Projection
 
     (tmp_path / "a.srf").write_text("2.0\nPLANE 1\n -117.0 34.0 8 5 8 5\n 0 60 1.5 0 0\nPOINTS 0\n")
     planes = fault(None, planes=tmp_path / "a.srf", name="slip")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.domain.build.faults import Fault, clipped
-from faultwave.domain.build.planes import from_plane, read_planes
+from faultwave.domain.build.surfaces import from_plane, read_planes
 
 PROJECTION = Projection("EPSG:32611", (-117.0, 34.0))
 SRF = """2.0

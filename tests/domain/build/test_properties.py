@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError
-from faultwave.base.math.projection import Projection
-from faultwave.case.settings.build import BuildFault
+from faultwave.base.projection import Projection
+from faultwave.case.settings.meshes import BuildFault
 from faultwave.domain.build import Place, build
 from faultwave.domain.build.faults import from_trace
-from faultwave.domain.build.properties import Properties, read_properties
-from faultwave.domain.build.traces import read_traces
+from faultwave.domain.build.traces import Properties, read_properties, read_traces
 from tests.domain.build.places import Even, setting
 
 MAP = Projection("EPSG:32611", (-117.5, 35.7))

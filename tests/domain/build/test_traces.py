@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultwave.base.errors import InputError, Problems
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.domain.build.traces import Trace, check_scale, check_trace, read_traces, self_crossing, simplified
 
 UTM = Projection("EPSG:32611", (-117.0, 34.0))

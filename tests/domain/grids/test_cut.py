@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from faultwave.domain.grids.cut import Cut, best_cut
+from faultwave.domain.grids import Cut, best_cut
 
 NONE = (False, False, False)
 

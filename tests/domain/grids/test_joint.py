@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from faultwave.domain.grids.joint import RATIOS, Axis
+from faultwave.domain.grids import RATIOS, Axis
 
 COUNT = 12
 

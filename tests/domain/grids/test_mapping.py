@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from faultwave.domain.grids.mapping import CENTRE, Mapping, RegularGrid
+from faultwave.domain.grids import CENTRE, Mapping, RegularGrid
 
 GRID = RegularGrid((100.0, -50.0, -400.0), 20.0, (5, 7, 9))
 

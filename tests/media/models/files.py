@@ -9,7 +9,7 @@ import h5py
 import netCDF4
 import numpy as np
 
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 
 CRS = "EPSG:32611"
 ORIGIN = (-117.2, 34.1)

@@ -9,9 +9,8 @@ import pytest
 
 from faultwave.physics import friction as faults
 from faultwave.physics.friction.law import COMMON_STATE, Load
-from faultwave.physics.friction.loading.directions import in_any_direction, of_slip
-from faultwave.physics.friction.loading.load import Coupling, Solved
-from faultwave.physics.friction.solvers import sliding
+from faultwave.physics.friction.load import Coupling, Solved
+from faultwave.physics.friction.solvers import in_any_direction, of_slip, sliding
 
 N = 200
 ETA = 4.6e6

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError
-from faultwave.physics.friction.loading.frame import (
+from faultwave.physics.friction.frame import (
     directions,
     plus_side,
     strike_dip,
@@ -13,7 +13,7 @@ from faultwave.physics.friction.loading.frame import (
     to_tangents,
     traction,
 )
-from faultwave.physics.friction.loading.initial import choose_stress, initial_traction, prefix_of
+from faultwave.physics.friction.initial_stress import choose_stress, initial_traction, prefix_of
 
 RNG = np.random.default_rng(7)
 

@@ -7,10 +7,10 @@ import pytest
 from scipy.integrate import quad
 
 from faultwave.physics import friction as faults
-from faultwave.physics.friction.imposed_yoffe import yoffe_grown, yoffe_rate
+from faultwave.physics.friction.frame import Directions, directions, strike_dip, tangents
+from faultwave.physics.friction.imposed import yoffe_grown, yoffe_rate
+from faultwave.physics.friction.initial_stress import increment, smooth_step, unmistakable
 from faultwave.physics.friction.law import COMMON_STATE, Load
-from faultwave.physics.friction.loading.frame import Directions, directions, strike_dip, tangents
-from faultwave.physics.friction.loading.nucleation import increment, smooth_step, unmistakable
 
 STATE = [s.name for s in COMMON_STATE]
 

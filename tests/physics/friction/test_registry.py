@@ -7,8 +7,8 @@ from faultwave import backends
 from faultwave.base.errors import InputError
 from faultwave.kernels.language import Kernel
 from faultwave.physics import friction as faults
+from faultwave.physics.friction.frame import Directions
 from faultwave.physics.friction.law import COMMON_STATE, Load
-from faultwave.physics.friction.loading.frame import Directions
 from faultwave.physics.friction.modifiers import composed
 
 from .sampling import required_values

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from faultwave.base.errors import InputError
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.physics.sources.readers.awp import read_awp
 from faultwave.physics.sources.readers.cmtsolution import read_cmt
 from faultwave.physics.sources.readers.srf import read_srf

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from faultwave.base.errors import Problems
-from faultwave.base.math.magnitude import magnitude
+from faultwave.base.formulas import magnitude
 from faultwave.case.settings.grid import Projection
 from faultwave.case.settings.sources import Source
 from faultwave.physics.sources.load import load_sources

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError, Problems
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.physics.sources.readers.cmtsolution import read_cmt
 from faultwave.physics.sources.readers.srf import read_srf
 

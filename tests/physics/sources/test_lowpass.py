@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError, Problems
-from faultwave.physics.sources.lowpass import lowpassed, lowpassed_function, warn_corner_frequency
 from faultwave.physics.sources.point import PointSource
+from faultwave.physics.sources.spectrum import lowpassed, lowpassed_function, warn_corner_frequency
 from faultwave.physics.sources.time_functions import Brune, Samples, Triangle, Yoffe
 
 SHARP = Samples(np.array([0.0, 1.0, 0.0]), 0.001)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError, Problems
-from faultwave.physics.sources.outside import report_outside
+from faultwave.physics.sources.acting import report_outside
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Brune
-from faultwave.run.check import check
+from faultwave.run.planned import check
 
 from .test_geographic import srf, subfault
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import Problems
-from faultwave.base.math.magnitude import magnitude
-from faultwave.base.math.projection import Projection
+from faultwave.base.formulas import magnitude
+from faultwave.base.projection import Projection
+from faultwave.physics.sources.acting import check_representable, check_time, moments_of, shares_within
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.readers.srf import read_srf
-from faultwave.physics.sources.released import check_representable, check_time, moments_of, shares_within
 from faultwave.physics.sources.time_functions import (
     Brune,
     Burst,

@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faultwave.physics.sources.lowpass import lowpassed, lowpassed_function
-from faultwave.physics.sources.point import PointSource
-from faultwave.physics.sources.sampled import SUMMED, SampledFunctions
-from faultwave.physics.sources.table import Functions, Sources
-from faultwave.physics.sources.time_functions import Brune, Ricker, Samples, Triangle
+from faultwave.physics.sources.point import Functions, PointSource, Sources
+from faultwave.physics.sources.spectrum import lowpassed, lowpassed_function
+from faultwave.physics.sources.time_functions import SUMMED, Brune, Ricker, SampledFunctions, Samples, Triangle
 
 
 def records(seed: int, count: int) -> list[PointSource]:

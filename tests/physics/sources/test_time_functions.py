@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 from faultwave.base.errors import InputError
-from faultwave.physics.friction.imposed_yoffe import yoffe_rate
+from faultwave.physics.friction.imposed import yoffe_rate
 from faultwave.physics.sources.time_functions import (
     Brune,
     Ricker,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from faultwave.case.settings.initial import PlaneWave
-from faultwave.dg.checks.resolution import resolved_frequency
+from faultwave.dg.checks.accuracy import resolved_frequency
 from faultwave.physics import waves as laws
 from faultwave.physics.waves.plane_waves import plane_waves
 

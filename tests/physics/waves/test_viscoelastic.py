@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 from faultwave.case.settings.initial import PlaneWave
-from faultwave.media.attenuation import Spectrum
-from faultwave.media.maxwell_elements import Mechanisms, maxwell_elements
+from faultwave.media.attenuation import Mechanisms, Spectrum, maxwell_elements
 from faultwave.physics.waves import law as find_law
 from faultwave.physics.waves.law import jacobians
 from faultwave.physics.waves.plane_waves import plane_waves
 from faultwave.physics.waves.viscoelastic import Viscoelastic, element_names
-from faultwave.verify.exact.attenuated_waves import AttenuatedWaves
-from faultwave.verify.exact.plane_wave import Wave
+from faultwave.verify.exact.plane_waves import AttenuatedWaves, Wave
 
 K = (np.pi, np.pi, np.pi)
 

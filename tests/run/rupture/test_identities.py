@@ -10,10 +10,10 @@ import pytest
 
 from faultwave.observe.dataset import receivers_from_arrays
 from faultwave.observe.identities import check_identities, violations
-from faultwave.output.convert import convert
 from faultwave.output.formats.scec import read_table
 from faultwave.output.formats.seissol_dat import find_files, read_dat, write_fault_receivers
 from faultwave.output.formats.vtkhdf import VtkHdfReader
+from faultwave.output.results import convert
 
 from . import fluids, test_rate_and_state
 from .setup import Histories, patch, run, settings, slip_weakening, small_mesh

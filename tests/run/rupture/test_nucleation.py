@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from faultwave.physics.friction.loading.nucleation import smooth_step
+from faultwave.physics.friction.initial_stress import smooth_step
 from faultwave.run import simulate
 
 from .setup import difference, run, settings, slip_weakening

@@ -8,10 +8,9 @@ import pytest
 
 from faultwave.dg.fault.probe import FaultProbe
 from faultwave.dg.method.basis import tet_basis
-from faultwave.dg.sampling import sample_buffer
-from faultwave.dg.sampling.snapshots import Snapshots
+from faultwave.dg.snapshots import Snapshots
 from faultwave.observe.receivers import ReceiverRecorder
-from faultwave.observe.snapshots.refine import refine_triangle
+from faultwave.observe.snapshots.pieces import refine_triangle
 from faultwave.output.formats.seissol_dat import read_dat
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.run import simulate
@@ -192,7 +191,7 @@ def test_fault_file_holds_what_receivers_hold(tmp_path, split) -> None:
 def test_readings_that_are_too_large_to_wait_are_the_same(tmp_path, monkeypatch, normal: str) -> None:
     case = settings(tmp_path, slip_weakening(normal_traction=normal), position="nearest", end_time=0.1)
     waiting = run(case)
-    monkeypatch.setattr(sample_buffer, "ROOM", 1)
+    monkeypatch.setattr("faultwave.dg.fault.probe.ROOM", 1)
     at_once = run(case)
     found = [h.sim.solver.parts["fault_receivers"].probes[0].sample_buffer for h in (waiting, at_once)]
     assert [buffer.worthwhile for buffer in found] == [True, False]

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from faultwave.output.convert import convert
 from faultwave.output.formats.scec import read_table
+from faultwave.output.results import convert
 from faultwave.run import simulate
 
 from .setup import patch, settings, slip_weakening, small_mesh

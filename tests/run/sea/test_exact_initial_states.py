@@ -12,7 +12,7 @@ from faultwave.base.errors import InputError
 from faultwave.physics.initial import Given, condition
 from faultwave.physics.initial.ocean import Ocean
 from faultwave.physics.waves import law
-from faultwave.physics.waves.medium import Medium
+from faultwave.physics.waves.plane_waves import Medium
 from tests.run.sea.setup import GRAVITY, ocean, sea
 
 OCEAN = {"kind": "ocean", "wavenumbers": [np.pi / 10] * 2, "depth": 1.0}

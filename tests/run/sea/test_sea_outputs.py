@@ -7,7 +7,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError
-from faultwave.output.formats.maps import dtopo
+from faultwave.output.formats import dtopo
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from tests.run.sea.setup import GRAVITY, ROUGH, height, sea
 

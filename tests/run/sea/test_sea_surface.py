@@ -8,7 +8,7 @@ import pytest
 import faultwave as fw
 from faultwave import backends
 from faultwave.base.errors import InputError
-from faultwave.dg.boundaries.sea_surface import powers, repeated_integrals
+from faultwave.dg.capabilities.gravity import powers, repeated_integrals
 from faultwave.dg.method.predictors import Taylor
 from tests.backends.here import present
 from tests.run.sea.setup import GRAVITY, MODES, ROUGH, SPEED, ocean, sea

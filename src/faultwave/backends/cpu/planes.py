@@ -71,7 +71,9 @@ def _period(first: np.ndarray, weights: np.ndarray) -> tuple[int, int]:
 
 def function(real: np.dtype) -> Any:
     """Return the compiled loop for numbers of this type."""
-    head, loop = (resources.files("faultwave.backends.cpu").joinpath(f).read_text() for f in ("vector.h", "planes.h"))
+    head, loop = (
+        resources.files("faultwave.backends.cpu").joinpath("include", f).read_text() for f in ("vector.h", "planes.h")
+    )
     name = {"float32": "float", "float64": "double"}[real.name]
     lanes = vector_bytes() // real.itemsize
     source = f"#define R {name}\n#define LANES {lanes}\n#define R_IS_DOUBLE {int(name == 'double')}\n{head}\n{loop}"

@@ -12,7 +12,7 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from faultwave.backends.cpu.names import c_name
+from faultwave.backends.cpu.vector_formula import c_name
 from faultwave.kernels.count import flops
 from faultwave.kernels.expr import Expr
 from faultwave.kernels.language import (

@@ -1,5 +1,14 @@
 """Functions that update rows of points vector by vector, with all strides written as constants.
 
+A compiler contracts a product and a sum to a fused multiply-add (rounded once) where both stand in the same loop, and chooses one of two
+products by their order there. The same formula in loops next to an absorbing layer and far from it would differ in the last bit, and so
+would results on different numbers of processes. Hence the generated C text states every fused multiply-add itself, and compilers contract
+nothing.
+
+Points inside and outside a layer are updated in one loop, which computes the added terms only in the layer, so that a row
+is read by the same instructions along its whole length. Processors prefetch per instruction: a separate loop for the one
+vector of a layer would find nothing in the caches.
+
 Launches whose boxes are adjacent along x share one function: they are segments of the same rows and share cached data. If
 segments differ only by the terms of an absorbing layer (``layers``), one loop serves them all.
 """
@@ -7,22 +16,117 @@ segments differ only by the terms of an absorbing layer (``layers``), one loop s
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from faultwave.backends.cpu.caches import first_cache_bytes
-from faultwave.backends.cpu.fused import FusedFormula
-from faultwave.backends.cpu.layers import LayerTerms, layer_terms, same_formulas
 from faultwave.backends.cpu.row_table import TABLE, RowTable
 from faultwave.backends.cpu.two_planes import interleave_planes, recorded
 from faultwave.backends.formula import Formula, Scope
 from faultwave.backends.grid import GridArrays
-from faultwave.kernels.expr import Expr
-from faultwave.kernels.stencil import Launch, Program, record, record_point_mask
-from faultwave.kernels.types import Key
-from faultwave.kernels.values import ROW
+from faultwave.kernels.expr import Expr, Key
+from faultwave.kernels.stencil import Launch, Program, Stencil, record, record_point_mask
+from faultwave.kernels.values import ROW, Numbering, Value
+
+
+@functools.cache
+def first_cache_bytes() -> int:
+    """Return the first-level data cache of one core [bytes]; 0 if the system does not report it."""
+    try:
+        return max(0, os.sysconf("SC_LEVEL1_DCACHE_SIZE"))
+    except (AttributeError, OSError, ValueError):
+        return 0
+
+
+class FusedFormula(Formula):
+    """Formula that writes a sum or difference with a product as ``fused(a, b, c)``, a b + c.
+
+    Of two products, the first is fused. Products that are constant along a row are computed before it and count as plain numbers.
+    """
+
+    def text(self, value: Value, args: tuple[str, ...]) -> str:
+        if value.op in ("add", "sub"):
+            for place in (0, 1):
+                product = self.numbering.values[value.args[place]]
+                if product.op == "mul" and ROW in product.depends:
+                    a, b = (self._known(n) for n in product.args)
+                    other = args[1 - place]
+                    if value.op == "add":
+                        return f"fused({a}, {b}, {other})"
+                    return f"fused({a}, {b}, -{other})" if place == 0 else f"fused(-{a}, {b}, {other})"
+        return super().text(value, args)
+
+
+@dataclass(frozen=True)
+class AddedTerm:
+    """``value`` of the plain stencil is replaced by ``total``, its sum with what is written to ``array`` on a ``plane`` above the point."""
+
+    array: str
+    plane: int
+    value: Expr
+    written: Expr
+    total: Expr
+
+
+@dataclass(frozen=True)
+class LayerTerms:
+    """Terms added to values of the plain stencil, and factors of what it writes, by array and plane."""
+
+    added: tuple[AddedTerm, ...]
+    factors: Mapping[tuple[str, int], Expr]
+
+
+def layer_terms(plain: Stencil, layer: Stencil, planes: int = 1) -> LayerTerms | None:
+    """Return the terms that turn ``plain`` into ``layer``, on one plane or two.
+
+    Returns None if they differ in more than added terms and factors, or if terms are added to a product: without a layer the
+    sum that uses the product would be fused with it and round differently (see ``fused``).
+    """
+    (_, before), (_, after) = recorded(plain, planes), recorded(layer, planes)
+    numbering = Numbering()
+    number = numbering.number
+    more = {number(value): name for name, value in after.items() if name not in before}
+    added: dict[tuple[str, int], AddedTerm] = {}
+    for node in _nodes(after.values()):
+        for value, written in (node.args, node.args[::-1]) if node.op == "add" else ():
+            name = more.get(number(written))
+            if name is not None:
+                added[name] = AddedTerm(*name, value, written, node)
+    replaced = {number(s.value): number(s.total) for s in added.values()}
+    if not len(replaced) == len(added) == len(more) or not before.keys() <= after.keys():
+        return None
+    if any(s.value.op == "mul" for s in added.values()):
+        return None
+    replacing = numbering.replacing(replaced)
+    factors = {}
+    for name, value in before.items():
+        wanted, found = after[name], replacing.number(value)
+        if wanted.op == "mul" and number(wanted.args[1]) == found:
+            factors[name], wanted = wanted.args
+        if number(wanted) != found:
+            return None
+    return LayerTerms(tuple(added.values()), factors)
+
+
+def same_formulas(one: Stencil, other: Stencil) -> bool:
+    """Return True if two stencils have the same formulas."""
+    number = Numbering().number
+    first, second = ({name: number(value) for name, value in record(s)[1].items()} for s in (one, other))
+    return first == second
+
+
+def _nodes(values: object) -> Iterator[Expr]:
+    """Yield all nodes that values depend on, each once."""
+    waiting, seen = list(values), set()  # type: ignore[call-overload]
+    while waiting:
+        node = waiting.pop()
+        if node.id not in seen:
+            seen.add(node.id)
+            waiting += node.args
+            yield node
+
 
 AHEAD = 64
 """Prefetch distance in points along rows, about the latency of memory."""
@@ -333,6 +437,3 @@ def _stores(values: Sequence[tuple[str, str]]) -> list[str]:
         *(f"  STORE({where} + i, {value});" for where, value in values),
         "}",
     ]
-
-
-__all__ = ["RowFunction", "rows_of"]

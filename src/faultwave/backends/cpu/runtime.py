@@ -1,4 +1,9 @@
-"""Aligned buffers with lanes innermost, and launches through ctypes with pre-filled arguments."""
+"""Aligned buffers with lanes innermost, and launches through ctypes with pre-filled arguments.
+
+The system clears and maps a page at the first write, and in a virtual machine its host may do so again. The first steps of
+a run would wait for that page by page. Populating pages changes none of their contents, so that it can run concurrently
+with writes to some of them.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,8 @@ import contextlib
 import ctypes
 import mmap
 import os
+import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -14,9 +21,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from faultwave.backends.awaited import Here
-from faultwave.backends.base import Launch
-from faultwave.backends.copier import Part
+from faultwave.backends.base import Here, Immediate, Launch, Part
 from faultwave.backends.cpu.compile import (
     assembles,
     begin_building,
@@ -28,15 +33,39 @@ from faultwave.backends.cpu.compile import (
     vector_registers,
 )
 from faultwave.backends.cpu.lower import lower
-from faultwave.backends.cpu.pages import populate
 from faultwave.backends.cpu.queue import Launchable, Queue, address, copies, packed
-from faultwave.backends.immediate import Immediate
 from faultwave.base.errors import BackendError
-from faultwave.base.processes import cores
+from faultwave.base.processes import host
 from faultwave.base.processes.pieces import in_pieces
+from faultwave.kernels.expr import Scalars, Table
 from faultwave.kernels.fingerprint import fingerprint
 from faultwave.kernels.language import Kernel
-from faultwave.kernels.types import Scalars, Table
+
+POPULATE = 23
+"""Value of MADV_POPULATE_WRITE for ``madvise`` (Linux 5.14 and later); older systems refuse it and map pages as usual."""
+
+PAGE, PIECE = 4096, 16 << 20
+"""Size of a page, and of one request [bytes]; other threads that map memory wait for the length of a request."""
+
+
+def populate(arrays: Sequence[np.ndarray]) -> threading.Thread | None:
+    """Start a thread that commits the memory of arrays, which may be written meanwhile; None if unsupported."""
+    if sys.platform != "linux":
+        return None
+    thread = threading.Thread(target=_populate, args=(list(arrays),), name="memory", daemon=True)
+    thread.start()
+    return thread
+
+
+def _populate(arrays: list[np.ndarray]) -> None:
+    library = ctypes.CDLL(None)
+    for array in arrays:
+        begin = -(-array.ctypes.data // PAGE) * PAGE  # only pages that contain nothing but the array
+        end = (array.ctypes.data + array.nbytes) // PAGE * PAGE
+        for at in range(begin, end, PIECE):
+            if library.madvise(ctypes.c_void_p(at), ctypes.c_size_t(min(PIECE, end - at)), POPULATE):
+                return
+
 
 _HUGE = 2 << 20
 MANY, SPREAD = 256, 2
@@ -215,7 +244,7 @@ def _openmp(threads: int) -> Iterator[None]:
     left unchanged.
     """
     wanted = {"GOMP_SPINCOUNT": "20000"}
-    if threads > 1 and threads == len(cores.allowed()):
+    if threads > 1 and threads == len(host.allowed_cores()):
         wanted |= {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}
     mine = {name: value for name, value in wanted.items() if name not in os.environ}
     os.environ.update(mine)
@@ -246,7 +275,7 @@ class CpuBackend(Immediate):
         self.dtype = {"double": np.float64, "single": np.float32}[precision]
         self.fixed_lanes = vector_bytes() // 8
         self.lanes = vector_bytes() // np.dtype(self.dtype).itemsize
-        self.threads = threads or cores.threads()
+        self.threads = threads or host.thread_count()
         self.numa = _numa_nodes() > 1
         self._real = {np.float64: "double", np.float32: "float"}[self.dtype]
         self.compiling: list[_Compiled] = []

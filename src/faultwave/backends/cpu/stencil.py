@@ -22,19 +22,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from faultwave.backends.cpu.blocking import Blocking, candidates, default_blocking
+from faultwave.backends.cpu.blocking import Blocking, candidates, default_blocking, first_lagging_plane, skew
 from faultwave.backends.cpu.compile import AS_WRITTEN, build, cache_folder, load, vector_bytes
-from faultwave.backends.cpu.long_rows import longest, wide
 from faultwave.backends.cpu.queue import address
 from faultwave.backends.cpu.row_table import TABLE, forget, invalidate_injected_rows, watched, with_table
 from faultwave.backends.cpu.rows import RowFunction, rows_of
-from faultwave.backends.cpu.skew import first_lagging_plane, skew
-from faultwave.backends.cpu.two_planes import can_pair_planes
+from faultwave.backends.cpu.two_planes import can_pair_planes, cuts_long_rows, piece_points
 from faultwave.backends.grid import GridArrays, HostHaloBuffer, ends, offsets
 from faultwave.backends.numpy.stencil import written
 from faultwave.base.files.cache import read_sealed, write_sealed
 from faultwave.base.log import get_logger
-from faultwave.base.processes import cores
+from faultwave.base.processes import host
 from faultwave.kernels.stencil import Axis, Box, Launch, Program, Work, check, whole_work
 
 WORTH_TUNING = 2e10
@@ -51,10 +49,12 @@ ARGUMENTS: Any = 3 * _P + 2 * _N + _P + 2 * _N + _P + _N + 2 * _P + 2 * _N
 def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
     """Return the C source of a program for the memory layout ``arrays``."""
     real = {"float32": "float", "float64": "double"}[arrays.dtype.name]
-    head = "".join(resources.files("faultwave.backends.cpu").joinpath(f).read_text() for f in ("vector.h", "fused.h"))
-    loop = resources.files("faultwave.backends.cpu").joinpath("wavefront.h").read_text()
+    head = "".join(
+        resources.files("faultwave.backends.cpu").joinpath("include", f).read_text() for f in ("vector.h", "fused.h")
+    )
+    loop = resources.files("faultwave.backends.cpu").joinpath("include", "wavefront.h").read_text()
     functions: dict[str, str] = {}
-    entries, most_arrays, most = [], 1, longest(arrays.dtype.itemsize)
+    entries, most_arrays, most = [], 1, piece_points(arrays.dtype.itemsize)
     for launches in program.levels:
         for row in rows_of(launches):
             made, both = RowFunction(program, arrays, row), "0"
@@ -62,7 +62,7 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
             if not made.table.place and can_pair_planes(row, most):
                 text = RowFunction(program, arrays, row, made).text
                 both = functions.setdefault(text, f"row_{len(functions)}_{row[0].stencil.name}_of_two_planes")
-            cut = int(wide(row) and not made.table.place)
+            cut = int(cuts_long_rows(row) and not made.table.place)
             entries.append(f"  {{{function}, {both}, {row[0].lag}, {cut}, {{{', '.join(map(str, made.pointers))}}}}},")
             most_arrays = max(most_arrays, len(made.pointers))
     bodies = [text.replace("ROW_NAME", name) for text, name in functions.items()]
@@ -81,7 +81,11 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
             if arrays.half_precision
             else ""
         )
-        + (resources.files("faultwave.backends.cpu").joinpath("row_table.h").read_text() if program.peaks else "")
+        + (
+            resources.files("faultwave.backends.cpu").joinpath("include", "row_table.h").read_text()
+            if program.peaks
+            else ""
+        )
         + "\n".join(bodies)
         + "\ntypedef void (*row_function)(R *const *, const R *, long, long, long, const long (*)[2]);\n"
         "static const struct entry {\n  row_function row, both;\n  int lag, in_pieces, array[MOST_ARRAYS];\n} entries[] = {\n"
@@ -199,7 +203,7 @@ class StencilRunner:
     def __init__(self, program: Program, precision: str, threads: int | None = None, place: int = 0):
         check(program)
         dtype = {"double": np.float64, "single": np.float32}[precision]
-        self.program, self.threads = program, threads or cores.threads()
+        self.program, self.threads = program, threads or host.thread_count()
         program = with_table(program)
         lanes = vector_bytes() // np.dtype(dtype).itemsize
         self.arrays = GridArrays(program, dtype, lanes)

@@ -1,15 +1,16 @@
-"""Stencils on two planes at once, so that rows which both planes read are loaded once.
+"""Variants of stencils that save loads: two planes at once, and long rows that are cut into pieces.
 
 Each value is computed as on one plane alone, so that results do not depend on the pairing of planes.
+
+Otherwise long rows evict each other from the first-level cache before the next row reads them again. No value changes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from faultwave.kernels.expr import Expr, wrap
+from faultwave.kernels.expr import Expr, Key, wrap
 from faultwave.kernels.stencil import Axis, Launch, Point, Recorder, Stencil, record
-from faultwave.kernels.types import Key
 
 MOST_READ = 45
 """Number of reads per point above which rows of one plane fill the first-level cache."""
@@ -86,4 +87,17 @@ def can_pair_planes(row: Sequence[Launch], most: int) -> bool:
     return numbers_read(widest.stencil) <= MOST_READ
 
 
-__all__ = ["can_pair_planes", "numbers_read", "recorded", "interleave_planes"]
+PIECE_BYTES = 768
+"""Size of a piece of each array [bytes]."""
+MANY_READS = 60
+"""Number of reads per point from which pieces pay on one plane too (curvilinear stencils); others gain on two planes only."""
+
+
+def piece_points(itemsize: int) -> int:
+    """Return the points of a piece for numbers of ``itemsize`` bytes."""
+    return PIECE_BYTES // itemsize
+
+
+def cuts_long_rows(row: Sequence[Launch]) -> bool:
+    """Return True if rows of one plane are cut into pieces: rows of a single stencil with many reads."""
+    return len(row) == 1 and numbers_read(row[0].stencil) >= MANY_READS

@@ -1,4 +1,4 @@
-"""Formulas on vectors, arranged to hide the latency of instructions and to save cache.
+"""Formulas on vectors in C, arranged to hide the latency of instructions and to save cache.
 
 *Interleaved rows.* In an iteration, each round depends on the round before, and functions within a round depend on each other, so that a
 processor with one row at a time is partly idle. A second row in the same loop fills the gaps. Results do not change bit for bit: the
@@ -17,6 +17,20 @@ from faultwave.backends.formula import number as literal
 from faultwave.kernels.expr import Expr
 from faultwave.kernels.language import Pointwise
 from faultwave.kernels.values import ROW, Value
+
+# Names that the C text uses itself, in addition to names that end in a digit, and the keywords of C.
+_TAKEN = frozenset(
+    """arg scalar begin end batch lane r o p j m x V VM I R F VU LL ALL SPLAT transpose load save slot t next a e i placed share_out FETCH
+    FETCH_ALL SELECT LANES MAGNITUDE BIAS MANTISSA run it
+    auto break case char const continue default do double else enum extern float for goto if inline int long register
+    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while""".split()
+)
+
+
+def c_name(name: str) -> str:
+    """Return the name of an array or counter in the C text."""
+    return f"{name}_" if name in _TAKEN or name[-1] == "_" or name[-1].isdigit() else name
+
 
 SAME = 24
 """Smallest count of numbers equal for all items that are read as scalars: fewer stay in registers."""
@@ -154,6 +168,3 @@ def iterates(s: Pointwise) -> bool:
             seen.add(e.id)
             waiting += e.args
     return False
-
-
-__all__ = ["SAME", "VectorFormula", "iterates"]

@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from faultwave.backends.device.backend import DeviceBackend
+from faultwave.backends.device.calls import Arguments, Call, Function, Memory
 from faultwave.backends.device.messages import Staged
-from faultwave.backends.device.recording import Call
 from faultwave.backends.device.target import Target
-from faultwave.backends.device.types import Arguments, Function, Memory
 
 MUCH = 1 << 50  # [bytes] memory is counted, and never refused
 

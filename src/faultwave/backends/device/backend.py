@@ -1,4 +1,4 @@
-"""Backend on a device: buffers in its memory, kernels lowered for it, launches in its queue."""
+"""Backend on a device: buffers in its memory, kernels lowered for it, launches in its queue and their recordings."""
 
 from __future__ import annotations
 
@@ -6,26 +6,81 @@ import functools
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from faultwave.backends.base import Launch
-from faultwave.backends.copier import Part
-from faultwave.backends.device.copier import Readings
-from faultwave.backends.device.injector import Injector
+from faultwave.backends.base import Launch, Part, Points
+from faultwave.backends.device.calls import Arguments, Call, Function, Memory, Numbers, concurrent_groups
 from faultwave.backends.device.lower import lower
 from faultwave.backends.device.memory import PIECE, Access, Device, DeviceBuffer, Host, ScratchMemory
-from faultwave.backends.device.pinned import Crossing
-from faultwave.backends.device.recording import Call, Numbers, Recording
+from faultwave.backends.device.messages import Crossing
+from faultwave.backends.device.point_kernels import Injector, Readings
 from faultwave.backends.device.schedule import Plan
 from faultwave.backends.device.target import LINE
-from faultwave.backends.device.types import Arguments, Function, Memory
-from faultwave.backends.injector import Points
 from faultwave.base.errors import BackendError
+from faultwave.kernels.expr import Scalars, Table
 from faultwave.kernels.language import Array, Kernel
-from faultwave.kernels.types import Scalars, Table
+
+ALIGNED = 16  # alignment of tables of changing scalars, in numbers of 8 bytes
+
+
+class Recording:
+    """Sequence of launches that can be replayed.
+
+    ``alone`` is True if the host read or wrote no buffer during the recording, so that the launches can be replayed without it.
+    """
+
+    def __init__(self, device: Device, host: Host, allocate: Callable[[int], Memory]):
+        self.device, self.host, self.allocate, self.alone = device, host, allocate, True
+        self.calls: list[Call] = []
+        self.play: Callable[[], None] | None = None
+
+    def add(self, call: Call) -> None:
+        self.calls.append(call)
+
+    @property
+    def launches(self) -> int:
+        return len(self.calls)
+
+    @property
+    def stages(self) -> int:
+        return len(concurrent_groups(self.calls))
+
+    def finished(self) -> Recording | None:
+        """Place the scalars of all calls in one table and build the graph; return None if memory does not suffice for the table."""
+        offset, places = 0, []
+        for call in self.calls:
+            places.append(offset)
+            if call.changing is not None:
+                size = ALIGNED * 8
+                offset += -(-call.changing.nbytes // size) * size
+        try:
+            self.table = self.allocate(offset) if offset else None
+        except BackendError:
+            return None
+        self.numbers = np.zeros(offset, np.uint8)
+        placed = []
+        for call, at in zip(self.calls, places, strict=True):
+            if call.changing is not None:
+                call = replace(call, table=self.table, at=at // call.changing.itemsize)
+            placed.append(call)
+        self.calls = placed
+        self.places = [(c.changing, at) for c, at in zip(self.calls, places, strict=True) if c.changing is not None]
+        self.play = self.device.graph(self.calls)
+        return self
+
+    def replay(self, tables: Sequence[Scalars] = ()) -> None:
+        """Execute all launches again; ``tables`` lists the changing scalars of each launch that has any, in order."""
+        for (changing, at), scalars in zip(self.places, tables, strict=True):
+            self.numbers[at : at + changing.nbytes] = changing.filled(scalars).view(np.uint8)
+        if self.table is not None:
+            self.host.send(self.table, self.numbers)
+        assert self.play is not None
+        self.play()
+
 
 SPARE = 0.03
 """Fraction of a device's memory that buffers leave free for copies of results to the host."""
@@ -273,6 +328,3 @@ class _Numbers:
             self.numbers[at : at + size] = np.ravel(scalars[table.name])
             at += size
         return self.numbers
-
-
-__all__ = ["DeviceBackend", "IndexBuffer", "readable_bytes"]

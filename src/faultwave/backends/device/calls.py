@@ -1,15 +1,23 @@
-"""Records of kernel launches, and which of them may run concurrently."""
+"""Records of kernel launches and their arguments, and which of them may run concurrently."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from faultwave.backends.device.types import Arguments, Function, Memory
-from faultwave.kernels.types import Scalars
+from faultwave.kernels.expr import Scalars
+
+Memory: TypeAlias = Any
+"""Memory of a device: an array of CuPy, or a buffer of PyOpenCL."""
+
+Function: TypeAlias = Any
+"""Compiled function that a device can launch."""
+
+Arguments: TypeAlias = list[Any]
+"""Arguments of a function: memory and numbers of NumPy."""
 
 
 class Numbers(Protocol):
@@ -84,6 +92,3 @@ def _apart(a: Call, b: Call) -> bool:
     if a.block is not None and a.block == b.block:
         return True
     return a.kind is not None and a.kind == b.kind and (a.items[1] <= b.items[0] or b.items[1] <= a.items[0])
-
-
-__all__ = ["Call", "Numbers", "concurrent_groups"]

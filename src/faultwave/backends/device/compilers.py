@@ -188,7 +188,7 @@ def _for_amd(name: str, text: str, made: S, target: Target) -> Built[S]:
     if why := missing("hip"):
         raise BackendError(why)
     alone = shutil.which("hipcc") is None
-    files = [resources.files(__package__).joinpath(n) for n in ("hip_alone.h", "alone_functions.h")]
+    files = [resources.files(__package__).joinpath("include", n) for n in ("hip_alone.h", "alone_functions.h")]
     head = "".join(f.read_text() for f in files) if alone else "#include <hip/hip_runtime.h>\n"
     with tempfile.TemporaryDirectory() as folder:
         source, result = Path(folder) / f"{name}.hip", Path(folder) / f"{name}.o"

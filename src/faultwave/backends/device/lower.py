@@ -58,9 +58,9 @@ def _every(phases: Sequence[Phase]) -> Iterator[Task]:
 def prelude(target: Target, single: bool, single_stores: bool) -> str:
     """Return the common beginning of kernel texts: dialect, formulas, type R of computations and type S of numbers in stores."""
     dialect = {"hip": "cuda"}.get(target.dialect, target.dialect)  # both share one header
-    head = resources.files(__package__).joinpath(f"{dialect}.h").read_text()
+    head = resources.files(__package__).joinpath("include", f"{dialect}.h").read_text()
     real, store = ("float" if s else "double" for s in (single, single_stores))
-    common = resources.files(__package__).joinpath("formulas.h").read_text()
+    common = resources.files(__package__).joinpath("include", "formulas.h").read_text()
     return f"#define R {real}\n#define S {store}\n{head}{common}"
 
 

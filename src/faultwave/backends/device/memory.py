@@ -11,14 +11,19 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from faultwave.backends.awaited import Awaited, Here
-from faultwave.backends.device.calls import Call
+from faultwave.backends.base import Awaited, Here
+from faultwave.backends.device.calls import Arguments, Call, Function, Memory
 from faultwave.backends.device.lower import prelude
-from faultwave.backends.device.messages import DeviceSource, DeviceTarget, MessageBuffer
-from faultwave.backends.device.pinned import BufferPool, Crossing, PooledBuffer
+from faultwave.backends.device.messages import (
+    BufferPool,
+    Crossing,
+    DeviceSource,
+    DeviceTarget,
+    MessageBuffer,
+    PooledBuffer,
+)
 from faultwave.backends.device.rounding import Kernels
 from faultwave.backends.device.target import Target
-from faultwave.backends.device.types import Arguments, Function, Memory
 from faultwave.base.errors import BackendError
 
 GROUP = 256  # threads of a group in copy kernels
@@ -189,7 +194,10 @@ class Access:
         self.rounding = Kernels(device, self.dtype)
         names = ["pack", "unpack", "add", "not_finite", "sums"]
         single = self.dtype == np.float32
-        text = prelude(device.target, single, single) + resources.files(__package__).joinpath("access.h").read_text()
+        text = (
+            prelude(device.target, single, single)
+            + resources.files(__package__).joinpath("include", "access.h").read_text()
+        )
         self.functions = device.build(text, names, None)
         self.lists: OrderedDict[bytes, Memory] = OrderedDict()
 

@@ -1,4 +1,6 @@
-"""Messages between devices, packed and unpacked by kernels.
+"""Messages between devices, packed and unpacked by kernels, and the pool of buffers for asynchronous copies.
+
+Buffers are pinned host memory, which a device accesses by DMA, or device memory where numbers are packed for such copies.
 
 Kernels pack numbers into a message buffer on the device. GPU-aware MPI sends from it; otherwise it is copied to pinned memory of the host.
 
@@ -9,13 +11,77 @@ other. Kernels run in the order of the device's queue and need not wait; MPI doe
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from faultwave.backends.device.pinned import Crossing
+from faultwave.backends.device.calls import Memory
 from faultwave.backends.device.rounding import Kernels, Rounding
-from faultwave.backends.device.types import Memory
+
+SMALLEST_BUFFER = 1 << 12  # [bytes] smallest size of a buffer
+
+
+class Crossing(Protocol):
+    """Pending copy between host and device."""
+
+    @property
+    def done(self) -> bool: ...
+
+    def wait(self) -> None: ...
+
+
+@dataclass
+class PooledBuffer:
+    """Buffer of ``size`` bytes, and the last copy from or to it."""
+
+    memory: Memory
+    size: int
+    crossing: Crossing | None = None
+
+
+class BufferPool:
+    """Pool of buffers whose sizes are powers of two.
+
+    Parameters
+    ----------
+    make : callable
+        ``make(bytes)`` allocates a buffer.
+    most : int
+        Size of the pool [bytes] beyond which a request waits for the pending copy of a returned buffer instead of allocating another.
+
+    Attributes
+    ----------
+    nbytes : int
+        Size of all buffers [bytes].
+    """
+
+    def __init__(self, make: Callable[[int], Memory], most: int):
+        self.make, self.most, self.nbytes = make, most, 0
+        self.free: dict[int, list[PooledBuffer]] = {}
+
+    def take(self, size: int) -> PooledBuffer:
+        """Return a buffer of at least ``size`` bytes that is unused and that no pending copy touches."""
+        wanted = SMALLEST_BUFFER
+        while wanted < size:
+            wanted *= 2
+        free = self.free.setdefault(wanted, [])
+        for i, piece in enumerate(free):
+            if piece.crossing is None or piece.crossing.done:
+                return free.pop(i)
+        if free and self.nbytes + wanted > self.most:
+            oldest = free.pop(0)
+            assert oldest.crossing is not None
+            oldest.crossing.wait()
+            return oldest
+        made = PooledBuffer(self.make(wanted), wanted)
+        self.nbytes += wanted
+        return made
+
+    def give(self, piece: PooledBuffer, crossing: Crossing | None = None) -> None:
+        """Return a buffer to the pool, reusable once ``crossing`` is done."""
+        piece.crossing = crossing
+        self.free[piece.size].append(piece)
 
 
 class Queue(Protocol):
@@ -155,6 +221,3 @@ class DeviceTarget(DeviceMessage):
             self.rounding.unpack(self.message_buffer.memory, self.values)
         self.scatter(self.values)
         self.borrowed = self.message_buffer.give(False)
-
-
-__all__ = ["DeviceSource", "DeviceTarget", "MessageBuffer", "Staged"]

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from faultwave.backends.device.calls import Arguments, Function, Memory
 from faultwave.backends.device.lower import prelude
 from faultwave.backends.device.target import Target
-from faultwave.backends.device.types import Arguments, Function, Memory
 
 GROUP, MOST = 256, 64
 """Number of threads of a group, and largest number of groups that round a message."""
@@ -49,7 +49,7 @@ class Kernels:
 def texts(target: Target, single: bool) -> tuple[str, str]:
     """Return the texts of the kernels that encode and decode messages, and of the kernel that accumulates rounding errors."""
     head, folder = prelude(target, False, single), resources.files(__package__)
-    rounding, fold = (head + folder.joinpath(f"{name}.h").read_text() for name in ("rounding", "fold"))
+    rounding, fold = (head + folder.joinpath("include", f"{name}.h").read_text() for name in ("rounding", "fold"))
     return rounding, fold
 
 

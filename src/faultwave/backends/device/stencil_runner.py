@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from faultwave.backends.device.backend import readable_bytes
+from faultwave.backends.device.calls import Function, Memory
 from faultwave.backends.device.memory import Device
 from faultwave.backends.device.messages import DeviceSource, DeviceTarget
 from faultwave.backends.device.rounding import Kernels
 from faultwave.backends.device.stencil import THREADS, StencilPlan, head, lower_launch
 from faultwave.backends.device.target import LINE
-from faultwave.backends.device.types import Function, Memory
 from faultwave.backends.grid import GridArrays, offsets
 from faultwave.backends.numpy.stencil import written
 from faultwave.base.errors import BackendError
@@ -71,7 +71,7 @@ class DeviceStencilRunner:
         return list(named.values()), [[(p, functions[p.text]) for p in level] for level in listed]
 
     def _functions(self, names: list[str]) -> dict[str, Function]:
-        text = resources.files("faultwave.backends.device").joinpath("points.h").read_text()
+        text = resources.files("faultwave.backends.device").joinpath("include", "points.h").read_text()
         return self.device.build(head(self.program, self.arrays, self.device.target) + text, names, None)
 
     def upload(self, values: np.ndarray) -> Memory:

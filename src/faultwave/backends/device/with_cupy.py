@@ -16,10 +16,9 @@ from typing import Any, Literal
 import numpy as np
 
 from faultwave.backends.device.backend import DeviceBackend, readable_bytes
+from faultwave.backends.device.calls import Arguments, Call, Function, Memory, concurrent_groups
 from faultwave.backends.device.compilers import CUDA_FLAGS
-from faultwave.backends.device.recording import Call, concurrent_groups
 from faultwave.backends.device.target import TARGETS, Target
-from faultwave.backends.device.types import Arguments, Function, Memory
 from faultwave.base.errors import BackendError
 
 Name = Literal["cuda", "hip"]

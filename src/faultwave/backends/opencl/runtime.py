@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.backends.device.backend import DeviceBackend, readable_bytes
-from faultwave.backends.device.recording import Call
+from faultwave.backends.device.backend import Call, DeviceBackend, readable_bytes
+from faultwave.backends.device.calls import Arguments, Function, Memory
 from faultwave.backends.device.target import TARGETS
-from faultwave.backends.device.types import Arguments, Function, Memory
 from faultwave.base.errors import BackendError
 
 ALIGNED = 128  # [bytes] alignment of memory for messages

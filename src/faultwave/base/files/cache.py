@@ -1,4 +1,4 @@
-"""User's cache folder: compiled kernels, meshes, and short texts that are slow to determine.
+"""User's cache folder, and temporary folders that are removed when the program ends.
 
 Every file ends with a checksum of its content, which is verified at each use. The cache is disposable: a file that cannot be read or
 written, is damaged or could have been written by others is created again.
@@ -12,9 +12,12 @@ import hashlib
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from faultwave.base.log import get_logger
+from faultwave.base.processes.signals import WATCHDOG
 
 log = get_logger(__name__)
 
@@ -127,4 +130,14 @@ def store_text(text: str, kind: str, *key: object) -> None:
         write_sealed(_place(kind, key), text.encode("utf-8"))
 
 
-__all__ = ["cache_root", "is_sealed", "store_text", "writable_by_others", "read_sealed", "load_text", "write_sealed"]
+@contextmanager
+def scratch_folder(inside: str | Path | None = None) -> Iterator[Path]:
+    """Create a folder that is removed at the end of the block, or when a signal ends the program within it.
+
+    Parameters
+    ----------
+    inside : str or Path, optional
+        Parent folder; by default the system's folder for temporary files.
+    """
+    with tempfile.TemporaryDirectory(prefix="faultwave-", dir=inside) as folder, WATCHDOG.removing(folder):
+        yield Path(folder)

@@ -13,8 +13,7 @@ import numpy as np
 
 from faultwave.base.files import probe_child
 from faultwave.base.files.hdf5 import naming_file_errors
-from faultwave.base.files.probe import invalid_file_error, there
-from faultwave.base.files.reader_process import READER, ReaderCrashed
+from faultwave.base.files.probe import READER, ReaderCrashed, invalid_file_error, there
 from faultwave.base.log import get_logger
 from faultwave.base.types import Record
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from faultwave.base.processes import cores
+from faultwave.base.processes import host
 
 CHUNK_SIZE = 1 << 14
 """Number of items in a piece; the data of a cell processed at once take some hundred bytes."""
@@ -36,7 +36,7 @@ def in_pieces(work: Callable[[slice], None], count: int, size: int = CHUNK_SIZE)
     BaseException
         First exception that ``work`` raised.
     """
-    if count <= size or cores.threads() < 2:
+    if count <= size or host.thread_count() < 2:
         for start in range(0, count, size):
             work(slice(start, min(start + size, count)))
         return
@@ -55,10 +55,10 @@ def in_pieces(work: Callable[[slice], None], count: int, size: int = CHUNK_SIZE)
                 errors.append(error)
 
     def help_out() -> None:
-        cores.use_all_cores()
+        host.use_all_cores()
         take()
 
-    number = min(cores.threads(), -(-count // size)) - 1
+    number = min(host.thread_count(), -(-count // size)) - 1
     helpers = [threading.Thread(target=help_out, name="faultwave-pieces", daemon=True) for _ in range(number)]
     for helper in helpers:
         helper.start()

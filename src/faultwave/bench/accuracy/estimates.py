@@ -22,7 +22,7 @@ from faultwave.bench.accuracy.problems import full_space, layered
 from faultwave.case.load import load_case
 from faultwave.case.native import load_native
 from faultwave.observe.dataset import Dataset, receivers_from_arrays
-from faultwave.observe.error_estimates.seismogram_errors import estimated, middle, motion_errors, percent
+from faultwave.observe.error_estimates import estimated, middle, motion_errors, percent
 from faultwave.run import simulate
 from faultwave.run.coarser import coarser
 from faultwave.run.errors import known_errors

@@ -11,8 +11,7 @@ import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.bench.accuracy.problem import AccuracyProblem, Point, Setting
-from faultwave.bench.measured import Measured
-from faultwave.bench.results import Files
+from faultwave.bench.results import Files, Measured
 
 BRIEF, REPEATS = 2.0, 3
 """Duration [core-seconds] below which a run is repeated, and number of repeats, of which the median cost is taken."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.version import __version__
-from faultwave.bench.measured import Measured
+from faultwave.bench.results import Measured
 from faultwave.output.manifest import machine
 
 FORMAT = "faultwave-bench-accuracy-1"

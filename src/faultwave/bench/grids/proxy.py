@@ -11,11 +11,10 @@ import numpy as np
 
 from faultwave.backends.cpu.stencil import StencilRunner, candidates
 from faultwave.base.errors import Problems
-from faultwave.base.processes.memory import machine_memory
-from faultwave.bench.counts import check_counts
-from faultwave.bench.measured import Measured
+from faultwave.base.processes.host import machine_memory
 from faultwave.bench.proxy import facts
 from faultwave.bench.report import Section
+from faultwave.bench.results import Measured, check_counts
 from faultwave.bench.rooflines.roofs import Roofs
 from faultwave.fd.capabilities.receivers import PointSampler
 from faultwave.fd.method import stencils

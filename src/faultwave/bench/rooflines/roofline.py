@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from faultwave.base.types import Settings
-from faultwave.bench.measured import Measured
+from faultwave.bench.results import Measured
 from faultwave.plot import style
 
 MIN_SHARE = 0.02

@@ -1,13 +1,78 @@
-"""Settings of parameters that vary in space."""
+"""Settings of parameters that vary in space, among them ground models in files of other programs."""
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Iterable
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from faultwave.case.settings.common import InputFile, Parameters, Settings, need
-from faultwave.case.settings.ground import GroundModel
+from faultwave.base.registry import entries
+from faultwave.base.units import Quantity
+from faultwave.case.settings.common import InputFile, Kinds, Parameters, Settings, Vector, need, one_of, only_for_kinds
+
+Count = Annotated[int, Field(ge=1)]
+Name = Literal["rho", "vp", "vs", "Qp", "Qs"]
+
+
+class GroundModel(Kinds):
+    """Gridded model of density, wave speeds and quality factors."""
+
+    kind: one_of(*entries("faultwave.media.models.formats")) = Field(description="Format of the file.")
+    file: InputFile = Field(description="The model.")
+    vertical: Literal["sea-level", "ground"] = Field(
+        "sea-level",
+        description="What z counts from: sea level, or the ground of a model with topography, which is so made flat.",
+    )
+    outside: Literal["error", "nearest"] = Field(
+        "error",
+        description="Points beyond the model: an error, or its nearest values. One spacing beyond is always allowed.",
+    )
+    water: Literal["error", "fluid"] = Field("error", description="Points without S speed: an error, or fluid.")
+    crs: str | None = Field(
+        None,
+        description="Projection of an sfile, which names none; default the case's.",
+        json_schema_extra=only_for_kinds("sfile"),
+    )
+    names: dict[Name, str] = Field(
+        default_factory=dict,
+        description="Variables with names of their own.",
+        json_schema_extra=only_for_kinds("netcdf"),
+    )
+    shape: tuple[Count, Count, Count] | None = Field(
+        None, description="Points along x, y, z.", json_schema_extra=only_for_kinds("awp-mesh")
+    )
+    spacing: Quantity("m", gt=0) | None = Field(
+        None, description="Between points.", json_schema_extra=only_for_kinds("awp-mesh")
+    )
+    vertical_spacing: Quantity("m", gt=0) | None = Field(
+        None, description="Between points along z, if another.", json_schema_extra=only_for_kinds("awp-mesh")
+    )
+    origin: Vector = Field(
+        (0.0, 0.0, 0.0),
+        description="x, y and z of the first point; z goes down from there.",
+        json_schema_extra=only_for_kinds("awp-mesh"),
+    )
+    variables: list[str] | None = Field(
+        None,
+        description="What each point holds, in order; default by their number (3, 5 or 8) as AWP has it.",
+        json_schema_extra=only_for_kinds("awp-mesh"),
+    )
+    byte_order: Literal["little", "big"] = Field(
+        "little", description="Byte order.", json_schema_extra=only_for_kinds("awp-mesh")
+    )
+
+    def conditions(self) -> Iterable[tuple[object, str]]:
+        return (
+            (
+                self.kind != "awp-mesh" or (self.shape and self.spacing),
+                "kind awp-mesh needs shape and spacing: the file says nothing of itself",
+            ),
+            (
+                self.vertical == "sea-level" or self.kind in ("geomodelgrids", "rfile", "sfile"),
+                f"vertical: ground needs a model with topography, which {self.kind} has not",
+            ),
+        )
 
 
 class FieldSetting(Settings):
@@ -46,6 +111,3 @@ class FieldSetting(Settings):
             (not twice, f"given twice, as constant and as expression: {', '.join(twice)}"),
         )
         return self
-
-
-__all__ = ["FieldSetting"]

@@ -7,8 +7,16 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from faultwave.base.units import Quantity
-from faultwave.case.settings.belongs import Kinds, only, only_for_kinds
-from faultwave.case.settings.common import InputFile, Settings, Vector, check_ascending, need
+from faultwave.case.settings.common import (
+    InputFile,
+    Kinds,
+    Settings,
+    Vector,
+    check_ascending,
+    need,
+    only,
+    only_for_kinds,
+)
 
 Side = Literal["x", "y", "z", "x-", "x+", "y-", "y+", "z-", "z+"]
 GridSideKind = Literal["absorbing", "free-surface", "periodic", "rigid"]

@@ -9,8 +9,7 @@ from pydantic import Field, model_validator
 
 from faultwave.base.registry import entries
 from faultwave.base.units import Quantity
-from faultwave.case.settings.belongs import Kinds, one_of, only_for_kinds
-from faultwave.case.settings.common import Settings, Vector, need
+from faultwave.case.settings.common import Kinds, Settings, Vector, need, one_of, only_for_kinds
 from faultwave.case.settings.fields import FieldSetting
 
 

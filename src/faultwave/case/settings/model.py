@@ -1,4 +1,4 @@
-"""Declarations of all settings of a case: type, default, bounds, unit and help text.
+"""Declarations of all settings of a case, also those of capabilities from other packages.
 
 The native YAML schema, the settings reference and the loaders of other programs' decks derive from these declarations. Values are in
 SI units; text may carry its unit ('70 MPa').
@@ -6,31 +6,94 @@ SI units; text may carry its unit ('70 MPa').
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationInfo, WrapValidator, field_validator, model_validator
+from pydantic import Field, ValidationInfo, WrapValidator, create_model, field_validator, model_validator
 
-from faultwave.base.errors import Problem
-from faultwave.base.processes import cores
-from faultwave.base.registry import entries
-from faultwave.base.sanitise import printable
+from faultwave.base.errors import Problem, suggest
+from faultwave.base.processes import host
+from faultwave.base.registry import entries, installed
 from faultwave.base.units import Quantity
-from faultwave.case.settings.belongs import Location, WrongSettings, misplaced_settings, one_of, only
-from faultwave.case.settings.build import Build
-from faultwave.case.settings.common import Constants, InputFile, Scaling, Settings, Vector, need
-from faultwave.case.settings.dirichlet import Dirichlet
+from faultwave.base.wording import printable
+from faultwave.case.settings.common import (
+    Constants,
+    InputFile,
+    Location,
+    Scaling,
+    Settings,
+    Vector,
+    WrongSettings,
+    misplaced_settings,
+    need,
+    one_of,
+    only,
+)
 from faultwave.case.settings.fields import FieldSetting
-from faultwave.case.settings.generated import GenerateBox, GenerateTpv5
 from faultwave.case.settings.grid import Attenuation, Grid, Projection
 from faultwave.case.settings.initial import Initial
-from faultwave.case.settings.injection import Injection
-from faultwave.case.settings.measures import Ports
-from faultwave.case.settings.outputs import Output
-from faultwave.case.settings.plasticity import Plasticity
-from faultwave.case.settings.plugins import part_settings
-from faultwave.case.settings.soil import Soil
-from faultwave.case.settings.sources import Current, Incident, MatchedLayer, Source
+from faultwave.case.settings.meshes import Build, GenerateBox, GenerateTpv5
+from faultwave.case.settings.outputs import Output, Ports
+from faultwave.case.settings.sources import Current, Dirichlet, Incident, Injection, MatchedLayer, Source
+from faultwave.case.settings.yielding import Plasticity, Soil
+
+
+def plugin_settings(engine: str) -> dict[str, type[Settings]]:
+    """Return the settings classes of an engine's installed plug-in capabilities, by capability name."""
+    loaded = {entry.name: entry.load() for entry in installed(f"faultwave.{engine}.parts")}
+    return {name: module.Setting for name, module in loaded.items() if hasattr(module, "Setting")}
+
+
+def part_settings(given: object, engine: str, context: object) -> object:
+    """Validate settings by the declarations of plug-in capabilities.
+
+    Parameters
+    ----------
+    given : object
+        Settings by the capability's name.
+    engine : str
+        Engine of the case.
+    context : object
+        Validation context of pydantic.
+
+    Raises
+    ------
+    ValueError
+        If a capability is not installed.
+    """
+    if not isinstance(given, Mapping) or not given:
+        return given
+    known = plugin_settings(engine)
+    for name in given:
+        if name not in known:
+            advice = suggest(str(name), known)
+            text = f"no installed package has a part '{name}' for the engine {engine}"
+            raise ValueError(f"{text} (installed: {', '.join(known) or 'none'})" + (f", {advice}" if advice else ""))
+    fields: dict[str, Any] = {name: (known[name], ...) for name in given}
+    read = create_model("Parts", __base__=Settings, **fields).model_validate(given, context=context)
+    return {name: getattr(read, name) for name in given}
+
+
+def described(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON schema of a case, extended by the settings of all installed plug-in capabilities."""
+    engines = entries("faultwave", "engine", "faultwave.engines")
+    settings = {name: kind for engine in engines for name, kind in plugin_settings(engine).items()}
+    groups: dict[str, Any] = {}
+    places: dict[str, Any] = {}
+    for name, kind in settings.items():
+        own = kind.model_json_schema(ref_template=f"#/$defs/{name}.{{model}}")
+        nested = {f"{name}.{group}": node for group, node in own.pop("$defs", {}).items()} | {name: own}
+        groups |= {key: {**node, "title": key} for key, node in nested.items()}
+        places[name] = {"$ref": f"#/$defs/{name}"}
+    if not places:
+        return schema
+    parts = {"type": "object", "title": "Parts", "properties": places}
+    return {
+        **schema,
+        "$defs": {**schema["$defs"], **groups},
+        "properties": {**schema["properties"], "parts": {**schema["properties"]["parts"], **parts}},
+    }
 
 
 class Mesh(Settings):
@@ -228,7 +291,7 @@ class Numerics(Settings):
         "cpu",
         description="Where kernels run: cpu, cuda, hip, opencl, numpy, one that a package adds, or auto (the fastest).",
     )
-    threads: int | None = Field(None, ge=1, le=cores.MAX_THREADS, description="OpenMP threads; default all cores.")
+    threads: int | None = Field(None, ge=1, le=host.MAX_THREADS, description="OpenMP threads; default all cores.")
     progress: Literal["polling", "thread"] = Field(
         "polling",
         description="How messages between processes move while kernels run: polling between kernels, or a thread on a core set "

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from faultwave.dg.boundaries.prescribed_faces import Faces, PrescribedField, pair, projected
 from faultwave.dg.capabilities.initial import Initial
 from faultwave.dg.mesh.placement import Cut, Planning
+from faultwave.dg.operators.prescribed_faces import Faces, PrescribedField, pair, projected
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.engine.capability import Capability, CapabilityPlan, Requirements
 from faultwave.physics.waves import Law
-from faultwave.physics.waves.medium import Solution
+from faultwave.physics.waves.plane_waves import Solution
 
 name = "analytic"
 AFTER = ("initial",)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from faultwave.case.settings.model import Case
-from faultwave.dg.boundaries.prescribed_faces import Faces, PrescribedField, SeparableField, Shifted
-from faultwave.dg.mesh.named_parts import surface_tag, volume_numbers
+from faultwave.dg.mesh.location import surface_tag, volume_numbers
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.method.forms import onto_face
-from faultwave.dg.sampling.recorders import by_cluster
+from faultwave.dg.operators.prescribed_faces import Faces, PrescribedField, SeparableField, Shifted
+from faultwave.dg.sampling import by_cluster
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Requirements, RestoredFrom, State
 from faultwave.physics.sources.time_functions import time_function

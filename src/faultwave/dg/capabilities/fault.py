@@ -14,12 +14,12 @@ import numpy as np
 
 from faultwave.dg.fault.probe import FaultProbe
 from faultwave.dg.mesh.placement import Planning
-from faultwave.dg.sampling.recorders import by_cluster
-from faultwave.dg.sampling.snapshots import Snapshots, written_as
+from faultwave.dg.sampling import by_cluster
+from faultwave.dg.snapshots import Snapshots, written_as
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Files, Requirements
 from faultwave.observe.snapshots.fields import check_snapshots, known_fields, snapshot_bytes, snapshot_row
-from faultwave.observe.snapshots.lagrange import triangle_pieces
+from faultwave.observe.snapshots.pieces import triangle_pieces
 from faultwave.physics.friction.outputs import readable
 
 name = "fault"

@@ -20,7 +20,7 @@ from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Callback, Capability, CapabilityPlan, RestoredFrom, State
 from faultwave.engine.solver import BlowUp
 from faultwave.physics.friction import laws
-from faultwave.physics.sources.sampled import pieces
+from faultwave.physics.sources.time_functions import pieces
 
 name = "growth"
 AFTER = ("rupture", "point_sources", "analytic", "dirichlet")

@@ -9,11 +9,16 @@ from typing import Any
 import numpy as np
 
 from faultwave.case.settings.model import Case
-from faultwave.dg.boundaries.prescribed_faces import Faces, PrescribedField, PrescribedPlaneWave, Shifted, pair
-from faultwave.dg.mesh.named_parts import surface_tag, volume_numbers
-from faultwave.dg.mesh.periodic import across_period
+from faultwave.dg.mesh.location import across_period, surface_tag, volume_numbers
 from faultwave.dg.mesh.placement import Cut, Planning
-from faultwave.dg.method.medium import single_medium
+from faultwave.dg.operators.prescribed_faces import (
+    Faces,
+    PrescribedField,
+    PrescribedPlaneWave,
+    Shifted,
+    pair,
+    single_lossless_medium,
+)
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.engine.capability import Capability, CapabilityPlan, Requirements
@@ -111,7 +116,7 @@ def _wave(planning: Planning, setting: Any, where: str) -> Wave | None:
     signs = _signs(planning, setting, where)
     if signs is None:
         return None
-    single = single_medium(planning.material, np.flatnonzero((signs != 0).any(1)))
+    single = single_lossless_medium(planning.material, np.flatnonzero((signs != 0).any(1)))
     if isinstance(single, str):
         what = f"the medium where the wave comes in {single}"
         planning.problems.error(where, what, "one lossless medium all around")

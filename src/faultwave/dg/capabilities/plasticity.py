@@ -8,20 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.base.errors import InputError, Problem, collect_problems, suggest
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.method import yielding
 from faultwave.dg.method.basis import tet_basis
 from faultwave.dg.method.forms import Form
-from faultwave.dg.method.yield_points import yield_points
+from faultwave.dg.method.yielding import yield_points
 from faultwave.dg.operators.operator import Operator
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Capability, CapabilityPlan, RestoredFrom, State
 from faultwave.kernels.language import Kernel
 from faultwave.media import Field, load_field
 from faultwave.media.field import check_used
-from faultwave.physics.friction.loading.initial import pressure_name
+from faultwave.physics.friction.initial_stress import pressure_name
 from faultwave.physics.rheology import STRESS, in_tension, rheology
 
 name = "plasticity"

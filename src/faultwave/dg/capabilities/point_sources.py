@@ -12,22 +12,33 @@ from faultwave.base.errors import Problems
 from faultwave.base.registry import entries
 from faultwave.case.plausibility import advice_outside
 from faultwave.case.settings.model import Case
-from faultwave.dg.checks.resolution import edge_length, resolved_frequency
+from faultwave.dg.checks.accuracy import edge_length, resolved_frequency
 from faultwave.dg.mesh.placement import Cut, Planning
-from faultwave.dg.operators.source_terms import Entries, SourceTerms, at_points, clusters_of, moments_in
 from faultwave.dg.solver import Solver
-from faultwave.dg.sources.spread_errors import errors_of_spread
-from faultwave.dg.sources.spread_sources import Spread, spread
+from faultwave.dg.sources import (
+    Entries,
+    SourceTerms,
+    Spread,
+    at_points,
+    clusters_of,
+    errors_of_spread,
+    moments_in,
+    spread,
+)
 from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Requirements, RestoredFrom, State
 from faultwave.observe.model import Marks
 from faultwave.observe.stations.points import exchange_advice
+from faultwave.physics.sources.acting import (
+    acting_row,
+    check_representable,
+    check_time,
+    moments_of,
+    report_no_pores,
+    report_outside,
+)
 from faultwave.physics.sources.load import load_sources
-from faultwave.physics.sources.lowpass import DELAY, lowpassed, smoothing, warn_corner_frequency
-from faultwave.physics.sources.outside import report_no_pores, report_outside
-from faultwave.physics.sources.point import PointSource, shears
-from faultwave.physics.sources.released import acting_row, check_representable, check_time, moments_of
-from faultwave.physics.sources.spectrum import spectrum
-from faultwave.physics.sources.table import Sources
+from faultwave.physics.sources.point import PointSource, Sources, shears
+from faultwave.physics.sources.spectrum import DELAY, lowpassed, smoothing, spectrum, warn_corner_frequency
 from faultwave.physics.sources.time_functions import time_function
 
 name = "point_sources"

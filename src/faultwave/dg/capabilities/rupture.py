@@ -8,17 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.case.plausibility import warn_friction, warn_normal_stress
-from faultwave.case.warnings import fault_loads
-from faultwave.dg.fault.faces import Fault, FaultFaces, NucleationEpisode, fault_faces
-from faultwave.dg.fault.forecast import FaultPiece, largest_patch, loaded_fault, merge_pieces, sheet
-from faultwave.dg.fault.options import Options
+from faultwave.base.errors import InputError, Problem, Problems, collect_problems
+from faultwave.case.plausibility import fault_loads, warn_friction, warn_normal_stress
+from faultwave.dg.fault.faces import Fault, FaultFaces, NucleationEpisode, RemoteFaultSides, fault_faces
+from faultwave.dg.fault.loads import FaultPiece, FaultPoints, fault_sheet, largest_patch, loaded_fault, merge_pieces
 from faultwave.dg.fault.points import PointRule, point_rule, resize_modes, transfer
 from faultwave.dg.fault.record import JUMP_WORK
-from faultwave.dg.fault.remote_sides import RemoteFaultSides
-from faultwave.dg.fault.stress import FaultPoints
+from faultwave.dg.fault.rupture import FrictionOptions
 from faultwave.dg.mesh.placement import Cut, Planning, chosen
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
@@ -35,14 +31,11 @@ from faultwave.engine.capability import (
 from faultwave.media import Field, load_field
 from faultwave.media.field import Constant, Expression, check_used, leaves
 from faultwave.observe.model import Sheet
-from faultwave.physics.friction import forecast, plausibility
+from faultwave.physics.friction import forecast, frame, plausibility
 from faultwave.physics.friction import laws as friction_laws
-from faultwave.physics.friction.law import FrictionLaw
-from faultwave.physics.friction.loading import frame
-from faultwave.physics.friction.loading.initial import initial_names
-from faultwave.physics.friction.loading.nucleation import check_starts
+from faultwave.physics.friction.initial_stress import check_starts, initial_names
+from faultwave.physics.friction.law import FrictionLaw, check_absent
 from faultwave.physics.friction.modifiers import composed, names_of_modifiers
-from faultwave.physics.friction.uniform import check_absent
 
 name = "rupture"
 
@@ -137,7 +130,7 @@ class Rupture(CapabilityPlan):
         return found
 
     def shapes(self, plan: Any) -> tuple[Sheet, ...]:
-        return (sheet(self.faces, loaded_fault(self, plan.case.numerics.order, plan.case.end_time)),)
+        return (fault_sheet(self.faces, loaded_fault(self, plan.case.numerics.order, plan.case.end_time)),)
 
 
 def plan(planning: Planning) -> Rupture | None:
@@ -386,7 +379,7 @@ class AttachedRupture(Capability):
 
     def _fault(self) -> Fault:
         part, plan, setting = self.part, self.solver.plan, self.part.setting
-        options = Options(
+        options = FrictionOptions(
             times=setting.time_points or plan.case.numerics.order,
             whole_steps=setting.points == "conical",
             damping=setting.damping,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from faultwave import backends
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.processes.memory import machine_memory
+from faultwave.base.processes.host import machine_memory
 from faultwave.case.settings.model import Case
 from faultwave.dg.method.basis import tet_size, triangle_size
 from faultwave.domain import tets

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from faultwave.base.columns import Columns, Row
-from faultwave.dg.formula import Operand
-from faultwave.kernels.types import Number, Numbers
-from faultwave.physics.friction.loading.load import Coupling, Load
+from faultwave.dg.method.formula import Operand
+from faultwave.kernels.expr import Number, Numbers
+from faultwave.physics.friction.load import Coupling, Load
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import as_matrix, dot
 

@@ -1,7 +1,13 @@
-"""Dynamic rupture on fault faces: geometry, friction state, time steps and recorded values."""
+"""Dynamic rupture on fault faces: geometry, friction state, time steps, recorded values, and sides on other processes.
+
+Both processes make the same readings of a cluster in the same order. The process of the minus side sends its part of each reading; the
+owner combines both parts when all clusters are at the same time and every message has been sent, so that no process waits
+in between.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -11,27 +17,74 @@ import numpy as np
 
 from faultwave.backends.base import Buffer, Launch
 from faultwave.base.columns import Columns
-from faultwave.base.math.gauss_jacobi import gauss_jacobi
+from faultwave.base.formulas import gauss_jacobi
+from faultwave.comm import World
 from faultwave.comm.exchange import Channel
+from faultwave.comm.messages import Plain, Receive, Send, free, wait_all
 from faultwave.dg.fault.coupling import make_coupling
-from faultwave.dg.fault.energies import FAULT_ENERGIES, fault_energies, jump_energies, loaded_slip
-from faultwave.dg.fault.options import Options, Sizes, record_columns_of
 from faultwave.dg.fault.points import PointRule, vertex_permutation
-from faultwave.dg.fault.record import FIRST_STEP_TIME, HUGE, JUMP_SLIP, JUMP_WORK
-from faultwave.dg.fault.remote_sides import RemoteFaultSides
-from faultwave.dg.fault.rupture import FRAME, rupture
+from faultwave.dg.fault.record import (
+    FAULT_ENERGIES,
+    FIRST_STEP_TIME,
+    HUGE,
+    JUMP_SLIP,
+    JUMP_WORK,
+    fault_energies,
+    jump_energies,
+    loaded_slip,
+)
+from faultwave.dg.fault.rupture import FRAME, FrictionOptions, FrictionSizes, record_columns_of, rupture
 from faultwave.dg.fault.transforms import tables
-from faultwave.dg.method.face_time_expansion import rows_left, weights_left
+from faultwave.dg.method.outgoing_waves import rows_left, weights_left
 from faultwave.dg.operators.layout import sort_and_pad
 from faultwave.dg.operators.operator import Operator
-from faultwave.domain.tets.curve import hilbert_order
 from faultwave.domain.tets.geometry import Geometry
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Mesh, Topology
+from faultwave.domain.tets.partition import hilbert_order
+from faultwave.kernels.expr import Table
 from faultwave.kernels.language import Kernel
-from faultwave.kernels.types import Table
+from faultwave.physics.friction import frame
+from faultwave.physics.friction.initial_stress import increment
 from faultwave.physics.friction.law import FrictionLaw
-from faultwave.physics.friction.loading import frame
-from faultwave.physics.friction.loading.nucleation import increment
+
+TAG = 20000
+"""First message tag, larger than all tags of waves."""
+
+WHAT = "readings of the other side of a fault"
+
+
+class RemoteFaultSides:
+    """Messages of readings between processes; ``tag`` distinguishes the probes of one pair of processes."""
+
+    def __init__(self, world: World):
+        self.world = world
+        self._receives: deque[tuple[list[Receive], Callable[[], None]]] = deque()
+        self._sends: list[Send] = []
+
+    def send(self, rank: int, tag: int, values: np.ndarray) -> None:
+        """Send the local part of a reading to process ``rank``."""
+        source = Plain(np.ascontiguousarray(values, float))
+        self._sends.append(Send(self.world.mpi, rank, TAG + tag, source, WHAT))
+        self._sends[-1].start()
+
+    def receive(self, sources: Sequence[tuple[int, np.ndarray]], tag: int, then: Callable[[], None]) -> None:
+        """Receive from each rank into its array, and call ``then`` at the next ``finish``."""
+        made = [Receive(self.world.mpi, rank, TAG + tag, Plain(into), WHAT) for rank, into in sources]
+        for message in made:
+            message.start()
+        self._receives.append((made, then))
+
+    def finish(self) -> None:
+        """Wait for all messages and combine the readings; called when all processes have done the same steps."""
+        while self._receives:
+            receives, then = self._receives.popleft()
+            wait_all(receives)
+            free(receives)
+            then()
+        wait_all(self._sends)
+        free(self._sends)
+        self._sends = []
+
 
 if TYPE_CHECKING:
 
@@ -215,7 +268,9 @@ class Model(Protocol):
 class Fault:
     """Friction solver on the fault faces of one process."""
 
-    def __init__(self, operator: Operator, model: Model, options: Options, cluster: np.ndarray, far: RemoteFaultSides):
+    def __init__(
+        self, operator: Operator, model: Model, options: FrictionOptions, cluster: np.ndarray, far: RemoteFaultSides
+    ):
         """Allocate the buffers on the backend and compile the friction kernel.
 
         Parameters
@@ -256,7 +311,7 @@ class Fault:
         self._trace_rows(cluster)
         self._list_faces(cluster)
         rows, points = rows_left(operator.predictor), len(self.rule.weights)
-        sizes = Sizes(
+        sizes = FrictionSizes(
             rows, points, len(self.episodes), options, operator.form.narrow, self.rule.own is not None, model.uniform,
         )  # fmt: skip
         # Parameters of the law that have one value on the whole fault, by name.

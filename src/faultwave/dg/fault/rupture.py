@@ -1,4 +1,4 @@
-"""Kernel that solves friction on fault faces, for any friction law.
+"""Kernel that solves friction on fault faces, for any friction law, with its options and sizes.
 
 See de la Puente et al. (2009), Pelties et al. (2012) and docs/theory/friction.md, "Friction solve". For each face:
 
@@ -16,7 +16,7 @@ Faces that certainly stay locked during the step skip the points.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
 
@@ -24,8 +24,6 @@ import numpy as np
 
 from faultwave.base.columns import Columns, Row
 from faultwave.dg.fault.coupling import FaultCoupling, PrincipalCoupling
-from faultwave.dg.fault.face_series import Series
-from faultwave.dg.fault.options import Sizes, record_columns_of
 from faultwave.dg.fault.record import (
     BALANCED_TRACTION,
     CLOCK,
@@ -34,20 +32,99 @@ from faultwave.dg.fault.record import (
     JUMP_WORK,
     OVERWRITTEN,
     note,
+    recorded,
     update_breakdown,
     update_jump_path,
 )
-from faultwave.dg.fault.transforms import transforms
-from faultwave.dg.formula import Formula, Outputs
+from faultwave.dg.fault.transforms import FaceSeries, degree_of, transforms
 from faultwave.dg.method.basis import triangle_size
+from faultwave.dg.method.formula import Formula, Outputs
 from faultwave.kernels import math as m
-from faultwave.kernels.expr import wrap
+from faultwave.kernels.expr import Condition, Number, Numbers, wrap
 from faultwave.kernels.language import Array, Kernel, LoopIndex, View, as_view
-from faultwave.kernels.types import Condition, Number, Numbers
 from faultwave.physics.friction.law import FrictionLaw, Load, Solved, state_columns
-from faultwave.physics.friction.loading.directions import of_slip
-from faultwave.physics.friction.solvers import known_strength
+from faultwave.physics.friction.solvers import known_strength, of_slip
 from faultwave.physics.waves.law import dot
+
+
+@dataclass(frozen=True)
+class FrictionOptions:
+    """Options of the friction solver.
+
+    Attributes
+    ----------
+    times : int
+        Number of sub-steps of a step.
+    whole_steps : bool
+        Mark ruptures with the start of the step, as SeisSol does.
+    damping : float
+        Factor of the locked normal traction until ``damping_end`` [s].
+    moved : bool
+        Also record slip and work by the velocity jump.
+    breakdown : bool
+        Also record the breakdown work.
+    linear_normal : bool
+        Let strength follow the part of the normal traction that is linear on a face.
+    quadratic_slip : bool
+        Let the quadratic part of slip weaken the fault.
+    smooth_sliding : bool
+        Remove the highest degree of the slip rate on faces that have weakened.
+    grains : bool
+        Treat friction in porous rock as if rock were as dense as its grains.
+    """
+
+    times: int
+    whole_steps: bool = False
+    damping: float = 1.0
+    damping_end: float = np.inf
+    moved: bool = False
+    breakdown: bool = False
+    linear_normal: bool = False
+    quadratic_slip: bool = False
+    smooth_sliding: bool = False
+    grains: bool = False
+
+
+@dataclass(frozen=True)
+class FrictionSizes:
+    """Array sizes and variants of the friction kernel.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Number of rows of each coefficient of the face time expansion.
+    points : int
+        Number of points of a face.
+    episodes : int
+        Number of nucleation episodes.
+    options : Options
+        Options of the friction solver.
+    narrow : bool
+        True if waves are stored in single precision.
+    conical : bool
+        True if the points belong to the conical rule.
+    uniform : tuple of str
+        Parameters of the law that have one value on the whole fault, which points need not read.
+    """
+
+    rows: tuple[int, ...]
+    points: int
+    episodes: int
+    options: FrictionOptions
+    narrow: bool = False
+    conical: bool = False
+    uniform: tuple[str, ...] = ()
+
+    @property
+    def degree(self) -> int:
+        """Degree of the face modes."""
+        return degree_of(self.rows[0])
+
+
+def record_columns_of(options: FrictionOptions) -> Columns:
+    """Return the columns of the record of fault points under ``options``."""
+    return recorded(options.moved, options.breakdown, options.smooth_sliding)
+
 
 ROUNDING = 1e-9
 """Relative amount by which the bound of a traction is widened, more than the rounding error of sums of some hundred numbers."""
@@ -69,7 +146,7 @@ FRAME = Columns(normal=3, tangent1=3, tangent2=3)
 
 
 def rupture(
-    law: FrictionLaw, constants: dict[str, float], sizes: Sizes, coupling: FaultCoupling | None = None
+    law: FrictionLaw, constants: dict[str, float], sizes: FrictionSizes, coupling: FaultCoupling | None = None
 ) -> Kernel:
     """Return the kernel that solves friction on fault faces.
 
@@ -95,7 +172,7 @@ def _named(function: Callable[[Row], Outputs], names: Sequence[str]) -> Formula:
 class _Rupture:
     """Friction kernel under construction: its arrays, and the formulas of a fault point."""
 
-    def __init__(self, law: FrictionLaw, constants: dict[str, float], sizes: Sizes, coupling: FaultCoupling):
+    def __init__(self, law: FrictionLaw, constants: dict[str, float], sizes: FrictionSizes, coupling: FaultCoupling):
         self.law, self.constants, self.sizes, self.coupling = law, constants, sizes, coupling
         self.options = options = sizes.options
         self.columns, self.state_columns = record_columns_of(options), law.shown_columns
@@ -217,8 +294,8 @@ class _Rupture:
                     k.pointwise(lambda x: [[0.0 * x[0]]], [high], [high])
         self.series = self._series(self.transforms.turned(self.felt, rows))
 
-    def _series(self, array: Array) -> Series:
-        return Series(array, self.sizes.rows, self.at_times, self.weight)
+    def _series(self, array: Array) -> FaceSeries:
+        return FaceSeries(array, self.sizes.rows, self.at_times, self.weight)
 
     def _at_time(self, o: LoopIndex | int) -> None:
         """Evaluate the locked traction at the points at one of the times."""
@@ -610,6 +687,3 @@ def _zero(k: Kernel, target: Array, of: Array) -> None:
     """Set an array to zero, with the row count taken from a known array."""
     given = of.view(0, target.rows, 0, 1)
     k.pointwise(lambda x: [[0.0 * x[0]] * target.cols], [given], [target])
-
-
-__all__ = ["FRAME", "rupture"]

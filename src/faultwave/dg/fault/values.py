@@ -28,10 +28,9 @@ from faultwave.dg.method.basis import (
     triangle_basis_gradient,
     triangle_size,
 )
-from faultwave.dg.operators.reader import turned
-from faultwave.physics.friction.loading.directions import in_any_direction
-from faultwave.physics.friction.loading.load import Load, Solved, Values
-from faultwave.physics.friction.solvers import sliding
+from faultwave.dg.operators.operator import turned
+from faultwave.physics.friction.load import Load, Solved, Values
+from faultwave.physics.friction.solvers import in_any_direction, sliding
 
 SIMULTANEOUS = 1e-6
 """Relative difference of the rupture times of a face below which no rupture speed is computed."""

@@ -15,7 +15,7 @@ import numpy as np
 from faultwave.base.errors import FaultwaveError, Problems
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
-from faultwave.comm.neighbours import Neighbours
+from faultwave.comm.messages import Neighbours
 from faultwave.domain import tets
 from faultwave.domain.tets.clusters import Nowhere
 from faultwave.domain.tets.connectivity.overlaps import check_part_folds

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import Problems
+from faultwave.base.errors import Problems, collect_problems
 from faultwave.case.settings.model import Case
 from faultwave.domain import tets
-from faultwave.media.maxwell_elements import Mechanisms, maxwell_elements
+from faultwave.media.attenuation import Mechanisms, maxwell_elements
 from faultwave.media.quality import clip_quality, report_bounds, spectrum_of
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.viscoelastic import element_names

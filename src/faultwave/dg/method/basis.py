@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.base.math.gauss_jacobi import gauss_jacobi
+from faultwave.base.formulas import gauss_jacobi
 
 VERTICES = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
 FACES = ((1, 2, 3), (0, 2, 3), (0, 1, 3), (0, 1, 2))  # face f is opposite vertex f

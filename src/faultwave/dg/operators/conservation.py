@@ -15,12 +15,12 @@ import numpy as np
 
 from faultwave.backends.base import Store
 from faultwave.comm.exchange import Channel
-from faultwave.dg.formula import Outputs
 from faultwave.dg.method.forms import Form
+from faultwave.dg.method.formula import Outputs
 from faultwave.dg.operators.layout import sort_and_pad
 from faultwave.dg.operators.operator import Operator
+from faultwave.kernels.expr import Numbers
 from faultwave.kernels.language import Kernel
-from faultwave.kernels.types import Numbers
 from faultwave.physics.waves.law import dot
 
 

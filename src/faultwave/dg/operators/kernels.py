@@ -8,15 +8,14 @@ from typing import Literal
 
 import numpy as np
 
-from faultwave.dg.formula import Densities, Formula, Outputs
-from faultwave.dg.method.face_time_expansion import WavesInTime
 from faultwave.dg.method.forms import Form
-from faultwave.dg.method.lts_exchange import ClusterWaveOutput
+from faultwave.dg.method.formula import Densities, Formula, Outputs
+from faultwave.dg.method.outgoing_waves import ClusterWaveOutput, WavesInTime
 from faultwave.dg.method.predictors import Sum
 from faultwave.dg.penalties import Penalised
 from faultwave.kernels import math as mth
+from faultwave.kernels.expr import Number, Numbers
 from faultwave.kernels.language import Array, Kernel, View, fuse
-from faultwave.kernels.types import Number, Numbers
 from faultwave.physics.waves.law import dot, energy_names, role
 
 

@@ -25,12 +25,12 @@ from faultwave.backends import Backend
 from faultwave.backends.base import Buffer
 from faultwave.base.columns import Columns
 from faultwave.comm.exchange import StageExchange
-from faultwave.dg.formula import Formula, Outputs
 from faultwave.dg.method.forms import Form
+from faultwave.dg.method.formula import Formula, Outputs
 from faultwave.dg.operators.layout import Layout
 from faultwave.dg.operators.operator import Cells, Operator
+from faultwave.kernels.expr import Number, Numbers
 from faultwave.kernels.language import Array, Kernel
-from faultwave.kernels.types import Number, Numbers
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import as_matrix, dot
 

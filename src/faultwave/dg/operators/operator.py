@@ -1,10 +1,10 @@
-"""Discontinuous Galerkin operator on one backend: buffers, compiled kernels, and the prediction and correction of clusters."""
+"""Discontinuous Galerkin operator on one backend: buffers, compiled kernels, and the prediction, correction and reading of cells."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -12,19 +12,97 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.backends import Backend
-from faultwave.backends.base import Buffer
+from faultwave.backends.base import Buffer, Store
 from faultwave.base.processes.pieces import in_pieces
-from faultwave.dg.method.face_time_expansion import store_rows
 from faultwave.dg.method.forms import Cells, Form
-from faultwave.dg.method.lts_exchange import part_weights
+from faultwave.dg.method.outgoing_waves import part_weights, store_rows
 from faultwave.dg.operators import kernels
-from faultwave.dg.operators.launch_cache import KEPT_STEPS, DeferredCells, PreparedStep
 from faultwave.dg.operators.layout import Layout, part_slots, sort_and_pad
 from faultwave.dg.operators.penalty_buffers import PenaltyBuffers
-from faultwave.dg.operators.reader import Reader, turned
 from faultwave.dg.operators.rounding import spread
+from faultwave.kernels.expr import Scalars, Table
 from faultwave.kernels.language import Kernel, fuse
-from faultwave.kernels.types import Scalars, Table
+
+Prepared = Callable[[], None]
+"""Kernel launch with all its arguments."""
+
+KEPT_STEPS = 256
+"""Largest number of prepared steps of a cluster; the steps of a run differ in a few numbers that recur."""
+
+
+@dataclass(frozen=True)
+class PreparedStep:
+    """Launches of one step of a cluster.
+
+    Attributes
+    ----------
+    special : tuple of Prepared
+        Launches on cells that publish more than waves.
+    plain : tuple of int
+        Range of the plain cells, which publish waves only.
+    whole : Prepared
+        Launch on all plain cells.
+    part : callable
+        Launch on a range of the plain cells.
+    """
+
+    special: tuple[Prepared, ...]
+    plain: tuple[int, int]
+    whole: Prepared
+    part: Callable[[int, int], None]
+
+
+@dataclass
+class DeferredCells:
+    """Plain cells that a started step has not processed yet, from index ``at`` on."""
+
+    at: int
+    step: PreparedStep
+
+
+def turned(values: np.ndarray, turn: np.ndarray | None) -> np.ndarray:
+    """Return values (n, rows, Q) transformed by matrices (n, Q, Q), or unchanged if there are none."""
+    return values if turn is None else np.matmul(values, turn.transpose(0, 2, 1)).astype(values.dtype, copy=False)
+
+
+class Reader:
+    """Reader of cells.
+
+    Parameters
+    ----------
+    q : buffer
+        Degrees of freedom.
+    history : store
+        Coefficients of predictions.
+    position : ndarray (n,)
+        Positions of the cells in ``q``.
+    slots : ndarray (n,)
+        Slots of their predictions in ``history``.
+    turn : ndarray (n, Q, Q) or None
+        Matrices to the law's quantities; None if the form has them.
+    kept : (int, int)
+        Rows and columns of a prediction.
+    """
+
+    def __init__(
+        self,
+        q: Buffer,
+        history: Store,
+        position: np.ndarray,
+        slots: np.ndarray,
+        turn: np.ndarray | None,
+        kept: tuple[int, int],
+    ):
+        self.q, self.history, self.position, self.slots, self.turn, self.kept = q, history, position, slots, turn, kept
+
+    def raw(self) -> np.ndarray:
+        """Return the degrees of freedom (n, B3, Q) in the form's own quantities; ``turned`` by ``turn`` they are the law's."""
+        return np.asarray(self.q.get(self.position))
+
+    def series(self) -> np.ndarray:
+        """Return the stacked coefficients (n, rows, Q) of the last prediction of cells that store them."""
+        return turned(self.history.get(self.slots).reshape(len(self.slots), *self.kept), self.turn)
+
 
 FEW = 4096
 """Largest number of plain cells of a cluster that do not get a launch of their own.
@@ -553,6 +631,3 @@ class Sampler:
     def nbytes(self) -> int:
         """Memory held in addition to the operator [bytes]."""
         return sum(b.nbytes for b in (*self.own, self.values))
-
-
-__all__ = ["CellWork", "Cells", "Operator", "Sampler"]

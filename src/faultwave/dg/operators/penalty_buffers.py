@@ -1,15 +1,73 @@
-"""Buffers of a penalty on a backend, and the exchange of its values between cells."""
+"""Buffers of a penalty on a backend, their slots for penalised faces, and the exchange of their values between cells."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from faultwave.backends import Backend
 from faultwave.backends.base import Buffer
+from faultwave.comm.exchange import Channel, Kind
 from faultwave.dg.method.forms import Cells, Form
 from faultwave.dg.operators.layout import Layout, part_slots
-from faultwave.dg.operators.penalty_places import places
 from faultwave.dg.penalties import Penalised, Sides, penalty_fluxes
+
+SHOWN: Kind = "shown"
+
+
+@dataclass(frozen=True)
+class PenaltyPlaces:
+    """Slots as in ``Layout``, for penalised faces only; 0 for other faces. ``own`` (positions, 4) has the row of each face."""
+
+    own: np.ndarray
+    incoming: np.ndarray
+    outgoing: np.ndarray
+    slots: int
+    for_faster: np.ndarray
+    sums: np.ndarray
+    channels: tuple[Channel, ...]
+
+
+def penalty_places(lay: Layout, faces: np.ndarray) -> PenaltyPlaces:
+    """Return the slots of the penalised ``faces`` (nc, 4)."""
+    chosen = np.zeros(lay.own.shape, bool)
+    chosen[lay.position] = faces
+    left = chosen & (lay.for_faster > 0)
+    used = [*(s[chosen] for s in (*lay.incoming, *lay.outgoing, *lay.sums))]
+    waves = _numbers(lay.wave_slots, [*used, *(lay.for_faster[left] + p for p in range(lay.parts))])
+    own = np.zeros(chosen.shape, np.int64)
+    own[chosen] = 1 + np.arange(chosen.sum())
+    mine = [np.where(chosen, waves[s], 0) for s in (lay.incoming, lay.outgoing, lay.for_faster, lay.sums)]
+    incoming, outgoing, for_faster, sums = mine
+    channels = [_channel(c, lay, chosen, waves) for c in lay.channels]
+    return PenaltyPlaces(
+        own, incoming, outgoing, int(waves.max()) + 1, for_faster, sums, tuple(x for x in channels if x is not None)
+    )
+
+
+def _numbers(size: int, used: list[np.ndarray]) -> np.ndarray:
+    """Return new numbers (size,) of the used slots, from 1 in the same order; 0 elsewhere."""
+    marked = np.zeros(size, bool)
+    for slots in used:
+        marked[slots] = True
+    marked[0] = False  # slot 0 is a dummy
+    return np.where(marked, np.cumsum(marked), 0)
+
+
+def _channel(c: Channel, lay: Layout, chosen: np.ndarray, waves: np.ndarray) -> Channel | None:
+    """Return the part of a channel that concerns penalised faces, or None."""
+    at = lay.position[c.cells], c.faces
+    some = chosen[at]
+    if not some.any():
+        return None
+    at = at[0][some], at[1][some]
+    first = int(waves[lay.incoming[:, *at]].min())
+    rows, arriving = np.repeat(some, c.count // len(some)), c.received // len(some) * int(some.sum())
+    return replace(
+        c, send=SHOWN, send_rows=waves[c.send_rows[:, rows]], receive=SHOWN, first=first, cells=c.cells[some],
+        faces=c.faces[some], arriving=arriving,
+    )  # fmt: skip
 
 
 class PenaltyBuffers:
@@ -25,7 +83,7 @@ class PenaltyBuffers:
         penalty = penalty_fluxes()[cells.penalised.name].make(form.law)
         self.backend, self.penalised = backend, Penalised(form, penalty)
         faces = cells.penalised.faces
-        self.places = places(layout, faces)
+        self.places = penalty_places(layout, faces)
         where, size = self.places, self.penalised.b2 * self.penalised.faced
         cell, face = np.nonzero(faces)
         own = where.own[layout.position[cell], face]
@@ -59,6 +117,3 @@ def _sides(form: Form, cells: Cells, cell: np.ndarray, face: np.ndarray) -> Side
     across = {k: v[cell, face] for k, v in cells.penalised.across.items()}
     scale = form.unit * cells.areas[cell, face] / (3.0 * cells.volume[cell])
     return Sides(form.law, cells.normals[cell, face], cells.tangents[cell, face], own, across, scale)
-
-
-__all__ = ["PenaltyBuffers"]

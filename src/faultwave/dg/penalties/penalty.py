@@ -14,11 +14,11 @@ from typing import Literal, Protocol
 import numpy as np
 
 from faultwave.base.columns import Columns, Row
-from faultwave.dg.formula import Outputs
 from faultwave.dg.method.forms import Form
-from faultwave.dg.method.lts_exchange import ClusterWaveOutput
+from faultwave.dg.method.formula import Outputs
+from faultwave.dg.method.outgoing_waves import ClusterWaveOutput
+from faultwave.kernels.expr import Number, Numbers
 from faultwave.kernels.language import Array, Kernel, View
-from faultwave.kernels.types import Number, Numbers
 from faultwave.physics.waves import Law
 
 

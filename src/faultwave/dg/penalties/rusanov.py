@@ -13,7 +13,7 @@ import numpy as np
 from faultwave.base.columns import Columns, Row
 from faultwave.dg.method.forms.components import same_equations
 from faultwave.dg.penalties.penalty import PenaltyFlux, Sides
-from faultwave.kernels.types import Number, Numbers
+from faultwave.kernels.expr import Number, Numbers
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.anisotropic import Anisotropic
 from faultwave.physics.waves.elastic import Elastic

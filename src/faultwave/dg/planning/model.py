@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from faultwave.dg.checks.resolution import edge_length, highest_frequency, resolved_frequency, within_region
+from faultwave.dg.checks.accuracy import edge_length, highest_frequency, resolved_frequency, within_region
 from faultwave.dg.planning.plan import Plan
 from faultwave.domain import tets
-from faultwave.domain.tets import slice as sliced
+from faultwave.domain.tets import triangles as sliced
 from faultwave.domain.tets.mesh import SORTED_FACES
 from faultwave.media.models import coverage
 from faultwave.observe.model import CLUSTER, POINTS, RESOLUTION, Coverage, Label, Marks, Model, Section, Sheet
@@ -32,7 +32,7 @@ def model(plan: Plan) -> Model:
     shapes = [shape for part in plan.parts for shape in part.shapes(plan)]
 
     def cut(start: np.ndarray, end: np.ndarray) -> Section:
-        points, corners, cell = sliced.cut(plan.mesh.vertices, plan.topology.cells, start, end)
+        points, corners, cell = sliced.cross_section(plan.mesh.vertices, plan.topology.cells, start, end)
         return Section(points, corners, {name: v[cell] for name, v in values.items()})
 
     around = None

@@ -5,52 +5,66 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
+from types import ModuleType
 
 import numpy as np
 
 from faultwave import backends
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import Problem, Problems, suggest
-from faultwave.base.math.projection import warn_map_distortion
+from faultwave.base.errors import Problem, Problems, collect_problems, suggest
 from faultwave.base.processes.pieces import map_chunks
-from faultwave.base.timing import startup_age
+from faultwave.base.progress import startup_age
+from faultwave.base.projection import warn_map_distortion
+from faultwave.base.registry import modules
 from faultwave.case.plausibility import warn_rock_properties, warn_scene
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
-from faultwave.dg.boundaries.kinds import check_kinds, warn_symmetry_planes
-from faultwave.dg.checks.costly_cells import rate, warn_costly
-from faultwave.dg.checks.material_warnings import warn_attenuation_band, warn_material, warn_superluminal
-from faultwave.dg.checks.precision_estimate import estimate
-from faultwave.dg.checks.resolution import warn_conductors, warn_size
-from faultwave.dg.checks.scene import scene_of
-from faultwave.dg.checks.slivers import sliver_stable_steps, warn_slivers
-from faultwave.dg.mesh.built_mesh import load_or_build
+from faultwave.dg.checks.accuracy import estimate_single_precision_error, warn_conductors, warn_size
+from faultwave.dg.checks.plausibility import scene_of, warn_attenuation_band, warn_material, warn_superluminal
+from faultwave.dg.checks.small_steps import sliver_stable_steps, update_rate, warn_costly, warn_slivers
+from faultwave.dg.mesh.boundaries import check_kinds, check_outside_layer, layer_damping, warn_symmetry_planes
+from faultwave.dg.mesh.case_mesh import load_or_build
 from faultwave.dg.mesh.distributed_mesh import WholeMesh
-from faultwave.dg.mesh.layers import check_outside, layer_damping
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.method.attenuation import attenuates, relaxing
 from faultwave.dg.method.basis import tet_size
 from faultwave.dg.method.forms import PenalisedFaces
-from faultwave.dg.operators import integrators
-from faultwave.dg.operators.integrators import can_compensate, check_integrator
+from faultwave.dg.operators import scheme
 from faultwave.dg.operators.layout import ProcessInterface
-from faultwave.dg.penalties.choice import penalised_faces
-from faultwave.dg.registry import part_modules
+from faultwave.dg.operators.scheme import can_compensate, check_integrator, penalised_faces
 from faultwave.domain import tets
 from faultwave.domain.tets.mesh import fingerprint, narrowed
-from faultwave.engine.backend import check_backend
 from faultwave.engine.capability import CapabilityPlan
-from faultwave.engine.disk import OVERHEAD, check_disk
+from faultwave.engine.checks import OUTPUT_OVERHEAD, check_backend, check_disk
 from faultwave.engine.precision import choose_precision
 from faultwave.media import homogenise, load_field
-from faultwave.media.contradictions import check_contradictions
+from faultwave.media.checks import check_contradictions, warn_layers
 from faultwave.media.field import Field, check_physics, check_used, derivable_parameters, limit_messages, source_of
-from faultwave.media.plausible import warn_layers
 from faultwave.observe.stations.points import projected
 from faultwave.physics.rheology import STRESS, rheologies
-from faultwave.physics.waves import Law, law
-from faultwave.physics.waves.other_physics import readers_of
+from faultwave.physics.waves import Law, law, readers_of
+
+CAPABILITIES_PACKAGE, CAPABILITIES_GROUP = "faultwave.dg.capabilities", "faultwave.dg.parts"
+"""Package of the capabilities, and the entry point group of capabilities in other packages."""
+
+
+@cache
+def capability_modules() -> tuple[ModuleType, ...]:
+    """Return the modules of all capabilities (see ``dg.capabilities``) by name, but each after those it depends on."""
+    own = modules(CAPABILITIES_PACKAGE, CAPABILITIES_GROUP, nested=True)
+    found = {m.__name__.rsplit(".", 1)[-1]: m for m in own if hasattr(m, "plan")}
+    ordered: list[str] = []
+
+    def take(name: str) -> None:
+        if name in found and name not in ordered:
+            for before in getattr(found[name], "AFTER", ()):
+                take(before)
+            ordered.append(name)
+
+    for name in sorted(found):
+        take(name)
+    return tuple(found[name] for name in ordered)
+
 
 DEFAULT_CFL = {7: 0.4, 8: 0.3}
 LARGEST_CFL = {2: 0.68, 3: 0.68, 4: 0.7, 5: 0.6, 6: 0.55, 7: 0.45, 8: 0.38}
@@ -254,7 +268,10 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     steps = case.end_time / whole.least(float(step.min()))
     closed = not whole.any(bool((topology.kinds == tets.BoundaryKind.ABSORBING).any()))
     choice = choose_precision(
-        case.numerics, estimate(case, physics, steps, closed), can_compensate(case, physics), problems
+        case.numerics,
+        estimate_single_precision_error(case, physics, steps, closed),
+        can_compensate(case, physics),
+        problems,
     )
     case = case.model_copy(update={"numerics": choice.numerics}) if choice.note else case
     planning = Planning(case, physics, mesh, topology, shape, material, frictional, whole, problems)
@@ -277,7 +294,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
 
 def _parts(planning: Planning) -> tuple[CapabilityPlan, ...]:
     """Return the capabilities of the case; processes that plan pieces of a mesh stay synchronised."""
-    for module in part_modules():
+    for module in capability_modules():
         with collect_problems(planning.problems):
             made = module.plan(planning)
             if made is not None:
@@ -294,12 +311,12 @@ def _check(planning: Planning, parts: tuple[CapabilityPlan, ...]) -> None:
         with collect_problems(problems):
             vertices = planning.mesh.vertices
             warn_map_distortion(projected(case.projection, "projection"), vertices.min(0), vertices.max(0), problems)
-    written = sum(planning.whole.everywhere(_written(planning, parts))) + OVERHEAD
+    written = sum(planning.whole.everywhere(_written(planning, parts))) + OUTPUT_OVERHEAD
     check_disk(case.output.folder, written, problems)
     _not_built(case, planning.law, problems)
     check_kinds(planning, driven_faces(parts, planning.topology.kinds.shape))
     warn_symmetry_planes(planning)
-    check_outside(planning.material, [found for p in parts for found in p.requirements.lossless], problems)
+    check_outside_layer(planning.material, [found for p in parts for found in p.requirements.lossless], problems)
     planning.whole.agree(problems)
 
 
@@ -335,7 +352,7 @@ def _borne(planning: Planning, parts: tuple[CapabilityPlan, ...], step: np.ndarr
     stable = sliver_stable_steps(planning, own, available)
     borne = np.where(stable < own, np.minimum(step, stable), step)
     if (borne < step).any():
-        longer = rate(_clusters(planning, parts, borne)) / rate(_clusters(planning, parts, step))
+        longer = update_rate(_clusters(planning, parts, borne)) / update_rate(_clusters(planning, parts, step))
         warn_slivers(planning, step, borne, longer)
     return borne
 
@@ -462,14 +479,14 @@ def _check_regions(case: Case, mesh: tets.Mesh, whole: WholeMesh, problems: Prob
 def cfl_number(case: Case) -> float:
     """Return the case's CFL number, or the default of its order and law."""
     if case.numerics.integrator != "ader":
-        return case.numerics.cfl or integrators.DEFAULT_SHARE * largest_cfl(case)
+        return case.numerics.cfl or scheme.DEFAULT_CFL_SHARE * largest_cfl(case)
     return case.numerics.cfl or DEFAULT_CFL.get(case.numerics.order, 0.5) * law(case.law).stability
 
 
 def largest_cfl(case: Case) -> float:
     """Return the largest CFL number that a case of this order and law may set."""
     if case.numerics.integrator != "ader":
-        return integrators.limit(case.numerics, law(case.law))
+        return scheme.largest_stable_cfl(case.numerics, law(case.law))
     return LARGEST_CFL[case.numerics.order] * law(case.law).stability
 
 

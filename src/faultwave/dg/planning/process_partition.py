@@ -1,4 +1,4 @@
-"""Partition of a planned run: the cells of one process, the capabilities there, and the border to other processes."""
+"""Partition of a planned run: cost of cells, the cells of one process, the capabilities there, and the border to other processes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,19 @@ from faultwave.dg.checks.memory import check_fits_memory
 from faultwave.dg.mesh.distributed_mesh import DistributedMesh, NeedsWholeMesh, stored_in_parts
 from faultwave.dg.mesh.placement import Cut, chosen
 from faultwave.dg.operators.layout import ProcessInterface
-from faultwave.dg.planning.cell_cost import weights_of
-from faultwave.dg.planning.plan import Plan, Share, as_text, make_plan
-from faultwave.dg.registry import part_modules
+from faultwave.dg.planning.plan import Plan, Share, as_text, capability_modules, make_plan
 from faultwave.domain import tets
 from faultwave.domain.tets.formats.parts import stored_parts, stored_starts
-from faultwave.domain.tets.partition import partition
+from faultwave.domain.tets.partition import Weights, partition, weights
 from faultwave.physics.waves import Law
+
+
+def weights_of(plan: Plan) -> Weights:
+    """Return the weights of a planned run: friction by its law's work; cells at faults, currents and incident waves stay together."""
+    clustering, near = plan.clustering, plan.topology.neighbours
+    rates = np.cumprod([1, *clustering.ratios[:-1]])
+    given = weights(clustering.cluster, rates, near, plan.frictional, plan.case.numerics.order, plan.face_work)
+    return replace(given, together=(plan.frictional | plan.driven) & (near >= 0))
 
 
 def cut(plan: Plan, parts: int) -> np.ndarray:
@@ -44,7 +50,7 @@ def plan_for(case: Case, world: World) -> Plan:
 
 def _needs_whole_mesh(case: Case) -> bool:
     """Return True if the case has a feature that needs the whole mesh."""
-    requested = [m.needs_whole_mesh(case) for m in part_modules() if hasattr(m, "needs_whole_mesh")]
+    requested = [m.needs_whole_mesh(case) for m in capability_modules() if hasattr(m, "needs_whole_mesh")]
     return any(requested) or case.matched_layer is not None
 
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.math.projection import Projection
-from faultwave.domain.build.relief import Relief
+from faultwave.base.projection import Projection
+from faultwave.domain.build.region import Relief
 from faultwave.domain.build.traces import Trace, crossing, simplified
 
 if TYPE_CHECKING:
-    from faultwave.domain.build.settings import FaultSettings
+    from faultwave.domain.build.region import FaultSettings
 
 Floats = NDArray[np.float64]
 

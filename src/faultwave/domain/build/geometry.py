@@ -13,12 +13,11 @@ import gmsh
 import numpy as np
 from numpy.typing import NDArray
 
-from faultwave.base.files.scratch import scratch_folder
+from faultwave.base.files.cache import scratch_folder
 from faultwave.domain.build.coast import shore
-from faultwave.domain.build.flat import GROUND, SIDES, FlatBox, Meshed
-from faultwave.domain.build.sizes import Sizes
-from faultwave.domain.tets.generators.gmsh_session import elements, nodes, plane_face, session
-from faultwave.domain.tets.height import height_at
+from faultwave.domain.build.flat import GROUND, SIDES, FlatBox, Meshed, Sizes
+from faultwave.domain.tets.generators.gmsh_planar import elements, nodes, plane_face, session
+from faultwave.domain.tets.triangles import height_at
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

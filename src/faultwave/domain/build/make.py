@@ -14,31 +14,24 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import InputError, Problem, Problems, as_places
-from faultwave.base.files.cache import cache_root, read_sealed, write_sealed
-from faultwave.base.files.scratch import scratch_folder
+from faultwave.base.errors import InputError, Problem, Problems, as_places, collect_problems
+from faultwave.base.files.cache import cache_root, read_sealed, scratch_folder, write_sealed
 from faultwave.base.log import get_logger
-from faultwave.base.math.projection import Projection
-from faultwave.base.processes.children import PYTHON, without_launcher
-from faultwave.base.processes.memory import machine_memory
+from faultwave.base.processes.host import PYTHON, machine_memory, without_launcher
+from faultwave.base.projection import Projection
 from faultwave.domain.build import child, coast, region
 from faultwave.domain.build.faults import VARIANTS, Fault, check_inside, clipped, facets, from_trace, join
-from faultwave.domain.build.flat import GROUND, SIDES, FlatBox, Meshed
-from faultwave.domain.build.planes import from_plane, read_planes
-from faultwave.domain.build.region import Heights
-from faultwave.domain.build.relief import Relief
+from faultwave.domain.build.flat import GROUND, SIDES, FlatBox, Meshed, Sizes, lattice, refined, wanted
+from faultwave.domain.build.region import Heights, Relief
 from faultwave.domain.build.repair import repaired
-from faultwave.domain.build.sizes import Sizes, lattice, refined, wanted
+from faultwave.domain.build.surfaces import from_plane, read_planes, read_triangles
 from faultwave.domain.build.traces import check_scale, check_trace, other_units, read_traces, trace_warnings
-from faultwave.domain.build.triangles import read_triangles
 from faultwave.domain.tets.assemble import Parts, assemble
-from faultwave.domain.tets.generators.generate import GMSH_ADVICE
-from faultwave.domain.tets.generators.gmsh_geometry import MESHING, meshing_seconds
+from faultwave.domain.tets.generators.generate import GMSH_ADVICE, MESHING, meshing_seconds
 from faultwave.domain.tets.mesh import Mesh
 
 if TYPE_CHECKING:
-    from faultwave.domain.build.settings import BuildSettings
+    from faultwave.domain.build.region import BuildSettings
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

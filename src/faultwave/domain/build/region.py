@@ -1,22 +1,190 @@
-"""Region of a mesh: its box, the ground on a lattice, layer boundaries, and their checks."""
+"""Region of a mesh: its settings, its box, the ground on a lattice, layer boundaries, and the mapping to a box with flat layers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.domain.build.relief import Relief, flat_ground
 
 if TYPE_CHECKING:
-    from faultwave.base.math.projection import Projection
-    from faultwave.domain.build.settings import RegionSettings
+    from faultwave.base.projection import Projection
+
+
+class FaultSettings(Protocol):
+    """Settings of a fault: its source (trace, planes or surface), its shape below a trace, and where it stops."""
+
+    @property
+    def trace(self) -> Path | None: ...
+
+    @property
+    def planes(self) -> Path | None: ...
+
+    @property
+    def surface(self) -> Path | None: ...
+
+    @property
+    def name(self) -> str | None: ...
+
+    @property
+    def size(self) -> float | None: ...
+
+    @property
+    def dip(self) -> float | Sequence[Sequence[float]]: ...
+
+    @property
+    def dip_direction(self) -> float | None: ...
+
+    @property
+    def top(self) -> float: ...
+
+    @property
+    def depth(self) -> float: ...
+
+    @property
+    def outside(self) -> str: ...
+
+    @property
+    def stops_at(self) -> Sequence[str]: ...
+
+
+class RegionSettings(Protocol):
+    """Settings of the region: its corners, depth and the growth of cells beyond."""
+
+    @property
+    def lower(self) -> Sequence[float]: ...
+
+    @property
+    def upper(self) -> Sequence[float]: ...
+
+    @property
+    def depth(self) -> float: ...
+
+    @property
+    def growth(self) -> float: ...
+
+
+class BuildSettings(RegionSettings, Protocol):
+    """Settings of a mesh with relief and faults."""
+
+    @property
+    def faults(self) -> Sequence[FaultSettings]: ...
+
+    @property
+    def fault_size(self) -> float | None: ...
+
+    @property
+    def far_size(self) -> float | None: ...
+
+    @property
+    def reflections_after(self) -> float | None: ...
+
+    @property
+    def rounds(self) -> int: ...
+
+    @property
+    def sea(self) -> bool: ...
+
+    @property
+    def sea_slope(self) -> float: ...
+
+    @property
+    def sea_surface(self) -> str: ...
+
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Relief:
+    """Heights of the ground and of layer boundaries, and their levels in the flat box.
+
+    Between two surfaces the mapping is linear along z; x and y are unchanged.
+
+    Attributes
+    ----------
+    x : (nx,) array
+    y : (ny,) array
+        Grid lines [m], ascending.
+    heights : (k, nx, ny) array
+        Heights of the ground, then of each surface from the top down [m].
+    levels : (k,) array
+        Levels of the surfaces in the flat box [m], 0 first.
+    bottom : float
+        Bottom of the box, flat in both [m].
+    real : int
+        Number of surfaces that are the ground or layer boundaries; one more flat surface below them ends their relief.
+    """
+
+    x: Floats
+    y: Floats
+    heights: Floats
+    levels: Floats
+    bottom: float
+    real: int = 1
+
+    def at(self, xy: Floats) -> Floats:
+        """Return the heights (n, real) of the ground and layers at points (n, 2), bilinear, constant beyond the grid."""
+        return self._all_at(xy)[:, : self.real]
+
+    @property
+    def cuts(self) -> Floats:
+        """Levels (real,) of the ground and the layer boundaries in the flat box [m]."""
+        return self.levels[: self.real]
+
+    def _all_at(self, xy: Floats) -> Floats:
+        i, a = _between(xy[:, 0], self.x)
+        j, b = _between(xy[:, 1], self.y)
+        h = self.heights
+        low, high = h[:, i, j] * (1 - a) + h[:, i + 1, j] * a, h[:, i, j + 1] * (1 - a) + h[:, i + 1, j + 1] * a
+        return np.asarray((low * (1 - b) + high * b).T)
+
+    def physical(self, flat: Floats, ground: Floats | None = None) -> Floats:
+        """Return the true positions (n, 3) of points of the flat box; ``ground`` (n,) replaces heights of the raster."""
+        real = self._stack(flat[:, :2], ground)
+        box = np.broadcast_to(np.append(self.levels, self.bottom), real.shape)
+        return np.column_stack([flat[:, :2], _interpolate(flat[:, 2], box, real)])
+
+    def flat(self, points: Floats) -> Floats:
+        """Return the positions (n, 3) of true points in the flat box; above the ground they are above 0."""
+        real = self._stack(points[:, :2], None)
+        box = np.broadcast_to(np.append(self.levels, self.bottom), real.shape)
+        return np.column_stack([points[:, :2], _interpolate(points[:, 2], real, box)])
+
+    def _stack(self, xy: Floats, ground: Floats | None) -> Floats:
+        """Return the heights (n, k + 1) of the surfaces and the bottom."""
+        found = self._all_at(xy)
+        if ground is not None:
+            found[:, 0] = ground
+        return np.column_stack([found, np.full(len(xy), self.bottom)])
+
+
+def flat_ground(lower: Floats, upper: Floats, bottom: float) -> Relief:
+    """Return the relief of flat ground at z = 0."""
+    x, y = np.array([lower[0], upper[0]]), np.array([lower[1], upper[1]])
+    return Relief(x, y, np.zeros((1, 2, 2)), np.zeros(1), bottom)
+
+
+def _between(x: Floats, nodes: Floats) -> tuple[NDArray[np.int64], Floats]:
+    place = np.interp(x, nodes, np.arange(len(nodes)))
+    low = np.minimum(np.floor(place).astype(np.int64), len(nodes) - 2)
+    return low, place - low
+
+
+def _interpolate(z: Floats, known: Floats, wanted: Floats) -> Floats:
+    """Interpolate ``wanted`` (n, k) at z (n,) linearly between descending ``known`` (n, k), extrapolating beyond the ends."""
+    rows = np.arange(len(z))
+    below = np.clip((known > z[:, None]).sum(1), 1, known.shape[1] - 1)
+    a, b = known[rows, below - 1], known[rows, below]
+    share = (z - a) / (b - a)
+    return np.asarray(wanted[rows, below - 1] * (1 - share) + wanted[rows, below] * share)
+
+
 Heights = Callable[[Floats, float], Floats]
 """Function of local positions (n, 2) [m] and an averaging width [m] that returns heights (n,) [m]."""
 
@@ -152,6 +320,3 @@ def worded(projection: Projection | None) -> Callable[[Floats], str]:
 def no_gmsh(said: str, advice: str) -> InputError:
     """Return the error if Gmsh cannot be loaded."""
     return InputError(Problem("mesh.build", f"needs Gmsh, which cannot be loaded: {said}", "", advice))
-
-
-__all__ = ["Heights", "Region", "extent", "no_gmsh", "region_of", "relief_of", "worded"]

@@ -2,16 +2,14 @@
 
 from faultwave.domain.tets.ahead import cells_ahead
 from faultwave.domain.tets.clusters import Clustering, Wiggle, assign_clusters
-from faultwave.domain.tets.connectivity.checks import check_mesh
-from faultwave.domain.tets.connectivity.topology import build_topology
-from faultwave.domain.tets.curve import hilbert_order
+from faultwave.domain.tets.connectivity.topology import build_topology, check_mesh
 from faultwave.domain.tets.formats.puml import read_puml, write_puml
-from faultwave.domain.tets.geometry import Geometry, geometry
-from faultwave.domain.tets.height import height_at
+from faultwave.domain.tets.geometry import BadCell, Geometry, flatness, geometry, worst_cells
 from faultwave.domain.tets.load import load_mesh
 from faultwave.domain.tets.locate import FaultPoints, Located, as_near, cells_about, locate, nearest_fault_face
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, BoundaryKind, Mesh, Topology
-from faultwave.domain.tets.quality import BadCell, flatness, worst_cells
+from faultwave.domain.tets.partition import hilbert_order
+from faultwave.domain.tets.triangles import height_at
 
 __all__ = [
     "FILE_FACES",

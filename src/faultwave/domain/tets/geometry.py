@@ -1,17 +1,59 @@
-"""Geometry of cells: Jacobians, normals, areas, volumes (in double precision)."""
+"""Geometry of cells (Jacobians, normals, areas, volumes), and the worst cells of a mesh."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.processes.pieces import in_pieces, map_chunks
-from faultwave.domain.tets.mesh import SORTED_FACES, WINDING, Floats, Integers, Mesh, Topology
-from faultwave.domain.tets.on_demand import OnDemand
+from faultwave.domain.tets.mesh import SORTED_FACES, WINDING, BoundaryKind, Floats, Integers, Mesh, Topology
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+
+class OnDemand(NDArrayOperatorsMixin):
+    """Array-like (n, ...) of doubles whose rows are computed by ``of(rows)``, for a slice or indices (k,).
+
+    Operations on the whole array compute all rows, each time again.
+    """
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, of: Callable[[slice | np.ndarray | int], np.ndarray], shape: tuple[int, ...]):
+        self.of, self.shape, self.ndim = of, shape, len(shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        """Return rows as for an array."""
+        rows, *inner = key if isinstance(key, tuple) else (key,)
+        if isinstance(rows, np.ndarray) and rows.dtype == bool:
+            inner = [*np.nonzero(rows), *inner]
+            rows = inner.pop(0)
+        if isinstance(rows, slice):
+            return np.asarray(self.of(rows)[(slice(None), *inner)])
+        if rows is None or rows is Ellipsis:
+            return np.asarray(np.asarray(self)[key])
+        numbers = np.asarray(rows)
+        places = np.arange(numbers.size).reshape(numbers.shape)
+        return np.asarray(self.of(numbers.reshape(-1))[(places, *inner)])
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+        made = map_chunks(self.of, len(self)) if len(self) else np.zeros(self.shape)
+        return made if dtype is None else made.astype(dtype)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **options: object) -> Any:
+        arrays = [np.asarray(x) if isinstance(x, OnDemand) else x for x in inputs]
+        return getattr(ufunc, method)(*arrays, **options)
 
 
 @dataclass(frozen=True)
@@ -146,3 +188,72 @@ def geometry(mesh: Mesh, topology: Topology) -> Geometry:
             )
         )
     return Geometry(mesh.vertices, topology.cells, volume, areas, inradius)
+
+
+_SLIVER = 6.0
+
+
+@dataclass(frozen=True)
+class BadCell:
+    """Cell to be inspected: id, centroid [m], inradius [m], aspect ratio (1 is regular) and the reason."""
+
+    cell: int
+    centroid: tuple[float, float, float]
+    inradius: float
+    aspect: float
+    reason: str
+
+
+def aspect_ratios(mesh: Mesh, topology: Topology, geometry: Geometry) -> Floats:
+    """Return circumradius over three inradii (nc,): 1 for a regular tetrahedron, large for slivers."""
+    a, b, c = np.moveaxis(geometry.jacobian(), 2, 0)
+
+    def square(x: Floats) -> Floats:
+        return np.asarray((x * x).sum(axis=1, keepdims=True))
+
+    offset = square(a) * np.cross(b, c) + square(b) * np.cross(c, a) + square(c) * np.cross(a, b)
+    circumradius = np.linalg.norm(offset, axis=1) / (12 * geometry.volume)
+    return np.asarray(circumradius / (3 * geometry.inradius))
+
+
+def flatness(geometry: Geometry) -> Floats:
+    """Return longest edge over inradius (nc,): 4.9 for a regular tetrahedron."""
+
+    def of(piece: slice) -> Floats:
+        sides = geometry.jacobian(piece).transpose(0, 2, 1)
+        edges = [*(sides[:, i] for i in range(3)), *(sides[:, i] - sides[:, j] for i, j in combinations(range(3), 2))]
+        return np.asarray(np.max([np.linalg.norm(e, axis=1) for e in edges], axis=0) / geometry.inradius[piece])
+
+    return map_chunks(of, len(geometry.cells))
+
+
+def worst_cells(
+    mesh: Mesh, topology: Topology, geometry: Geometry, count: int = 10, step: Floats | None = None
+) -> list[BadCell]:
+    """Return the cells with the smallest time step, worst first.
+
+    ``step`` (nc,) is the stable time step of each cell [s], if known; otherwise cells are ranked by inradius.
+    """
+    measure = geometry.inradius if step is None else step
+    aspects = aspect_ratios(mesh, topology, geometry)
+    edges = np.cbrt(6 * np.sqrt(2) * geometry.volume)
+    typical = float(np.median(measure))
+    at_fault = (topology.kinds == BoundaryKind.FAULT).any(axis=1)
+    found = []
+    for cell in np.argsort(measure, kind="stable")[:count]:
+        reasons = [f"{'inradius' if step is None else 'time step'} is {measure[cell] / typical:.2g} of the median"]
+        if aspects[cell] > _SLIVER:
+            reasons.append(f"sliver of {_size(edges[cell])} size")
+        else:
+            reasons.append(f"well shaped but small, {_size(edges[cell])}")
+        if at_fault[cell]:
+            reasons.append("on the fault")
+        x, y, z = geometry.centroid(cell).tolist()
+        found.append(
+            BadCell(int(cell), (x, y, z), float(geometry.inradius[cell]), float(aspects[cell]), ", ".join(reasons))
+        )
+    return found
+
+
+def _size(edge: float) -> str:
+    return f"{edge:.4g} m"

@@ -12,8 +12,7 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.base.files.paths import similar
 from faultwave.domain.tets.formats.netcdf import is_netcdf_mesh, read_netcdf
 from faultwave.domain.tets.formats.puml import read_puml
-from faultwave.domain.tets.generators.generate import generate
-from faultwave.domain.tets.generators.gmsh_geometry import SCRIPTS, SHAPES, mesh_geometry
+from faultwave.domain.tets.generators.generate import SCRIPTS, SHAPES, generate, mesh_geometry
 from faultwave.domain.tets.gmsh.reader import read_gmsh
 from faultwave.domain.tets.mesh import Mesh, permute_vertices, turn_mirrored
 

@@ -2,7 +2,7 @@
 
 Differences across the face use the other block's values on it (``differences``). Tractions are exchanged before
 velocities are stepped, and velocities before stresses. Both directions are interpolated by weights that are
-transposes of each other (``domain.grids.joint``).
+transposes of each other (``domain.grids``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from faultwave.comm import World
 from faultwave.comm.compression import CompressionLoss
 from faultwave.comm.messages import Target, swap
 from faultwave.comm.packing import box_source, box_target
-from faultwave.domain.grids.joint import Axis
+from faultwave.domain.grids import Axis
 from faultwave.fd.method.differences import WHOLE
 from faultwave.fd.method.grid import HALF
 from faultwave.fd.method.stencils import beyond

@@ -15,7 +15,7 @@ import numpy as np
 
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
-from faultwave.comm.gather import collect
+from faultwave.comm.messages import gather_rows
 from faultwave.engine.capability import Requirements, RestoredFrom, State
 from faultwave.fd.capabilities.receivers import PointSampler, Recording
 from faultwave.fd.capability import (
@@ -28,24 +28,32 @@ from faultwave.fd.capability import (
     Running,
     Solution,
 )
-from faultwave.fd.injection.box import block_with, check_border, check_dispersion_is_kept, corners, total_field
-from faultwave.fd.injection.total_field import Points, TotalField, Update, needed
+from faultwave.fd.injection.total_field import (
+    Points,
+    TotalField,
+    Update,
+    block_with,
+    box_corners,
+    check_border,
+    check_dispersion_is_kept,
+    needed,
+    stored_coefficient,
+    total_field,
+)
 from faultwave.fd.method.effective_medium import LIVES
 from faultwave.fd.method.grid import HALF, Grid
 from faultwave.fd.method.program import STRESS_LEVEL, VELOCITY_LEVEL
 from faultwave.fd.method.stencils import VELOCITY
 from faultwave.fd.operators.points import RECORDED, Sampler
 from faultwave.fd.operators.resources import Memory, number_bytes
-from faultwave.fd.operators.shared_samplers import sampler_of
-from faultwave.fd.sampling.stored_coefficients import coefficient
+from faultwave.fd.shared_samplers import sampler_of
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.media.homogenise import at_points
-from faultwave.observe.boxes import records
-from faultwave.observe.boxes.lattice_shell import Shell, shell_of
-from faultwave.observe.boxes.records import KIND, MATERIAL, Frame, Nodes, Recorder, as_dataset
-from faultwave.observe.result import Result
+from faultwave.observe import boxes
+from faultwave.observe.boxes import KIND, MATERIAL, Frame, Nodes, Recorder, Shell, as_dataset, shell_of
+from faultwave.observe.dataset import Result
 
-QUANTITY = dict(zip(RECORDED, records.RECORDED, strict=True))
+QUANTITY = dict(zip(RECORDED, boxes.RECORDED, strict=True))
 """Names in files of the grid's fields."""
 
 
@@ -216,13 +224,13 @@ class GridRecording(GridCapability):
         part, world, values = self.part, self.plan.world, self._whole()
         coefficients = {name: of for name in LIVES if (of := self._coefficient(name)) is not None}
         if world.size > 1:
-            found = collect(world, self.mine, [values.T], part.count)
+            found = gather_rows(world, self.mine, [values.T], part.count)
             if found is None:
                 return
             values = found[0].T
         assert part.where is not None and part.grid is not None
         grid, step = part.grid, self.plan.scheme.step
-        lower, upper = corners(grid, part.where)
+        lower, upper = box_corners(grid, part.where)
         frame = Frame(lower, upper, part.where.top is not None, grid.spacing, step, recorded_by(self.plan))
         series, nodes, first = dict[str, np.ndarray](), dict[str, Nodes](), 0
         for name, points in part.points.items():
@@ -248,7 +256,7 @@ class GridRecording(GridCapability):
         here = np.arange(len(points))
         if plan.shared is not None:
             here = np.flatnonzero(plan.shared.subdomain.cut.rank_of(points) == plan.shared.subdomain.rank)
-        found = collect(plan.world, here, [coefficient(plan, name, points[here])], len(points))
+        found = gather_rows(plan.world, here, [stored_coefficient(plan, name, points[here])], len(points))
         return None if found is None else (nodes_of(grid, LIVES[name], points, where), found[0])
 
 
@@ -358,7 +366,7 @@ class LatticeRecording(Recording):
         _, values = self.recorder.arrays()
         values = values[:, :, 0]
         if self.plan.world.size > 1:
-            found = collect(self.plan.world, self.mine, [values.swapaxes(0, 1)], len(part.points))
+            found = gather_rows(self.plan.world, self.mine, [values.swapaxes(0, 1)], len(part.points))
             if found is None:
                 return
             values = found[0].swapaxes(0, 1)

@@ -8,21 +8,33 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
+from faultwave.base.errors import collect_problems
 from faultwave.case.settings.model import Case
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan, MaterialContext, PlacementContext, Planning
-from faultwave.fd.injection.box import block_with, check_border, check_dispersion_is_kept, corners, total_field
 from faultwave.fd.injection.incident import Incident
 from faultwave.fd.injection.incident_fields import Source, source_of
-from faultwave.fd.injection.total_field import Level, Points, StencilCoefficients, TotalField, Update, levels, needed
+from faultwave.fd.injection.total_field import (
+    Level,
+    Points,
+    StencilCoefficients,
+    TotalField,
+    Update,
+    block_with,
+    box_corners,
+    check_border,
+    check_dispersion_is_kept,
+    levels,
+    needed,
+    stored_coefficient,
+    total_field,
+)
 from faultwave.fd.method.grid import Grid
 from faultwave.fd.method.program import LEVELS, interior_coefficients
 from faultwave.fd.operators.operator import memory_tables
 from faultwave.fd.operators.points import images
-from faultwave.fd.sampling.stored_coefficients import coefficient
 from faultwave.kernels.stencil import Injection as Push
 from faultwave.physics.sources.load import load_sources
-from faultwave.physics.sources.table import Sources
+from faultwave.physics.sources.point import Sources
 
 AT_ONCE = 1 << 22
 """Number of values of the incident field that are read in one block."""
@@ -93,7 +105,7 @@ class InjectedWaves(GridCapabilityPlan):
         """Corners of the box."""
         if self.where is None or self.grid is None:
             return np.zeros((0, 3))
-        return np.stack(corners(self.grid, self.where))
+        return np.stack(box_corners(self.grid, self.where))
 
     def locate(self, placing: PlacementContext) -> Self:
         setting: Any = self.case.injection
@@ -123,7 +135,7 @@ class InjectedWaves(GridCapabilityPlan):
 
     def report(self, plan: FdPlan) -> Mapping[str, Sequence[tuple[str, ...]]]:
         assert self.where is not None and self.grid is not None
-        a, b = corners(self.grid, self.where)
+        a, b = box_corners(self.grid, self.where)
         box = " x ".join(f"[{x:g}, {y:g}]" for x, y in zip(a, b, strict=True))
         faces = "five faces and the free surface" if self.where.top is not None else "six faces"
         count = sum(map(len, self.points.values()))
@@ -136,7 +148,7 @@ def _check_sources(case: Case, where: TotalField, checking: MaterialContext) -> 
     """Report an error for sources near a face of the box, a warning for sources outside."""
     placing, problems = checking.placing, checking.problems
     reach = 2 * Update.of(case, placing.order).reach
-    lower, upper = corners(placing.grid, where)
+    lower, upper = box_corners(placing.grid, where)
     if any(source.kind == "plane-wave" for source in case.sources):
         problems.error("sources", "the plane z of a plane wave crosses the box of injection", "injection.plane_wave")
     found = load_sources(case.sources, projection=case.projection)
@@ -167,7 +179,7 @@ class InjectedWaveInjector:
         number, places = images(plan.scheme, plan.box, strip)
         tables = {} if plan.relaxation is None else memory_tables(plan.relaxation, plan.scheme.step)
         numbers = StencilCoefficients(
-            lambda name: coefficient(plan, name, places), interior_coefficients(plan.scheme), tables
+            lambda name: stored_coefficient(plan, name, places), interior_coefficients(plan.scheme), tables
         )
         found = levels(where, update, numbers, listed, strip[number]) if len(places) else []
         self.levels: list[Level] = [level for level in found if level.count]

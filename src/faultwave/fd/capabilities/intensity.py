@@ -13,10 +13,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import Problems
-from faultwave.base.math.magnitude import magnitude
-from faultwave.base.math.projection import Projection
+from faultwave.base.errors import Problems, collect_problems
+from faultwave.base.formulas import magnitude
+from faultwave.base.projection import Projection
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.capability import Requirements, RestoredFrom, State
@@ -32,15 +31,14 @@ from faultwave.fd.capability import (
 )
 from faultwave.fd.method.program import VELOCITY_LEVEL, Observer, above
 from faultwave.fd.operators.resources import Memory, number_bytes
-from faultwave.fd.sampling.surface import COMPONENTS, SURFACE_LAG, SurfaceView
+from faultwave.fd.snapshots import COMPONENTS, SURFACE_LAG, SurfaceView
 from faultwave.kernels import math
 from faultwave.kernels.stencil import Box, Launch, Layout, Point, Stencil
-from faultwave.observe.dataset import Dataset, Variable
+from faultwave.observe.dataset import Dataset, Result, Variable
 from faultwave.observe.motions.measures import GRAVITY, left_alone, oscillator
-from faultwave.observe.result import Result
-from faultwave.observe.snapshots.grid_formats import check_formats, map_formats
+from faultwave.observe.snapshots.lattice import check_formats, map_formats
 from faultwave.observe.stations.codes import since
-from faultwave.physics.sources.released import moments_of
+from faultwave.physics.sources.acting import moments_of
 
 ANGLES = 18
 SAMPLES = 256

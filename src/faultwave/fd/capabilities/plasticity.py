@@ -8,10 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.errors import InputError, Problem, Problems, collect_problems
 from faultwave.case.settings.model import Case
-from faultwave.case.settings.plasticity import Plasticity as Setting
+from faultwave.case.settings.yielding import Plasticity as Setting
 from faultwave.comm import World
 from faultwave.fd.capability import (
     GridCapability,
@@ -27,7 +26,7 @@ from faultwave.fd.operators.points import norm_weights
 from faultwave.fd.operators.resources import Memory, number_bytes
 from faultwave.fd.operators.time_dispersion import removes
 from faultwave.fd.operators.topography import FieldBelowGround
-from faultwave.fd.rheology import initial_stress, yield_rows, yielding
+from faultwave.fd.rheology import yielding, yielding_rock
 from faultwave.fd.rheology.yielding_rock import Rock
 from faultwave.kernels.stencil import Box
 from faultwave.media import Field, load_field
@@ -81,7 +80,7 @@ def _read(case: Case, problems: Problems) -> Plasticity:
     bent, axes = case.grid is not None and case.grid.topography is not None, axes_of(own)
     varies = bool(axes & {"x", "y"}) or (bent and "z" in axes)
     if setting.rock_quality:
-        varies = bent or initial_stress.lateral(setting.rock_quality)
+        varies = bent or yielding_rock.varies_laterally(setting.rock_quality)
     return Plasticity(case, Rock(law, constants, own, at_rest, varies))
 
 
@@ -163,11 +162,11 @@ class Plasticity(GridCapabilityPlan):
         if setting.overburden is None and setting.rock_quality is None:
             return rock
         spacing = checking.placing.grid.spacing
-        load = initial_stress.overburden_load(checking.field, rock.lower, rock.upper, spacing, rock.relief)
+        load = yielding_rock.overburden_load(checking.field, rock.lower, rock.upper, spacing, rock.relief)
         if setting.overburden is not None:
-            rock = replace(rock, at_rest=initial_stress.Weight(load, setting.overburden))
+            rock = replace(rock, at_rest=yielding_rock.Weight(load, setting.overburden))
         if setting.rock_quality is not None:
-            rock = replace(rock, strength=initial_stress.Quality(load, checking.field, setting.rock_quality))
+            rock = replace(rock, strength=yielding_rock.Quality(load, checking.field, setting.rock_quality))
         return rock
 
     def memory(self, steps: int, world: World) -> Memory:
@@ -276,16 +275,14 @@ def _fill_yield_distances(op: Operator, rock: Rock) -> None:
         return np.asarray(runner.values(name)[filled.lo[axis] - first : filled.hi[axis] - first], float)
 
     may = [line(yielding.may_yield_profile(a), axis) > 0 for axis, a in enumerate(("z", "y", "x"))]  # type: ignore[arg-type]
-    for k, available in enumerate(runner.view(yield_rows.YIELD_DISTANCE)[:, :, 0]):
+    for k, available in enumerate(runner.view(yielding.YIELD_DISTANCE)[:, :, 0]):
         if rock.relief is None:
             rest: dict[str, Any] = {n: line(yielding.rest(n), 0)[k] for n in STRESS}
         else:
             load = op.filled_view(yielding.LOAD)[k].astype(float)
             rest = {n: rock.factors[n] * load for n in STRESS}
         given = {n: op.filled_view(n)[k] if rock.lateral else line(n, 0)[k] for n in names}
-        distance = np.broadcast_to(
-            yield_rows.distance_to_yield(rock.law, given, rock.constants, rest), filled.shape[1:]
-        )
+        distance = np.broadcast_to(yielding.distance_to_yield(rock.law, given, rock.constants, rest), filled.shape[1:])
         found = np.where(may[2], distance, np.inf).min(1)
         available[...] = np.where(may[0][k] & may[1], found, np.nan)
 

@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
+from faultwave.base.errors import collect_problems
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan, MaterialContext, PlacementContext, Planning
-from faultwave.fd.method.half_precision import Units, rounded_at
+from faultwave.fd.method.effective_medium import Units, rounded_at
 from faultwave.fd.method.program import LEVELS, STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.method.stencils import VELOCITY
 from faultwave.fd.operators.operator import storage_units
@@ -22,13 +22,11 @@ from faultwave.fd.operators.time_dispersion import removes, stored_source_steps
 from faultwave.kernels.stencil import Box, Injection
 from faultwave.media.homogenise import at_points
 from faultwave.observe.model import Marks
+from faultwave.physics.sources.acting import acting_row, moments_of, report_no_pores, report_outside
 from faultwave.physics.sources.load import load_sources
-from faultwave.physics.sources.lowpass import DELAY, lowpassed, warn_corner_frequency
-from faultwave.physics.sources.outside import report_no_pores, report_outside
-from faultwave.physics.sources.point import shears
-from faultwave.physics.sources.released import acting_row, moments_of
-from faultwave.physics.sources.sampled import pieces
-from faultwave.physics.sources.table import Sources
+from faultwave.physics.sources.point import Sources, shears
+from faultwave.physics.sources.spectrum import DELAY, lowpassed, warn_corner_frequency
+from faultwave.physics.sources.time_functions import pieces
 
 BLOCK, MAX_STORED_AMPLITUDES = 512, 1 << 23
 """Number of steps whose amplitudes are computed together, and limit of the stored values."""

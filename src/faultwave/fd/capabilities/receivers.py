@@ -8,8 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import Problem
+from faultwave.base.errors import Problem, collect_problems
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.capability import Requirements, State
@@ -27,15 +26,12 @@ from faultwave.fd.method.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.method.stencils import VELOCITY
 from faultwave.fd.operators.points import RECORDED, Sampler, interpolation_stencils
 from faultwave.fd.operators.resources import Memory, number_bytes
-from faultwave.fd.operators.shared_samplers import sampler_of
 from faultwave.fd.operators.time_dispersion import removed, removes, residual_motion_warning
-from faultwave.fd.sampling.recorded_points import checkpoint_state, gather_series
+from faultwave.fd.shared_samplers import checkpoint_state, gather_series, sampler_of
 from faultwave.kernels.stencil import SampleBuffer
-from faultwave.observe.dataset import receivers_from_arrays
+from faultwave.observe.dataset import Result, receivers_from_arrays
 from faultwave.observe.model import Marks
-from faultwave.observe.receivers import with_gradients
-from faultwave.observe.result import Result
-from faultwave.observe.series import SeriesRecorder
+from faultwave.observe.receivers import SeriesRecorder, with_gradients
 from faultwave.observe.stations.codes import Station, with_stations
 from faultwave.observe.stations.points import read_points, read_stations, with_degrees, z_references
 

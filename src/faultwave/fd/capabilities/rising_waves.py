@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
+from faultwave.base.errors import collect_problems
 from faultwave.case.settings.model import Case
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan, MaterialContext, Planning
 from faultwave.fd.method.grid import HALF
@@ -22,9 +22,8 @@ from faultwave.fd.operators.points import images
 from faultwave.kernels.stencil import Injection
 from faultwave.media.field import Field
 from faultwave.media.homogenise import at_points
-from faultwave.physics.sources.lowpass import lowpassed_function
-from faultwave.physics.sources.point import PointSource
-from faultwave.physics.sources.table import Sources
+from faultwave.physics.sources.point import PointSource, Sources
+from faultwave.physics.sources.spectrum import lowpassed_function
 from faultwave.physics.sources.time_functions import time_function
 
 UNEVEN = 0.01

@@ -1,4 +1,4 @@
-"""Spontaneous rupture of a vertical fault in a plane of the grid, by friction on split nodes (``fd.fault.friction``)."""
+"""Spontaneous rupture of a vertical fault in a plane of the grid, by friction on split nodes (``fd.fault``)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import Problem, Problems
+from faultwave.base.errors import Problem, Problems, collect_problems
+from faultwave.case.plausibility import fault_loads, warn_normal_stress
 from faultwave.case.settings.model import Case
-from faultwave.case.warnings import fault_loads
 from faultwave.comm import World
 from faultwave.fd.capability import (
     GridCapability,
@@ -22,20 +21,124 @@ from faultwave.fd.capability import (
     Planning,
     Running,
 )
-from faultwave.fd.fault.forecast import Forecast, forecast_of
-from faultwave.fd.fault.friction import HUGE, Nucleation, Sliding, at, observer
-from faultwave.fd.fault.points import TAG, Directions, Given, Reader, constants_of, directions_of, law_of
-from faultwave.fd.method.fault_plane import EVEN, FaultPlane, across, plane_of
+from faultwave.fd.fault import (
+    FAULT_TAG,
+    HUGE,
+    STRESS,
+    Directions,
+    Given,
+    Nucleation,
+    Reader,
+    Sliding,
+    array_at,
+    constants_of,
+    directions_of,
+    law_of,
+    observer,
+    parameter,
+)
+from faultwave.fd.method.grid import Grid
 from faultwave.fd.method.program import VECTOR, Observer, Scheme
+from faultwave.fd.method.split_nodes import EVEN, FaultPlane, normal_axis, plane_of
 from faultwave.fd.operators.points import norm_weights
 from faultwave.fd.operators.resources import Memory, number_bytes
 from faultwave.fd.operators.time_dispersion import removes
 from faultwave.kernels.overlap import intersect
 from faultwave.kernels.stencil import Axis, Box
 from faultwave.media.homogenise import at_points
-from faultwave.observe.model import Sheet
+from faultwave.observe.model import Label, Sheet
+from faultwave.physics.friction import forecast, plausibility
+from faultwave.physics.friction.forecast import Added, Surroundings
+from faultwave.physics.friction.initial_stress import check_starts
 from faultwave.physics.friction.law import FrictionLaw
-from faultwave.physics.friction.loading.nucleation import check_starts
+from faultwave.physics.friction.plausibility import LoadedFault
+
+FINER_GRID = "take a smaller grid.spacing"
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Initial load of a planned fault.
+
+    Attributes
+    ----------
+    points : LoadedFault
+        The (n,) points that may slip.
+    patch : ndarray of int, shape (k,)
+        Largest connected set of points that rupture by themselves.
+    cells : ndarray, shape (n, 4, 3)
+        Corners [m] of their cells in the plane.
+    """
+
+    points: LoadedFault
+    patch: np.ndarray
+    cells: np.ndarray
+
+    def doubt(self, problems: Problems, loads: Sequence[str]) -> None:
+        """Warn of a fault that will probably not slip as intended; ``loads`` describes other loads of the fault."""
+        warn_normal_stress(float(np.median(np.abs(self.points.sigma))), problems)
+        problems.extend(plausibility.doubts(self.points, self.patch, loads).items)
+        plausibility.warn_resolution(self.points, problems, FINER_GRID)
+
+    def report(self) -> dict[str, list[tuple[str, ...]]]:
+        """Return the rows of ``faultwave plan``."""
+        found: dict[str, list[tuple[str, ...]]] = {"fault": list(plausibility.rows(self.points, self.patch))}
+        if self.points.weakening is not None:
+            found["resolution"] = [("points in the cohesive zone", forecast.cohesive_zone(self.points))]
+        return found
+
+    def sheet(self, tag: int) -> Sheet:
+        """Return the fault as a sheet of two triangles per cell for pictures of the plan."""
+        triangles = self.cells[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3)
+        points, cells = np.unique(triangles, axis=0, return_inverse=True)
+        values = {n: np.repeat(v, 2) for n, v in forecast.shown(self.points).items() if np.isfinite(v).any()}
+        labels = {name: Label(*reported) for name, reported in forecast.SHOWN.items()}
+        return Sheet("fault", points, cells.reshape(-1, 3), values, labels, np.full(2 * len(self.cells), tag))
+
+
+def forecast_of(
+    law: FrictionLaw, constants: Mapping[str, float], given: Given, episodes: Sequence[Nucleation],
+    rock: Mapping[str, np.ndarray], plane: FaultPlane, grid: Grid, end: float,
+) -> Forecast | None:  # fmt: skip
+    """Return the forecast of a fault, or None if no point below the ground may slip.
+
+    Parameters
+    ----------
+    law : FrictionLaw
+    constants : mapping
+        Constants of the law.
+    given : Given
+        Values at the points of horizontal slip.
+    episodes : sequence of Nucleation
+    rock : mapping of ndarray
+        Lame parameters [Pa] at these points.
+    plane : FaultPlane
+    grid : Grid
+    end : float
+        End time [s].
+    """
+    below = np.arange(plane.box.lo[0], plane.box.hi[0]) < grid.shape[0]  # ground points have no cell
+    chosen = given.slips & below[:, None, None]
+    if not chosen.any():
+        return None
+    values = {n: v[chosen] for n, v in given.values.items()}
+    count, h = int(chosen.sum()), grid.spacing
+    full = np.ones(count)
+    around = Surroundings(h * h * full, rock["mu"][chosen], rock["lambda"][chosen], h * full)
+    added = [
+        Added(np.stack([values[f"nucleation{n}_{c}"] for c in ("n", "1", "2")], -1), e.start, e.duration)
+        for n, e in enumerate(episodes)
+    ]
+    p = {n: values[parameter(n)] for n in law.kernel_parameters}
+    points = forecast.loaded(law, (p, constants), np.stack([values[n] for n in STRESS], -1), added, around, end)
+    k, i = np.nonzero(chosen.reshape(len(below), -1))
+    wide = chosen.shape[1] * chosen.shape[2] + 1
+    first = k * wide + i
+    patch = forecast.largest_patch(np.stack([first, first + 1, first + wide + 1, first + wide], -1), points)
+    along, up = np.eye(3)["xyz".index(plane.along)], np.array([0.0, 0.0, 1.0])
+    sides = np.array([-along - up, along - up, along + up, up - along])
+    return Forecast(points, patch, given.places[chosen][:, None] + 0.5 * h * sides)
+
 
 name = "rupture"
 ROOM, DEEP = 6, 8
@@ -68,7 +171,7 @@ def plan(planning: Planning) -> Rupture | None:
             "numerics.precision", f"friction {law.name} loses its balance of forces in single", "double, auto"
         )
     with collect_problems(problems):
-        across(grid.fault)
+        normal_axis(grid.fault)
         return Rupture(case, law, constants_of(case.fault, law), planning.sides["z+"] == "free-surface")
     return None
 
@@ -262,7 +365,7 @@ class Rupture(GridCapabilityPlan):
         return found | (self.forecast.report() if self.forecast else {})
 
     def shapes(self, plan: Any) -> tuple[Sheet, ...]:
-        return (self.forecast.sheet(TAG),) if self.forecast else ()
+        return (self.forecast.sheet(FAULT_TAG),) if self.forecast else ()
 
     def attach(self, solver: Running) -> AttachedRupture:
         return AttachedRupture(self, solver)
@@ -311,7 +414,7 @@ class AttachedRupture(GridCapability):
         self.at, self._in_room = _slices(self.box, whole), _slices(self.box, available)
         for axis, given in part.given.items() if available.points else ():
             for n, values in {**given.values, **given.state, "least": np.full(whole.shape, HUGE)}.items():
-                runner.view(at(n, axis))[...] = values[_slices(available, whole)]
+                runner.view(array_at(n, axis))[...] = values[_slices(available, whole)]
         planes = np.arange(self.box.lo[0], self.box.hi[0])
         h2, top = scheme.grid.spacing**2, scheme.grid.shape[0]
         self.area: dict[Axis, np.ndarray] = {}
@@ -323,7 +426,7 @@ class AttachedRupture(GridCapability):
         """Return the present values (nz, ny, nx) of this process at the points of the velocity along an axis."""
         if not self.box.points:
             return np.zeros(self.box.shape)
-        return np.asarray(self.operator.runner.values(at(name, axis))[self._in_room], float)
+        return np.asarray(self.operator.runner.values(array_at(name, axis))[self._in_room], float)
 
     def whole(self, names: Iterable[str], axis: Axis) -> dict[str, np.ndarray] | None:
         """Return the present values of the whole fault by name, on the first process; None elsewhere.
@@ -401,6 +504,3 @@ class AttachedRupture(GridCapability):
                 advice = "look at rs_* parameters and initial stress, or shorten the step (numerics.largest_step)"
                 found.append(Problem("fault", f"{count:,.0f} {what}", advice=advice, severity="warning"))
         return found
-
-
-__all__ = ["AttachedRupture", "Rupture", "plan"]

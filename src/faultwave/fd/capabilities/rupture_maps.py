@@ -17,11 +17,10 @@ from faultwave.case.settings.model import Case
 from faultwave.engine.capability import RestoredFrom, State
 from faultwave.fd.capabilities.rupture import AttachedRupture
 from faultwave.fd.capability import GridCapability, GridCapabilityPlan, Planning, Running, StepCallback
-from faultwave.fd.fault.points import TAG
+from faultwave.fd.fault import FAULT_TAG
 from faultwave.kernels.stencil import Axis
-from faultwave.observe.result import Result
-from faultwave.observe.rupture import INNER
-from faultwave.observe.source_parameters import FaultHistory, FinishedRupture, rupture_results, rupture_warnings
+from faultwave.observe.dataset import Result
+from faultwave.observe.rupture import INNER, FaultHistory, FinishedRupture, rupture_results, rupture_warnings
 
 COLUMNS = 5
 AT_POINTS = (
@@ -135,7 +134,7 @@ def face_values(rupture: AttachedRupture, values: Mapping[str, np.ndarray]) -> d
     drop = -(at_corners("traction1") * one + at_corners("traction2") * two)
     spacing = rupture.operator.scheme.grid.spacing
     return {
-        "corners": corners, "tag": np.full(len(triangles), float(TAG)), "area": area,
+        "corners": corners, "tag": np.full(len(triangles), float(FAULT_TAG)), "area": area,
         "spacing": np.full(len(triangles), spacing), "share": mean(broken.astype(float)),
         "weakened": mean(np.where(weakened > 0, weakened, np.nan)), "rupture_time": times @ inner.T,
         "slip_strike": mean(slip[0]), "slip_dip": mean(slip[1]), "slip": mean(np.hypot(one, two)),

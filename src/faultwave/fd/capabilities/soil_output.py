@@ -17,10 +17,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
+from faultwave.base.errors import collect_problems
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.capability import Requirements, RestoredFrom, State
+from faultwave.fd.capabilities import soil
 from faultwave.fd.capability import (
     FdPlan,
     GridCapability,
@@ -33,14 +34,11 @@ from faultwave.fd.capability import (
 )
 from faultwave.fd.method.program import VELOCITY_LEVEL
 from faultwave.fd.operators.resources import Memory, number_bytes
-from faultwave.fd.operators.shared_samplers import ANY
-from faultwave.fd.rheology import soil
-from faultwave.fd.sampling.recorded_points import checkpoint_state, gather_series
+from faultwave.fd.shared_samplers import ANY, checkpoint_state, gather_series
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.media.homogenise import at_points
-from faultwave.observe.dataset import Dataset, Variable, receivers_from_arrays
-from faultwave.observe.result import Result
-from faultwave.observe.series import SeriesRecorder
+from faultwave.observe.dataset import Dataset, Result, Variable, receivers_from_arrays
+from faultwave.observe.receivers import SeriesRecorder
 from faultwave.observe.soil_loops import largest
 from faultwave.observe.stations.points import read_points
 from faultwave.physics.rheology.iwan import PARTS

@@ -11,19 +11,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from faultwave.comm.gather import collect
+from faultwave.comm.messages import gather_rows
 from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running
 from faultwave.fd.method.curvilinear_layer import MEAN, rise_at, slope_at
 from faultwave.fd.method.differences import curvilinear_along_z
 from faultwave.fd.method.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.method.stencils import NORMAL, STRAINS, VELOCITY, beyond
 from faultwave.fd.operators.points import MOMENT, Sampler, interpolation_stencils, vertical_stretch
-from faultwave.fd.operators.shared_samplers import sampler_of
 from faultwave.fd.operators.time_dispersion import removed, removes
+from faultwave.fd.shared_samplers import sampler_of
 from faultwave.kernels.stencil import SampleBuffer
-from faultwave.observe.dataset import Dataset, Variable
-from faultwave.observe.result import Result
-from faultwave.observe.series import SeriesRecorder
+from faultwave.observe.dataset import Dataset, Result, Variable
+from faultwave.observe.receivers import SeriesRecorder
 
 COMPONENTS = tuple(name[1:] for name in MOMENT)
 BLOCK = 64
@@ -96,7 +95,7 @@ class StrainRecording(GridCapability):
         time, values = self.recorder.arrays()
         strain = values[:, :, 0]
         if world.size > 1:
-            found = collect(world, self.mine, [strain.swapaxes(0, 1)], len(self.part.points))
+            found = gather_rows(world, self.mine, [strain.swapaxes(0, 1)], len(self.part.points))
             if found is None:
                 return
             strain = found[0].swapaxes(0, 1)

@@ -12,13 +12,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
+from faultwave.base.errors import collect_problems
 from faultwave.case.settings.model import Case
 from faultwave.engine.capability import Requirements
 from faultwave.fd.capability import GridCapabilityPlan, PlacementContext, Planning, Running
 from faultwave.fd.rheology.yielding import YIELDED
-from faultwave.fd.sampling.snapshots import Snapshots, check_setting, disk_bytes, number_bytes
-from faultwave.fd.sampling.surface import SurfaceView
+from faultwave.fd.snapshots import Snapshots, SurfaceView, check_setting, disk_bytes, number_bytes
 from faultwave.observe.snapshots.fields import snapshot_count, surface_fields
 from faultwave.observe.snapshots.lattice import Lattice
 

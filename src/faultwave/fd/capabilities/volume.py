@@ -8,19 +8,19 @@ from typing import Any, Self
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
-from faultwave.base.math.projection import Projection
+from faultwave.base.errors import collect_problems
+from faultwave.base.projection import Projection
 from faultwave.case.settings.model import Case
-from faultwave.domain.grids.mapping import CENTRE, RegularGrid
+from faultwave.domain.grids import CENTRE, RegularGrid
 from faultwave.engine.capability import Requirements
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan, PlacementContext, Planning, Running
-from faultwave.fd.method.decomposition import AXES as DOWN
 from faultwave.fd.method.grid import HALF
+from faultwave.fd.method.grid_block import AXES as DOWN
 from faultwave.fd.method.program import Scheme
 from faultwave.fd.operators.operator import Operator
 from faultwave.fd.operators.points import RECORDED, along, lagrange
 from faultwave.fd.rheology.yielding import YIELDED
-from faultwave.fd.sampling.snapshots import Snapshots, assembled, check_setting, disk_bytes
+from faultwave.fd.snapshots import Snapshots, assembled, check_setting, disk_bytes
 from faultwave.observe.snapshots.fields import volume_fields
 from faultwave.observe.snapshots.lattice import Lattice
 

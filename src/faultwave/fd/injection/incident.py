@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from faultwave.domain.grids.mapping import RegularGrid
+from faultwave.domain.grids import RegularGrid
 from faultwave.fd.injection.total_field import Points
 from faultwave.fd.method.grid import HALF, Grid
 from faultwave.fd.method.stencils import VELOCITY
 from faultwave.fd.operators.points import RECORDED, lagrange
-from faultwave.observe.boxes import records
-from faultwave.observe.boxes.records import BoxRecord, Nodes
+from faultwave.observe import boxes
+from faultwave.observe.boxes import BoxRecord, Nodes
 
 if TYPE_CHECKING:
     from scipy import sparse
 
-QUANTITY = dict(zip(RECORDED, records.RECORDED, strict=True))
+QUANTITY = dict(zip(RECORDED, boxes.RECORDED, strict=True))
 """Names in files of the grid's fields."""
 SAME = 1e-6
 """Tolerance relative to a spacing or a step within which points and times coincide."""

@@ -1,14 +1,158 @@
-"""Checks before a run that a record of waves is long and fine enough."""
+"""Checks before a run that a record of waves is long and fine enough, from its spectrum and interpolation error."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from faultwave.base.types import Setting
 from faultwave.fd.capability import MaterialContext
-from faultwave.fd.injection.incident_error import Look
+from faultwave.observe.boxes import VELOCITIES, Frame, Nodes
+
+BLOCK = 128
+"""Number of samples that are processed together."""
+LINES = 20_000
+"""Largest number of points of a record that are compared with their neighbours."""
+TRACES = 64
+"""Number of traces in the spectrum."""
+LOUD = 0.01
+"""Fraction of the energy above the highest significant frequency."""
+FADED = 0.3
+"""Fraction of a record at its end that is tapered before its spectrum is taken."""
+CUBIC = np.array([-1.0, 0.0, 9.0, -16.0, 9.0, 0.0, -1.0]) / 16.0
+"""Weights of the cubic through the points one and three away, minus the point itself.
+
+The result is sixteen times the error of the cubic through points half as far apart.
+"""
+QUINTIC = np.array([3.0, 0, -25.0, 0, 150.0, -256.0, 150.0, 0, -25.0, 0, 3.0]) / 256.0
+"""Weights of the quintic through six samples, minus the sample itself; 64 times the error at half the distance."""
+
+
+class Recorded(Protocol):
+    """Protocol of the velocities of a file."""
+
+    @property
+    def samples(self) -> int: ...
+
+    @property
+    def frame(self) -> Frame: ...
+
+    @property
+    def nodes(self) -> Mapping[str, Nodes]: ...
+
+    def read(self, names: Sequence[str], begin: int, end: int) -> dict[str, np.ndarray]: ...
+
+
+@dataclass(frozen=True)
+class Look:
+    """Properties of a record.
+
+    Attributes
+    ----------
+    space, time : float
+        Relative errors of interpolation in space and time.
+    frequency : ndarray
+        Frequencies [Hz].
+    power : ndarray
+        Fraction of the energy at each frequency.
+    highest : float
+        Highest significant frequency [Hz].
+    peak : float
+        Time [s] of the strongest motion.
+    """
+
+    space: float
+    time: float
+    frequency: np.ndarray
+    power: np.ndarray
+    highest: float
+    peak: float
+
+
+def measure_record(record: Recorded) -> Look:
+    """Return the spectrum and the interpolation errors of the velocities of a record.
+
+    Errors are measured by predicting every other point or sample, and scaled to half the distance by the order of the
+    polynomial.
+    """
+    lines = {name: _lines(record.nodes[name]) for name in VELOCITIES}
+    traces, energy = list[np.ndarray](), np.zeros(record.samples)
+    missed, total, late = np.zeros(3), 0.0, 0.0
+    for first in range(0, record.samples, BLOCK):
+        end = min(first + BLOCK, record.samples)
+        found = []
+        for name, values in record.read(VELOCITIES, max(first - 5, 0), min(end + 5, record.samples)).items():
+            before = first - max(first - 5, 0)
+            own = values[before : before + end - first]
+            energy[first:end] += np.square(own).sum(1)
+            total += float(np.square(own).mean(1).sum())
+            for axis, columns in enumerate(lines[name]):
+                if len(columns):
+                    wrong = sum(c * own[:, columns[:, k]] for k, c in enumerate(CUBIC) if c)
+                    missed[axis] += float(np.square(np.asarray(wrong) / 16.0).mean(1).sum())
+            if len(values) > 10:
+                wrong = sum(c * values[k : len(values) - 10 + k] for k, c in enumerate(QUINTIC) if c)
+                late += float(np.square(np.asarray(wrong) / 64.0).mean(1).sum()) * (end - first) / len(wrong)
+            every = max(1, own.shape[1] // TRACES)
+            found.append(own[:, ::every])
+        traces.append(np.concatenate(found, 1))
+    frequency, power = _spectrum(np.concatenate(traces), record.frame.interval)
+    above = np.cumsum(power[::-1])[::-1]
+    highest = float(frequency[np.flatnonzero(above > LOUD)[-1]]) if power.any() else 0.0
+    peak = record.frame.interval * float(energy.argmax())
+    scale = max(total, 1e-300)
+    return Look(float(np.sqrt(missed.sum() / scale)), float(np.sqrt(late / scale)), frequency, power, highest, peak)
+
+
+def _lines(nodes: Nodes) -> list[np.ndarray]:
+    """Return the numbers of seven consecutive nodes (n, 7) along each axis."""
+    low, size = nodes.index.min(0), np.ptp(nodes.index, axis=0) + 1
+    table = np.full(size, -1, np.int32)
+    table[tuple((nodes.index - low).T)] = np.arange(len(nodes.index))
+    own = (nodes.index - low)[:: max(1, len(nodes.index) // LINES)]
+    found = []
+    for axis in range(3):
+        retained = own[(own[:, axis] >= 3) & (own[:, axis] < size[axis] - 3)]
+        columns = np.stack([table[tuple((retained + (k - 3) * np.eye(3, dtype=int)[axis]).T)] for k in range(7)], 1)
+        found.append(columns[(columns >= 0).all(1)])
+    return found
+
+
+def _spectrum(traces: np.ndarray, interval: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the frequencies [Hz] and the fraction of the energy at each."""
+    fading = np.ones(len(traces))
+    last = int(FADED * len(traces))
+    fading[len(traces) - last :] = (
+        np.cos(0.5 * np.pi * np.arange(last) / max(last, 1)) ** 2
+    )  # a sharp cut has all frequencies
+    traces, length = traces * fading[:, None], 2 * len(traces)
+    power = np.square(np.abs(np.fft.rfft(traces, length, axis=0))).sum(1)
+    return np.fft.rfftfreq(length, interval), power / max(float(power.sum()), 1e-300)
+
+
+def dispersion(found: Look, frame: Frame, checking: MaterialContext) -> float | None:
+    """Return the relative difference of waves between the record's grid and this one at the strongest motion.
+
+    The phase errors of both schemes, of fourth order in space and second in time, are compared frequency by
+    frequency. Returns None for records of other engines or orders.
+    """
+    recorder = frame.recorder
+    if recorder.engine != "fd" or recorder.order != 4:
+        return None
+    coarse = checking.coarse
+    speed = float(np.sqrt(np.median(np.where(coarse["mu"] > 0, coarse["mu"], coarse["lambda"]) / coarse["rho"])))
+    angle = 2.0 * np.pi * found.frequency
+
+    def early(spacing: float, step: float) -> np.ndarray:
+        return (angle * step) ** 2 / 24.0 - 3.0 / 640.0 * (angle * spacing / speed) ** 4
+
+    own = early(checking.placing.grid.spacing, checking.step)
+    phase = np.minimum(np.abs(early(recorder.spacing, recorder.step) - own) * angle * found.peak, 2.0)
+    return float(np.sqrt((found.power * phase**2).sum()))
+
 
 FEWEST = 3.0
 """Smallest number of points per wavelength at which a record can be interpolated in space."""
@@ -49,6 +193,3 @@ def check_samples(found: Look, spacing: float, interval: float, checking: Materi
 
 def _modulus(coarse: Mapping[str, np.ndarray]) -> np.ndarray:
     return np.where(coarse["mu"] > 0, coarse["mu"], coarse["lambda"])
-
-
-__all__ = ["check_length", "check_samples"]

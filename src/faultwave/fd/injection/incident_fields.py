@@ -1,29 +1,334 @@
-"""Sources of incident fields, namely records of a box, H5DRM files and plane waves, with their checks before a run."""
+"""Sources of incident fields: records of a box, H5DRM files and plane waves, with their checks before a run.
+
+Stresses follow from the velocity gradients and the moduli of the rock, integrated over time.
+
+They are exact in uniform rock, so that what leaks out of the box is due to the dispersion of the grid.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.types import Setting
-from faultwave.case.settings.injection import H5drmAxes
+from faultwave.case.settings.sources import H5drmAxes
 from faultwave.fd.capability import FdPlan, MaterialContext, PlacementContext
-from faultwave.fd.injection.incident import Incident, RecordedWaves, unreached
-from faultwave.fd.injection.incident_checks import check_length, check_samples
-from faultwave.fd.injection.incident_error import dispersion, look
-from faultwave.fd.injection.incident_h5drm import H5drmSource
-from faultwave.fd.injection.incident_plane import plane_source
-from faultwave.fd.injection.total_field import Points, TotalField
+from faultwave.fd.injection.incident import Incident, RecordedWaves, at_places, gradients_at, in_time, times, unreached
+from faultwave.fd.injection.incident_checks import check_length, check_samples, dispersion, measure_record
+from faultwave.fd.injection.total_field import Points, TotalField, Update
 from faultwave.fd.method.effective_medium import LIVES
-from faultwave.fd.method.grid import HALF
+from faultwave.fd.method.grid import HALF, Grid
+from faultwave.fd.method.stencils import AXES, NORMAL, SHEAR, VELOCITY
+from faultwave.fd.operators.points import MOMENT
+from faultwave.media.field import Field
 from faultwave.media.homogenise import at_points
-from faultwave.observe.boxes.h5drm import is_h5drm, read_h5drm
-from faultwave.observe.boxes.records import MATERIAL, BoxRecord, read_box_record
-from faultwave.physics.sources.table import Sources
+from faultwave.observe.boxes import MATERIAL, VELOCITIES, BoxRecord, read_box_record
+from faultwave.observe.h5drm import H5drmRecord, is_h5drm, read_h5drm
+from faultwave.physics.sources.point import PointSource, Sources
+from faultwave.physics.sources.time_functions import TimeFunction, time_function
+from faultwave.physics.waves.plane_waves import PlaneWave, incoming, sent_back
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+
+H5DRM_GRADIENTS = 2.0
+"""Ratio of the errors of stresses, computed from gradients, to errors of velocities."""
+H5DRM_PLANES = 4
+"""Number of planes of nodes across a layer that the polynomials need."""
+
+
+@dataclass(frozen=True)
+class H5drmSource:
+    """Source from an H5DRM file, whose box lies in the middle of its layers of nodes."""
+
+    record: H5drmRecord
+    radiating: Sources = Sources.of(())
+
+    @property
+    def box(self) -> tuple[np.ndarray, np.ndarray]:
+        frame = self.record.frame
+        grown = 0.5 * frame.spacing * np.array([1.0, 1.0, 0.0 if frame.open_top else 1.0])
+        return frame.lower - 0.5 * frame.spacing, frame.upper + grown
+
+    @property
+    def identity(self) -> Sequence[object]:
+        frame = self.record.frame
+        return ["h5drm", frame.spacing, frame.interval, self.record.samples]
+
+    def check_reach(self, placing: PlacementContext, where: TotalField, points: Mapping[str, Points]) -> None:
+        frame, grid, problems = self.record.frame, placing.grid, placing.problems
+        if placing.case.attenuation is not None:
+            what = "an H5DRM file has no stresses, which are not made of velocities in rock that attenuates"
+            problems.error("injection.file", what, "a record of output.box", "Or leave out attenuation.")
+            return
+        if frame.open_top != (where.top is not None) or (
+            frame.open_top and abs(frame.upper[2] - grid.upper[2]) > 1e-3 * grid.spacing
+        ):
+            what = f"the uppermost nodes lie at z = {frame.upper[2]:g} m" + (
+                ", which has none above" if frame.open_top else ""
+            )
+            problems.error(
+                "injection.file", what, f"the free surface, {grid.upper[2]:g} m, or a box below it with six faces"
+            )
+            return
+        nodes = self.record.nodes["v1"]
+        missing = {name: at_places(nodes, _places(placing, name, of)).missing for name, of in points.items()}
+        total = sum(map(len, missing.values()))
+        if total:
+            name = next(n for n, of in missing.items() if len(of))
+            x, y, z = _places(placing, name, points[name][missing[name][:1]])[0]
+            what = f"has no nodes around {total:,} points beside the faces, such as ({x:g}, {y:g}, {z:g})"
+            allowed = f"{H5DRM_PLANES} planes of nodes or more across its layers, which are {frame.spacing:g} m apart"
+            problems.error("injection.file", what, allowed, "Files of Faultwave have them with output.box.layers: 3.")
+
+    def check(
+        self, checking: MaterialContext, where: TotalField, points: Mapping[str, Points]
+    ) -> Sequence[tuple[str, ...]]:
+        check_length(self.record, checking)
+        found = measure_record(self.record)
+        check_samples(found, self.record.frame.spacing, self.record.frame.interval, checking)
+        what = "does not say what rock it was recorded in"
+        checking.problems.warn("injection.file", what, advice="Outside of the box it should be that of this case.")
+        return [
+            ("from", f"{self.record.path.name}, H5DRM, interpolated from nodes {self.record.frame.spacing:g} m apart"),
+            (
+                "error of interpolation",
+                f"about {100 * H5DRM_GRADIENTS * found.space:.2g} % in space, {100 * found.time:.2g} % in time",
+            ),
+        ]
+
+    def incident(self, plan: FdPlan, where: TotalField, points: Mapping[str, Points]) -> Incident:
+        return Strained(self.record, plan, points)
+
+
+def _places(placing: Any, name: str, points: Points) -> np.ndarray:
+    """Return the places (n, 3) [m] of points of the grid."""
+    grid = placing.grid if hasattr(placing, "grid") else placing.scheme.grid
+    found = grid.place(points, HALF[name])
+    found[:, 2] = np.minimum(found[:, 2], grid.upper[2])
+    return np.asarray(found)
+
+
+class Strained:
+    """Velocities of a record, and stresses integrated from their gradients in elastic rock step by step."""
+
+    def __init__(self, record: H5drmRecord, plan: FdPlan, listed: Mapping[str, Points]):
+        self.record, self.step, nodes = record, plan.scheme.step, record.nodes["v1"]
+        self.velocity = {n: at_places(nodes, _places(plan, n, of)) for n, of in listed.items() if n in VELOCITY}
+        self.moduli: dict[str, list[tuple[int, sparse.csr_array]]] = {}
+        for name, points in ((n, of) for n, of in listed.items() if n not in VELOCITY):
+            places = _places(plan, name, points)
+            values = at_points(plan.material, ["lambda", "mu"], places, np.ones(len(places), np.int64))
+            self.moduli[name] = _stress(name, gradients_at(nodes, places), values["lambda"], values["mu"])
+        self.stress = {name: np.zeros(len(listed[name])) for name in self.moduli}
+        self.steps = 0
+
+    def values(self, first: int, count: int) -> dict[str, np.ndarray]:
+        """Return the values of steps by array (see ``Incident.values``).
+
+        Steps before ``first`` are integrated on the way, from the beginning if later ones have been taken.
+        """
+        if first < self.steps:
+            self.steps, self.stress = 0, {name: np.zeros_like(values) for name, values in self.stress.items()}
+        while self.steps < first:
+            self._strain(min(count, first - self.steps))
+        motion = self._motion(first, count)
+        found = {name: between.of(motion["uvw".index(name)]) for name, between in self.velocity.items()}
+        return found | self._strain(count, motion)
+
+    def _motion(self, first: int, count: int) -> list[np.ndarray]:
+        """Return the velocities (count, nodes) in the middle of steps."""
+        at = (times("u", first, count, self.step) - self.record.first["v1"]) / self.record.frame.interval
+        return [in_time(self.record, name, at) for name in VELOCITIES]
+
+    def _strain(self, count: int, motion: list[np.ndarray] | None = None) -> dict[str, np.ndarray]:
+        """Take ``count`` steps and return the stresses (count, points) at the beginning of each."""
+        motion, found = motion or self._motion(self.steps, count), {}
+        for name, parts in self.moduli.items():
+            rates = sum(((weights @ motion[k].T).T for k, weights in parts), start=np.zeros((1, 1)))
+            series = self.stress[name] + self.step * np.cumsum(rates, 0)
+            found[name] = np.concatenate([self.stress[name][None], series[:-1]])
+            self.stress[name] = series[-1]
+        self.steps += count
+        return found
+
+
+def _stress(
+    name: str, slopes: Sequence[sparse.csr_array], lam: np.ndarray, mu: np.ndarray
+) -> list[tuple[int, sparse.csr_array]]:
+    """Return the weights that give the rate of a stress from each velocity component at the nodes.
+
+    ``slopes`` are the weights of derivatives along x, y and z; ``lam`` and ``mu`` [Pa] the moduli at the points.
+    """
+    if name in SHEAR:
+        a, b = (AXES.index(axis) for axis in SHEAR[name])
+        return [(a, _scaled(mu, slopes[b])), (b, _scaled(mu, slopes[a]))]
+    own = NORMAL.index(name)
+    return [(k, _scaled(lam + 2.0 * mu * (k == own), slopes[k])) for k in range(3)]
+
+
+def _scaled(factors: np.ndarray, weights: sparse.csr_array) -> sparse.csr_array:
+    from scipy import sparse  # takes long to import, and few runs need it
+
+    return sparse.csr_array(sparse.diags_array(factors) @ weights)
+
+
+EVEN = 1e-6
+"""Relative variation of the material next to the faces within which it counts as uniform."""
+
+
+@dataclass(frozen=True)
+class PlaneSource:
+    """Source from the case's ``injection.plane_wave``."""
+
+    setting: Setting
+    function: TimeFunction
+
+    @property
+    def box(self) -> tuple[np.ndarray, np.ndarray]:
+        raise AssertionError("a plane wave is given with its box")
+
+    @property
+    def identity(self) -> Sequence[object]:
+        s = self.setting
+        return [s.mode, *s.direction, *(s.polarisation or ()), s.velocity, *s.reference, s.onset]
+
+    @property
+    def radiating(self) -> Sources:
+        """Force with the time function, and hence the spectrum, of the wave."""
+        force = np.array([self.setting.velocity, 0.0, 0.0])
+        return Sources.of(
+            [PointSource(np.zeros(3), self.function, force=force, onset=self.setting.onset, name="injection")]
+        )
+
+    def check_reach(self, placing: PlacementContext, where: TotalField, points: Mapping[str, Points]) -> None:
+        """Accept all points, as a plane wave is defined everywhere."""
+
+    def check(
+        self, checking: MaterialContext, where: TotalField, points: Mapping[str, Points]
+    ) -> Sequence[tuple[str, ...]]:
+        grid, problems, case = checking.placing.grid, checking.problems, checking.case
+        if case.attenuation is not None:
+            problems.error(
+                "injection.plane_wave",
+                "is not built for rock that attenuates",
+                "a file",
+                "Record it with sources: plane-wave.",
+            )
+        values = _around_plane_wave(checking.field, grid, where, Update.of(case, checking.placing.order))
+        for name, of in values.items():
+            if np.ptp(of) > EVEN * np.abs(of).max():
+                what = f"is of uniform rock, and {name} beside the faces of the box is {of.min():.6g} to {of.max():.6g}"
+                problems.error(
+                    "injection.plane_wave",
+                    what,
+                    "one rock at all faces; inside, it may differ",
+                    "Or give a file of another run.",
+                )
+                return []
+        try:
+            waves = self.waves(values, grid.upper[2] if where.top is not None else None)
+        except ValueError as error:
+            problems.error("injection.plane_wave.direction", str(error), "a direction closer to the vertical")
+            return []
+        self._check_begin(waves, checking, where)
+        kinds = f"{self.setting.mode} wave" + (
+            f" and {len(waves) - 1} from the free surface" if where.top is not None else ""
+        )
+        return [("from", f"plane {kinds}, exact in rock; errors are those of the grid")]
+
+    def _check_begin(self, waves: Sequence[PlaneWave], checking: MaterialContext, where: TotalField) -> None:
+        """Report an error if the wave reaches the box before the run begins."""
+        grid = checking.placing.grid
+        corner = (
+            np.array(np.meshgrid(*([a, b] for a, b in zip(where.box.lo, where.box.hi, strict=True)))).reshape(3, -1).T
+        )
+        delays = [wave.delay + float((grid.place(corner) @ wave.slowness).min()) for wave in waves[:1]]
+        before = -min(delays) - self.setting.onset
+        if before > 0 and np.abs(self.function.value(np.linspace(0, before, 200))).max() > 0:
+            what = f"the wave is at the box {before:.4g} s before the run begins"
+            checking.problems.error(
+                "injection.plane_wave", what, f"an onset of {self.setting.onset + before:.4g} s or later"
+            )
+
+    def waves(self, values: Mapping[str, np.ndarray], surface: float | None) -> list[PlaneWave]:
+        """Return all waves in the rock of ``values``, with reflections from a free surface at ``surface`` [m], if any."""
+        rho, lam, mu = (float(values[name].flat[0]) for name in MATERIAL)
+        s, modulus = self.setting, lam + 2.0 * mu
+        if s.mode == "S":
+            if mu == 0.0:
+                raise ValueError("fluids carry no S wave")
+            modulus = mu
+        polarisation = None if s.mode == "P" else np.array(s.polarisation, float)
+        first = incoming(
+            np.array(s.direction), polarisation, s.velocity, float(np.sqrt(modulus / rho)), np.array(s.reference)
+        )
+        return [first] if surface is None else [first, *sent_back(first, rho, lam, mu, surface)]
+
+    def incident(self, plan: FdPlan, where: TotalField, points: Mapping[str, Points]) -> Incident:
+        grid = plan.scheme.grid
+        values = _around_plane_wave(plan.material, grid, where, Update.of(plan.case, plan.scheme.order))
+        waves = self.waves(values, grid.upper[2] if where.top is not None else None)
+        moduli = float(values["lambda"].flat[0]), float(values["mu"].flat[0])
+        return PlaneWaves(self, waves, moduli, grid, plan.scheme.step, points)
+
+
+def _around_plane_wave(field: Field, grid: Grid, where: TotalField, update: Update) -> dict[str, np.ndarray]:
+    """Return density and moduli next to the faces of the box."""
+    places = grid.place(where.strip(update.reach))
+    places[:, 2] = np.minimum(places[:, 2], grid.upper[2])
+    return at_points(field, list(MATERIAL), places, np.ones(len(places), np.int64))
+
+
+class PlaneWaves:
+    """Sum of plane waves at points of a grid."""
+
+    def __init__(
+        self, source: PlaneSource, waves: Sequence[PlaneWave], moduli: tuple[float, float], grid: Grid, step: float,
+        listed: Mapping[str, Points],
+    ):  # fmt: skip
+        self.source, self.step = source, step
+        self.delays: dict[str, np.ndarray] = {}
+        self.sizes: dict[str, np.ndarray] = {}
+        for name, points in listed.items():
+            places = grid.place(points, HALF[name])
+            places[:, 2] = np.minimum(places[:, 2], grid.upper[2])
+            self.delays[name] = np.stack([wave.delay + places @ wave.slowness for wave in waves])
+            column = list(VELOCITY).index(name) if name in VELOCITY else MOMENT.index(name)
+            of = [wave.motion if name in VELOCITY else wave.stress(*moduli) for wave in waves]
+            self.sizes[name] = np.array([values[column] for values in of])
+
+    def values(self, first: int, count: int) -> dict[str, np.ndarray]:
+        """Return the values of steps by array (see ``Incident.values``)."""
+        found, onset = {}, self.source.setting.onset
+        for name, delays in self.delays.items():
+            when = times(name, first, count, self.step)[:, None] - onset
+            found[name] = np.zeros((count, delays.shape[1]))
+            for size, delay in zip(self.sizes[name], delays, strict=True):
+                if size:
+                    found[name] += size * self.source.function.value(when - delay)
+        return found
+
+
+def plane_source(setting: Setting) -> PlaneSource:
+    """Return the source of the case's ``injection.plane_wave``.
+
+    Raises
+    ------
+    InputError
+        If the time function is invalid or not finite.
+    """
+    where = "injection.plane_wave.time_function"
+    made = time_function(setting.time_function, where)
+    if not np.isfinite(made.value(np.linspace(0.0, 1.0, 11))).all():
+        raise InputError(Problem(where, "is not finite"))
+    return PlaneSource(setting, made)
+
 
 Rows = Sequence[tuple[str, ...]]
 ALIKE = 0.01
@@ -136,7 +441,7 @@ class RecordSource:
         if waves.exact:
             _compare_same(self.record, checking)
             return [("from", f"{self.record.path.name}, exactly: the same points and steps")]
-        found = look(self.record)
+        found = measure_record(self.record)
         check_samples(
             found, 0.0 if self._of_a_grid else self.record.frame.spacing, self.record.frame.interval, checking
         )
@@ -251,6 +556,3 @@ def _differences(recorded: np.ndarray, here: np.ndarray) -> np.ndarray:
     recorded = np.asarray(recorded, float)
     scale = np.maximum(np.abs(recorded), np.abs(here))
     return np.asarray(np.abs(recorded - here) / np.where(scale > 0, scale, 1.0))
-
-
-__all__ = ["RecordSource", "Source", "source_of"]

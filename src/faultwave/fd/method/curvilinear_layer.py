@@ -61,9 +61,9 @@ from faultwave.fd.method.stencils import (
     normal_stresses,
     shear_stress,
 )
+from faultwave.kernels.expr import Number
 from faultwave.kernels.math import named
 from faultwave.kernels.stencil import Axis, Point, Stencil
-from faultwave.kernels.types import Number
 
 MEANS = {"u": "mean_u", "v": "mean_v", "w": "mean_w"}
 """Arrays, by velocity, of the mean of its vertical difference, then of the stresses across the ground's slope."""

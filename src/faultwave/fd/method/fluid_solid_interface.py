@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from faultwave.fd.method.closures import WEIGHTS
-from faultwave.fd.method.differences import low_planes
+from faultwave.fd.method.differences import WEIGHTS, low_planes
 from faultwave.fd.method.effective_medium import Medium
 from faultwave.fd.method.stencils import (
     AXES,
@@ -38,8 +37,8 @@ from faultwave.fd.method.stencils import (
     normal_stresses,
     shear_stress,
 )
+from faultwave.kernels.expr import Number
 from faultwave.kernels.stencil import Axis, Box, Point, Stencil
-from faultwave.kernels.types import Number
 
 ARRAYS = (
     *(f"chi_{axis}" for axis in AXES), *(f"chi_{name[1:]}" for name in SHEAR),

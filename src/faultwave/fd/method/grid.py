@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from faultwave.domain.grids.mapping import CENTRE, Half, RegularGrid
-from faultwave.domain.grids.relief import Relief
+from faultwave.domain.grid_relief import Relief
+from faultwave.domain.grids import CENTRE, Half, RegularGrid
 from faultwave.fd.method.differences import grid_of
 from faultwave.kernels.stencil import Box
 

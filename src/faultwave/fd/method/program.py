@@ -11,11 +11,10 @@ import numpy as np
 
 from faultwave.fd.method import curvilinear_layer, fluid_solid_interface, split_nodes, stencils
 from faultwave.fd.method.absorbing import Absorber, along, cpml, depths, sponge
-from faultwave.fd.method.closures import WEIGHTS, Weights
-from faultwave.fd.method.differences import CURVILINEAR_PLANES, LOWS, Ends
-from faultwave.fd.method.fault_plane import FaultPlane
+from faultwave.fd.method.differences import CURVILINEAR_PLANES, LOWS, WEIGHTS, Ends, Weights
+from faultwave.fd.method.effective_medium import SI, Units
 from faultwave.fd.method.grid import SIDES, Grid, SideKind
-from faultwave.fd.method.half_precision import SI, Units
+from faultwave.fd.method.split_nodes import FaultPlane
 from faultwave.kernels.overlap import FAR
 from faultwave.kernels.stencil import REACH, Axis, Box, Injection, Launch, Layout, Peak, Program, SampleBuffer
 

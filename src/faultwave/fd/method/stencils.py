@@ -19,11 +19,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from faultwave.fd.method.closures import WEIGHTS
-from faultwave.fd.method.differences import grid_of, line, low_planes, other_line, planes
+from faultwave.fd.method.differences import WEIGHTS, grid_of, line, low_planes, other_line, planes
+from faultwave.kernels.expr import Number
 from faultwave.kernels.math import named
 from faultwave.kernels.stencil import Axis, Point, Stencil
-from faultwave.kernels.types import Number
 
 AXES: tuple[Axis, ...] = ("x", "y", "z")
 NORMAL = ("sxx", "syy", "szz")

@@ -1,21 +1,21 @@
-"""Interpolation and injection between grid points, by Lagrange polynomials of the order of the stencils (4 or 8)."""
+"""Points between grid points: interpolation of order 4 or 8, samplers, and injection of sources."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Protocol
 
 import numpy as np
 
-from faultwave.domain.grids.mapping import RegularGrid
-from faultwave.domain.grids.relief import Relief
+from faultwave.domain.grid_relief import Relief
+from faultwave.domain.grids import RegularGrid
 from faultwave.fd.method.differences import WHOLE
 from faultwave.fd.method.grid import HALF, Grid
-from faultwave.fd.method.program import Scheme
+from faultwave.fd.method.program import LEVELS, Scheme
 from faultwave.fd.method.stencils import AXES
-from faultwave.kernels.stencil import Axis, Box, SampleBuffer
+from faultwave.kernels.stencil import Axis, Box, Injection, SampleBuffer
 
 ACROSS = ("sxz", "syz")
 """Stresses that are zero on a free surface, as are the strains that belong to them."""
@@ -247,18 +247,38 @@ def outside(grid: Grid, lower: np.ndarray, upper: np.ndarray, points: np.ndarray
     return np.where(distance > 1e-6 * grid.spacing, distance, 0.0)
 
 
-__all__ = [
-    "MOMENT",
-    "RECORDED",
-    "AxisInterpolation",
-    "Sampler",
-    "Stencils",
-    "along",
-    "norm_weights",
-    "images",
-    "lagrange",
-    "near",
-    "outside",
-    "interpolation_stencils",
-    "vertical_stretch",
-]
+class Drive(Protocol):
+    """Protocol of the sources of one kind; ``injections`` refer to them by numbers below ``count``."""
+
+    @property
+    def injections(self) -> Sequence[Injection]: ...
+
+    @property
+    def count(self) -> int: ...
+
+    def amplitudes(self, first: int, steps: int) -> np.ndarray:
+        """Return the amplitudes of ``steps`` steps from number ``first`` on.
+
+        Returns
+        -------
+        ndarray, shape (levels, steps, count)
+            Velocities are forced around t = n dt, stresses over n dt to (n + 1) dt.
+        """
+
+
+class Drives:
+    """Source injectors of all kinds, numbered consecutively."""
+
+    def __init__(self, drives: Sequence[Drive]):
+        self.drives = tuple(drives)
+        self.injections: list[Injection] = []
+        total = 0
+        for drive in self.drives:
+            self.injections += [replace(i, sources=i.sources + total) for i in drive.injections]
+            total += drive.count
+        self.count = max(1, total)  # a program has at least one source
+
+    def amplitudes(self, first: int, steps: int) -> np.ndarray:
+        """Return the amplitudes (levels, steps, count) of all injectors (see ``Drive.amplitudes``)."""
+        found = [drive.amplitudes(first, steps) for drive in self.drives if drive.count]
+        return np.concatenate(found, 2) if found else np.zeros((LEVELS, steps, 1))

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from faultwave.base.errors import Problems
-from faultwave.base.processes.memory import machine_memory
+from faultwave.base.processes.host import machine_memory
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
-from faultwave.engine import disk
+from faultwave.engine import checks
 from faultwave.fd.method.curvilinear_layer import MEANS
 from faultwave.fd.method.grid import Grid
 from faultwave.fd.method.program import coefficients, fields, point_nbytes
@@ -94,7 +94,7 @@ def disk_needed(case: Case, written: float, checkpoint: float) -> float:
         Size of a checkpoint [bytes]. The stored ones count, and one that is being written.
     """
     retained = case.output.checkpoint
-    return written + disk.OVERHEAD + (0.0 if retained is None else (retained.keep + 1.0) * checkpoint)
+    return written + checks.OUTPUT_OVERHEAD + (0.0 if retained is None else (retained.keep + 1.0) * checkpoint)
 
 
 def check_disk(case: Case, grids: Sequence[Grid], written: float, problems: Problems) -> None:
@@ -103,7 +103,7 @@ def check_disk(case: Case, grids: Sequence[Grid], written: float, problems: Prob
     ``written`` is the output of the capabilities [bytes]; checkpoints are estimated from the wave fields alone.
     """
     numbers = len(fields(case.attenuation is not None)) * sum(grid.box.points for grid in grids)
-    disk.check_disk(case.output.folder, disk_needed(case, written, float(numbers * number_bytes(case))), problems)
+    checks.check_disk(case.output.folder, disk_needed(case, written, float(numbers * number_bytes(case))), problems)
 
 
 __all__ = ["Memory", "check_disk", "check_stored_output", "check_memory", "disk_needed", "grid_bytes", "number_bytes"]

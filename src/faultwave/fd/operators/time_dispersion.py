@@ -22,7 +22,7 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.case.settings.model import Case
 from faultwave.fd.method.program import LEVELS, STRESS_LEVEL
-from faultwave.fd.operators.source_injector import Drive
+from faultwave.fd.operators.points import Drive
 from faultwave.kernels.stencil import Injection
 
 WIDTH, SHARPNESS = 14, 2.3 * 14

@@ -10,7 +10,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.case.settings.model import Case
-from faultwave.domain.grids.relief import BEND, MARGIN, Relief
+from faultwave.domain.grid_relief import BEND, MARGIN, Relief
 from faultwave.fd.method.differences import C1, C2, LOW, M1, M2
 from faultwave.fd.method.grid import Grid, SideKind
 from faultwave.fd.method.program import PLANES_BELOW_CURVILINEAR

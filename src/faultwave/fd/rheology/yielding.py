@@ -1,11 +1,17 @@
-"""Yielding rock on the staggered grid: stencils after the elastic update of the stresses.
+"""Yielding rock on the staggered grid: stencils after the elastic update, and the rows in which no point can yield.
+
+A point yields only if waves have moved its stress farther than its initial distance from yield (``Rheology.distance``,
+in the Frobenius norm). The change at a centre is bounded by its normal stresses and the largest of the shear stresses
+around it, because means never exceed the values that they average. Therefore each row stores the peaks of these, found
+during the stress update, and the smallest distance of its centres. Rows that are safe are skipped; all others are
+evaluated as usual, so that results do not depend on the rows.
 
 A rheology that scales the deviator (``Rheology.scales``) returns, at each cell centre, the share of the deviator of the
 total stress (initial stress included) that is lost in the step; shear stresses enter as the means of the four around
 the centre. Then normal stresses lose the share of their own centre, shear stresses the mean share of the four centres
 around, as in AWP-ODC (Roten et al. 2016, SC16). Stresses are interpolated to centres only, and only the share is read
 from neighbours. Because each component of the deviator only shrinks, the strain energy of the total stress never
-increases. Means to and from centres are adjoint to each other (``fd.operators.cell_means``), so that centres account for the work
+increases. Means to and from centres are adjoint to each other (``fd.rheology.cell_means``), so that centres account for the work
 that the stresses around them lose.
 """
 
@@ -18,14 +24,93 @@ import numpy as np
 
 from faultwave.fd.method.curvilinear_layer import stretched
 from faultwave.fd.method.grid import Grid
-from faultwave.fd.method.program import LOSS_LEVEL, YIELD_LEVEL, Observer, Scheme, line_of
+from faultwave.fd.method.program import LOSS_LEVEL, STRESS_LEVEL, YIELD_LEVEL, Observer, Scheme, line_of
 from faultwave.fd.method.stencils import AXES, NORMAL
-from faultwave.fd.operators.cell_means import IN_PLANE, mean, mean_arrays, mean_lines, planes_of
-from faultwave.fd.rheology import yield_rows
+from faultwave.fd.rheology.cell_means import IN_PLANE, LOW_OFFSETS, OFFSETS, mean, mean_arrays, mean_lines, planes_of
 from faultwave.kernels import math as m
-from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
-from faultwave.kernels.types import Condition, Named, Number
+from faultwave.kernels.expr import Condition, Named, Number
+from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Peak, Point, Row, Stencil
 from faultwave.physics.rheology import STRESS, Rheology
+
+YIELD_DISTANCE = "yield_room"
+"""Array of the squared distance from yield of every row, the smallest of its centres [Pa^2].
+
+NaN where rock never yields.
+"""
+MARGIN = 1e-3
+"""Safety margin relative to distances and initial stress, far larger than rounding in single precision."""
+
+
+def row_peak(name: str) -> str:
+    """Return the name of the row peak of a shear stress, or of the normal stresses together."""
+    return f"peak_{name}"
+
+
+def row_peaks() -> dict[str, Peak]:
+    """Return the row peaks of wave stresses: sum of squares of normal ones [Pa^2], size of shear ones [Pa]."""
+
+    def size(name: str) -> Peak:
+        return Peak(STRESS_LEVEL, lambda p: m.abs(p.at(name)))
+
+    found = {
+        row_peak("normal"): Peak(
+            STRESS_LEVEL, lambda p: sum(p.at(n) * p.at(n) for n in NORMAL[1:]) + p.at("sxx") * p.at("sxx")
+        )
+    }
+    return found | {row_peak(n): size(n.replace("_", "")) for n in IN_PLANE}
+
+
+def _planes(axes: tuple[Axis, Axis], to: str, kind: str) -> tuple[int, ...]:
+    """Return the plane offsets that means on planes of this kind (``fd.rheology.cell_means``) read."""
+    if "z" not in axes:
+        return (0,)
+    if kind == "inside":
+        return (-1, 0) if to == "half" else (0, 1)
+    return (LOW_OFFSETS if kind == "low" else OFFSETS)[to]
+
+
+def may_yield(row: Row, lost: str, kind: str) -> Condition:
+    """Return True if a row may have points that yield, or had some in the step before.
+
+    ``lost`` is the array of the share lost.
+    """
+    moved = row.largest(row_peak("normal"))
+    for name, axes in IN_PLANE.items():
+        rows = (-1, 0) if "y" in axes else (0,)
+        around = [row.largest(row_peak(name), z, y) for z in _planes(axes, "half", kind) for y in rows]
+        size = around[0]
+        for other in around[1:]:
+            size = m.maximum(size, other)
+        moved = moved + 2.0 * (size * size)
+    return (row.number(YIELD_DISTANCE) <= moved) | (row.changed(lost) > 0.0)
+
+
+def may_have_losses(row: Row, lost: str, kind: str) -> Condition:
+    """Return True if centres around a row (on the surface, in it) have lost stress in this step."""
+    planes = (0,) if kind == "surface" else _planes(("y", "z"), "whole", kind)
+    return sum(row.changed(lost, z, y) for z in planes for y in (0, 1)) > 0.0
+
+
+def distance_to_yield(law: Rheology, given: Named, constants: Mapping[str, float], rest: Named) -> np.ndarray:
+    """Return the squared distance of centres from yield, less a margin [Pa^2]; negative if it is within the margin.
+
+    Parameters
+    ----------
+    law : Rheology
+    given : mapping of str to array
+        Parameters of the rheology.
+    constants : mapping of str to float
+    rest : mapping of str to array
+        Initial stress [Pa].
+    """
+    stress = {n: np.asarray(rest[n], float) for n in STRESS}
+    distance = law.distance({n: np.asarray(v, float) for n, v in given.items()}, constants, stress)
+    if distance is None:
+        return np.array(-1.0)
+    size = np.sqrt(sum((1.0 if n[2] == n[3] else 2.0) * v * v for n, v in stress.items()))
+    left = distance - MARGIN * (np.abs(distance) + size)
+    return np.where(left > 0.0, left * left, -1.0)
+
 
 YIELDED = ("eta", "plastic_work")
 """State variables of the rheology that are stored at each centre."""
@@ -122,7 +207,7 @@ def losses(law: Rheology, constants: Mapping[str, float], kept: RockStorage, kin
         }
         return result | {n: m.where(yields, after[n], p.at(n)) for n in YIELDED}
 
-    return Stencil(f"yield_loss_{kind}", function, changes, lambda row: yield_rows.may_yield(row, LOST_SHARE, kind))
+    return Stencil(f"yield_loss_{kind}", function, changes, lambda row: may_yield(row, LOST_SHARE, kind))
 
 
 def _may(p: Point) -> Condition:
@@ -195,7 +280,7 @@ def yielding(kept: RockStorage, kind: str) -> Stencil:
             result[array] = p.at(array) - share * (p.at(array) + _at_rest_around(p, n, kept, kind))
         return result
 
-    return Stencil(f"yielding_{kind}", function, changes, lambda row: yield_rows.may_have_losses(row, LOST_SHARE, kind))
+    return Stencil(f"yielding_{kind}", function, changes, lambda row: may_have_losses(row, LOST_SHARE, kind))
 
 
 def observers(
@@ -231,7 +316,7 @@ def observers(
     strength = Layout(box, group="strength", halo=halo) if kept.lateral else line
     arrays |= dict.fromkeys(own_parameters(law), strength)
     (z0, y0, _), (z1, y1, _) = (scheme.filled(box).lo, scheme.filled(box).hi)
-    arrays[yield_rows.YIELD_DISTANCE] = Layout(Box((z0, y0, 0), (z1, y1, 1)), group="yield rows", halo=0)
+    arrays[YIELD_DISTANCE] = Layout(Box((z0, y0, 0), (z1, y1, 1)), group="yield rows", halo=0)
     launches = []
     for low, high, kind in planes_of(scheme, box):
         region = Box((low, *box.lo[1:]), (high, *box.hi[1:]))
@@ -242,7 +327,7 @@ def observers(
     relaxed = float(law.relaxed(constants, scheme.step))
     scalars = {"yield_step": scheme.step, "yield_relaxed": relaxed}
     scalars |= {rest(n): factors.get(n, 0.0) for n in STRESS if kept.proportional}
-    return Observer(arrays, launches, scalars, yield_rows.peaks())
+    return Observer(arrays, launches, scalars, row_peaks())
 
 
 def lines(scheme: Scheme, at_rest: Callable[[np.ndarray], Mapping[str, np.ndarray]] | None) -> dict[str, np.ndarray]:
@@ -278,21 +363,3 @@ def active_cells(scheme: Scheme, grid: Grid, axis: Axis) -> np.ndarray:
     found[:low] = 0.0
     found[count - high :] *= not high
     return found
-
-
-__all__ = [
-    "INITIAL_STRESS_WORK",
-    "LOAD",
-    "LOST_SHARE",
-    "YIELDED",
-    "RockStorage",
-    "may_yield_profile",
-    "active_cells",
-    "heights",
-    "lines",
-    "losses",
-    "observers",
-    "own_parameters",
-    "rest",
-    "yielding",
-]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.math import special
+from faultwave.base import formulas
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ FUNCTIONS: dict[str, MathFunction] = {
     "ceil": MathFunction(np.ceil),
     "cos": MathFunction(np.cos),
     "cosh": MathFunction(np.cosh),
-    "erf": MathFunction(special.erf),
+    "erf": MathFunction(formulas.erf),
     "exp": MathFunction(np.exp),
     "floor": MathFunction(np.floor),
     "log": MathFunction(np.log),
@@ -74,11 +74,11 @@ LUA_ADDITIONS: dict[str, Callable[..., object]] = {
     "asinh": np.arcsinh,
     "atanh": np.arctanh,
     "copysign": np.copysign,
-    "erfc": special.erfc,
+    "erfc": formulas.erfc,
     "exp2": np.exp2,
     "expm1": np.expm1,
-    "gamma": special.gamma,
+    "gamma": formulas.gamma,
     "hypot": np.hypot,
-    "lgamma": special.log_gamma,
+    "lgamma": formulas.log_gamma,
     "log1p": np.log1p,
 }

@@ -1,16 +1,65 @@
-"""Ground model as a field: its blocks, and points outside it, in the air, in water or without valid values."""
+"""Ground model as a field: its settings, its blocks, its coordinates, and points outside it, in the air or in water."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.base.projection import NEEDED, Projection
 from faultwave.media.models.lattice import AIR, HOLE, POISON, ROCK, WATER, CellWeights, Lattice, position, within
 from faultwave.media.points import Floats, Integers, PointError
+
+if TYPE_CHECKING:
+    import pyproj
+
+
+class ModelSettings(Protocol):
+    """Settings of one ground model, as declared for a case; readers use those of their kind."""
+
+    @property
+    def file(self) -> Path: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def crs(self) -> str | None: ...
+
+    @property
+    def names(self) -> dict[str, str]: ...
+
+    @property
+    def outside(self) -> Literal["error", "nearest"]: ...
+
+    @property
+    def water(self) -> Literal["error", "fluid"]: ...
+
+    @property
+    def vertical(self) -> str: ...
+
+    @property
+    def shape(self) -> tuple[int, int, int] | None: ...
+
+    @property
+    def spacing(self) -> float | None: ...
+
+    @property
+    def vertical_spacing(self) -> float | None: ...
+
+    @property
+    def origin(self) -> tuple[float, float, float]: ...
+
+    @property
+    def variables(self) -> Sequence[str] | None: ...
+
+    @property
+    def byte_order(self) -> str: ...
+
 
 Map = Callable[[Floats], Floats]
 """Function from local x, y (n, 2) of the case to the model's own coordinates."""
@@ -283,3 +332,89 @@ class Priority:
             for name in names:
                 result[name][rows] = found[name]
         return result
+
+
+def needed(path: Path, projection: Projection | None) -> Projection:
+    """Return the case's projection; raises InputError if it has none."""
+    if projection is None:
+        what = "lies in longitudes and latitudes, but the case has no projection"
+        raise InputError(Problem(str(path), what, advice=NEEDED))
+    return projection
+
+
+def projected(path: Path, projection: Projection | None, crs: str | pyproj.CRS, origin: Floats, axes: Floats) -> Map:
+    """Return the map from x, y of a case to the coordinates of a model.
+
+    Parameters
+    ----------
+    path : Path
+        File of the model, for messages.
+    projection : Projection or None
+        Projection of the case.
+    crs : Any
+        Coordinate system of the model.
+    origin : ndarray (2,)
+        Origin of the model in ``crs`` [m].
+    axes : ndarray (2, 2)
+        Unit vectors (east, north) of the model's x and y.
+
+    Raises
+    ------
+    InputError
+        If the case has no projection, or the coordinate system is unknown.
+    """
+    import pyproj
+
+    case = needed(path, projection)
+    try:
+        own = pyproj.CRS.from_user_input(crs)
+        transform = pyproj.Transformer.from_crs(case.crs, own, always_xy=True)
+    except (pyproj.exceptions.ProjError, UnicodeError) as error:
+        raise InputError(Problem(str(path), f"its coordinate system {crs!r} is not known: {error}")) from None
+
+    def to_own(xy: Floats) -> Floats:
+        flat = case.to_map(xy)
+        east, north = transform.transform(flat[:, 0], flat[:, 1])
+        e, n = east - origin[0], north - origin[1]
+        # written out, because a matrix product may round differently with the number of points
+        return np.stack([axes[0, 0] * e + axes[0, 1] * n, axes[1, 0] * e + axes[1, 1] * n], 1)
+
+    return to_own
+
+
+def project(crs: str | pyproj.CRS, longitude: float, latitude: float, path: Path) -> Floats:
+    """Return the coordinates (2,) [m] of a longitude and latitude [deg] in ``crs``."""
+    import pyproj
+
+    try:
+        transform = pyproj.Transformer.from_crs("EPSG:4326", pyproj.CRS.from_user_input(crs), always_xy=True)
+    except (pyproj.exceptions.ProjError, UnicodeError) as error:
+        raise InputError(Problem(str(path), f"its coordinate system {crs!r} is not known: {error}")) from None
+    return np.array(transform.transform(longitude, latitude), float)
+
+
+def sw4_axes(azimuth: float) -> Floats:
+    """Return SW4's unit vectors of x and y as rows (east, north).
+
+    x points ``azimuth`` [deg] clockwise from north, y to the right of it.
+    """
+    a = np.radians(azimuth)
+    return np.array([[np.sin(a), np.cos(a)], [np.cos(a), -np.sin(a)]])
+
+
+def on_nodes(x: Floats, y: Floats, heights: Floats) -> Surface:
+    """Return the bilinear interpolant of ``heights`` (nx, ny) [m], constant beyond the edges."""
+
+    def surface(at_x: Floats, at_y: Floats) -> Floats:
+        # outside a projection's domain there is no position; the model itself reports points outside
+        i = np.nan_to_num(np.clip(position(at_x, x), 0.0, len(x) - 1.0))
+        j = np.nan_to_num(np.clip(position(at_y, y), 0.0, len(y) - 1.0))
+        i0 = np.minimum(i.astype(int), max(len(x) - 2, 0))
+        j0 = np.minimum(j.astype(int), max(len(y) - 2, 0))
+        a, b = i - i0, j - j0
+        i1, j1 = np.minimum(i0 + 1, len(x) - 1), np.minimum(j0 + 1, len(y) - 1)
+        near = heights[i0, j0] * (1 - b) + heights[i0, j1] * b
+        far = heights[i1, j0] * (1 - b) + heights[i1, j1] * b
+        return np.asarray(near * (1 - a) + far * a)
+
+    return surface

@@ -12,8 +12,7 @@ from pathlib import Path
 from faultwave.base.errors import Problems, suggest
 from faultwave.base.files.xml_text import refuse_declarations
 from faultwave.base.units import as_float, finite_number
-from faultwave.observe.stations.codes import CODE, CODE_FORM, NETWORK, NETWORK_FORM
-from faultwave.observe.stations.listed import ListedStation, check_geographic
+from faultwave.observe.stations.codes import CODE, CODE_FORM, NETWORK, NETWORK_FORM, ListedStation, check_geographic
 from faultwave.observe.stations.sw4 import is_sw4, read_sw4, read_sw4_hdf5
 
 FORMS = "StationXML, FDSN's text, SPECFEM's STATIONS, SW4's rec lines or HDF5, or CSV with a header station,longitude,latitude"

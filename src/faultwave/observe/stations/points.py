@@ -5,22 +5,56 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from faultwave.base.collecting import collect_problems
-from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.math.projection import Projection, needed
+from faultwave.base.errors import InputError, Problem, Problems, collect_problems
+from faultwave.base.projection import Projection, needed
 from faultwave.base.units import finite_number
 from faultwave.observe.dataset import Dataset, with_places
-from faultwave.observe.stations.codes import Station, invalid_codes, named
+from faultwave.observe.stations.codes import ListedStation, Station, invalid_codes, named
 from faultwave.observe.stations.files import read_station_file
-from faultwave.observe.stations.listed import ListedStation
 
 if TYPE_CHECKING:
-    from faultwave.base.math.projection_settings import ProjectionSettings
-    from faultwave.observe.stations.settings import StationSettings
+    from faultwave.base.projection import ProjectionSettings
+
+
+class PointSettings(Protocol):
+    """Settings of points: listed ones and a file of more."""
+
+    @property
+    def points(self) -> Sequence[Sequence[float]]: ...
+
+    @property
+    def file(self) -> Path | None: ...
+
+
+class StationSettings(PointSettings, Protocol):
+    """Settings of stations, also by longitude and latitude, with names."""
+
+    @property
+    def geographic(self) -> Sequence[Sequence[float]]: ...
+
+    @property
+    def geographic_file(self) -> Path | None: ...
+
+    @property
+    def stations(self) -> Path | None: ...
+
+    @property
+    def names(self) -> Sequence[str] | None: ...
+
+    @property
+    def network(self) -> str: ...
+
+
+class NearFaultSettings(Protocol):
+    """Settings of receivers on faults: the largest distance [m] of a point from the fault."""
+
+    @property
+    def maximum_distance(self) -> float | None: ...
+
 
 AS_CASE, SEA_LEVEL, GROUND = 0, 1, 2
 """References from which z of a point is measured."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.base.files.hdf5 import opened
 from faultwave.base.units import finite_number
-from faultwave.observe.stations.listed import ListedStation, check_geographic
+from faultwave.observe.stations.codes import ListedStation, check_geographic
 
 COMMANDS = ("rec", "sac")
 PLACE_KEYS = ("x", "y", "z", "lat", "lon", "depth", "topodepth")

@@ -15,8 +15,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.log import get_logger
-from faultwave.observe.snapshots.grid_formats import SeriesFormat
-from faultwave.observe.snapshots.lattice import Lattice
+from faultwave.observe.snapshots.lattice import Lattice, SeriesFormat
 from faultwave.output.atomic import AtomicWriter, atomic_text, remove, replace, translate_os_errors
 from faultwave.output.field_files.checksums import (
     MODULUS,

@@ -17,8 +17,7 @@ from numpy.typing import DTypeLike
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.files.hdf5 import dataset, naming_file_errors, opened
 from faultwave.observe.dataset import QUANTITIES
-from faultwave.observe.snapshots.grid_formats import SeriesFormat
-from faultwave.observe.snapshots.lattice import Lattice
+from faultwave.observe.snapshots.lattice import Lattice, SeriesFormat
 from faultwave.output.field_files.checksums import NOTHING, Earlier
 from faultwave.output.field_files.fields import TIME, FieldWriter, ForeignContents, Mesh, contiguous, place
 from faultwave.output.field_files.hdf5 import Hdf5Reader

@@ -7,11 +7,10 @@ from pathlib import Path
 
 from faultwave.base.files.hdf5 import naming_file_errors
 from faultwave.base.files.netcdf import NetcdfVariable, open_netcdf
-from faultwave.observe.dataset import Dataset, Variable
-from faultwave.observe.result import Result
-from faultwave.observe.snapshots.grid_formats import MapFormat
+from faultwave.observe.dataset import Dataset, Result, Variable
+from faultwave.observe.snapshots.lattice import MapFormat
 from faultwave.output.atomic import atomic_path
-from faultwave.output.writers import Writer
+from faultwave.output.formats import Writer
 
 WHAT = "file of maps (NetCDF)"
 

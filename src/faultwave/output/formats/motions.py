@@ -18,7 +18,7 @@ import numpy as np
 
 from faultwave.observe.motions.measures import GRAVITY, UNITS, Measures, integrated, measures
 from faultwave.output.atomic import atomic_text
-from faultwave.output.converters import Conversion, Converter
+from faultwave.output.formats import Conversion, Converter
 from faultwave.output.formats.waveforms import codes, evenly_sampled, velocity
 from faultwave.output.trace import Trace
 

@@ -17,10 +17,9 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.files.hdf5 import dataset, opened, text_attribute, text_list
-from faultwave.observe.dataset import CODES, Dataset, Variable, receivers_from_arrays
-from faultwave.observe.result import Result
+from faultwave.observe.dataset import CODES, Dataset, Result, Variable, receivers_from_arrays
 from faultwave.output.field_files.hdf5 import atomic_hdf5
-from faultwave.output.writers import Writer
+from faultwave.output.formats import Writer
 
 LEGACY = {
     **{c: f"s_{c}" for c in ("xx", "yy", "zz", "xy", "yz", "xz")},

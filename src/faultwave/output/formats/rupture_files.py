@@ -13,11 +13,10 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.types import Settings
-from faultwave.observe.dataset import Variable
-from faultwave.observe.result import Result
+from faultwave.observe.dataset import Result, Variable
 from faultwave.output.atomic import atomic_text
+from faultwave.output.formats import Writer
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
-from faultwave.output.writers import Writer
 
 
 def _write_maps(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:

@@ -10,12 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.observe.dataset import Dataset
-from faultwave.observe.result import Result
+from faultwave.observe.dataset import Dataset, Result
 from faultwave.output.atomic import atomic_text
+from faultwave.output.formats import Writer
 from faultwave.output.formats.receivers_hdf5 import LEGACY
 from faultwave.output.trace import Kind
-from faultwave.output.writers import Writer
 
 ENERGIES = (
     *("gravitational_energy", "acoustic_energy", "acoustic_kinetic_energy", "elastic_energy"),

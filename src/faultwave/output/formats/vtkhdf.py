@@ -10,7 +10,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.files.hdf5 import dataset, naming_file_errors
-from faultwave.observe.snapshots.lagrange import MOST_DEGREE, degree_of, mean_weights, node_count
+from faultwave.observe.snapshots.pieces import MOST_DEGREE, degree_of, mean_weights, node_count
 from faultwave.output.field_files.fields import TIME, CellFieldWriter, Mesh, contiguous, place, typed_placeholder
 from faultwave.output.field_files.hdf5 import Hdf5Reader
 

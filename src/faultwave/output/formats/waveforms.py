@@ -19,7 +19,7 @@ from faultwave.base.log import get_logger
 from faultwave.observe.dataset import QUANTITIES
 from faultwave.observe.stations.codes import default_code
 from faultwave.output.atomic import atomic_path, atomic_text
-from faultwave.output.converters import Conversion, Converter
+from faultwave.output.formats import Conversion, Converter
 from faultwave.output.trace import Trace
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from faultwave.physics.friction.initial_stress import increment
 from faultwave.physics.friction.law import FrictionLaw
-from faultwave.physics.friction.loading.nucleation import increment
 from faultwave.physics.friction.plausibility import ENOUGH, LoadedFault, cohesive_points
 
 

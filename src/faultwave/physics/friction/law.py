@@ -1,4 +1,4 @@
-"""Interface of friction laws: parameters, state and pure functions; a law names its solver and does not implement it.
+"""Interface of friction laws: parameters at points or uniform, state and pure functions; a law names its solver and does not implement it.
 
 A law answers one question per fault point and sub-step: given the traction that the fault would carry if it did not slip now (``Load``),
 how fast does it slip? With the radiation damping eta (half the shear impedance for equal sides) and the slip rate V = v_minus - v_plus,
@@ -10,8 +10,10 @@ Constants are plain numbers when a kernel is recorded, so these functions may br
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
+from math import isnan, nan
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +22,76 @@ from faultwave.base.columns import Columns
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.quantities import Output, Parameter, State, parameters_at_points, resolve_constants, state_columns
 from faultwave.kernels import math as m
-from faultwave.kernels.types import Changes, Condition, Number, Numbers
-from faultwave.physics.friction.loading.directions import in_any_direction
-from faultwave.physics.friction.loading.frame import Directions
-from faultwave.physics.friction.loading.load import Load, Solved, Values
-from faultwave.physics.friction.solvers import SOLVERS
+from faultwave.kernels.expr import Changes, Condition, Number, Numbers
+from faultwave.physics.friction.frame import Directions
+from faultwave.physics.friction.load import Load, Solved, Values
+from faultwave.physics.friction.solvers import SOLVERS, in_any_direction
+
+
+@dataclass(frozen=True)
+class PointOrUniform:
+    """Parameter at points, NaN if not given, and the constant used instead, NaN if not given either.
+
+    A NaN in a given field is an error (``FrictionLaw.check_given``) and never means missing.
+    """
+
+    point: Parameter
+    uniform: Parameter
+
+
+def point_or_uniform(name: str, unit: str, description: str, default: float = nan, **bounds: Any) -> PointOrUniform:
+    """Return a parameter that can be given at points or as a constant.
+
+    If ``default`` is NaN, a case must give one of the two. ``bounds`` are bounds and ``aliases`` of ``Parameter``.
+    """
+    at_points = Parameter(name, unit, f"{description}; absent: the constant", nan, **bounds)
+    return PointOrUniform(at_points, Parameter(name, unit, description, default, **bounds))
+
+
+def filled(p: Values, c: Values, quantities: Iterable[PointOrUniform]) -> dict[str, np.ndarray]:
+    """Return the values (n,) by name: at points where given, else the constant."""
+    names = [q.point.name for q in quantities]
+    return {name: np.asarray(np.where(np.isnan(p[name]), c[name], p[name])) for name in names}
+
+
+def check_filled(
+    p: Values, c: Values, quantities: Iterable[PointOrUniform], problems: Problems
+) -> dict[str, np.ndarray]:
+    """Return the same as ``filled``, and report parameters given in neither way.
+
+    They are replaced by 1, so that no other check reports them again.
+    """
+    found = {}
+    for q in quantities:
+        name, values = q.point.name, filled(p, c, [q])[q.point.name]
+        absent = np.isnan(values)
+        if absent.all():
+            _tell(q.point, q.uniform, problems)
+        found[name] = np.where(absent, 1.0, values)
+    return found
+
+
+def check_absent(
+    points: Iterable[Parameter], constants: Iterable[Parameter], given: Container[str], problems: Problems
+) -> None:
+    """Report parameters without default that are neither given at points nor as a constant."""
+    uniform = {q.name: q for q in constants}
+    for q in points:
+        constant = uniform.get(q.name)
+        if constant is None or q.default is None or constant.default is None:
+            continue
+        if (
+            isnan(q.default)
+            and isnan(constant.default)
+            and not any(n in given for n in (q.name, *q.aliases, *constant.aliases))
+        ):
+            _tell(q, constant, problems)
+
+
+def _tell(point: Parameter, constant: Parameter, problems: Problems) -> None:
+    advice = f"Give it there or as fault.constants.{point.name}"
+    problems.error(f"fault.parameters.{point.name}", f"missing: {constant.description}", point.allowed(), advice)
+
 
 COMMON_STATE = (
     State("friction", "", "friction coefficient"),

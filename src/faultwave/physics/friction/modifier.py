@@ -18,7 +18,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.quantities import Output, Parameter, State
-from faultwave.kernels.types import Changes, Condition, Number, Numbers
+from faultwave.kernels.expr import Changes, Condition, Number, Numbers
 from faultwave.physics.friction.law import (
     COMMON_STATE,
     Directions,

@@ -1,11 +1,15 @@
-"""Linear slip weakening: friction decreases from static to dynamic over a slip distance (Ida 1972; Andrews 1976).
+"""Slip weakening: friction decreases with slip, linearly (Ida 1972; Andrews 1976) or by a power law (Herrera et al. 2024).
 
 Cohesion, forced rupture at a given time (SCEC TPV16) and instantaneous healing are options of the same law
 (docs/theory/friction.md, "Linear slip weakening"; deck number 16). Laws of another shape override ``weakened``.
+
+mu = mu_d + (mu_s - mu_d) (1 + slip/d_c)^-alpha: friction decreases fast at first and never stops decreasing; d_c is a
+scale of slip.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -13,8 +17,19 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.base.quantities import Parameter
 from faultwave.kernels import math as m
-from faultwave.kernels.types import Changes, Condition, Number
-from faultwave.physics.friction.law import FrictionLaw, Load, Solved, Values, Weakening, doubt
+from faultwave.kernels.expr import Changes, Condition, Number
+from faultwave.physics.friction.law import (
+    Directions,
+    FrictionLaw,
+    Load,
+    Solved,
+    Values,
+    Weakening,
+    check_filled,
+    doubt,
+    filled,
+    point_or_uniform,
+)
 
 
 class SlipWeakening(FrictionLaw):
@@ -94,3 +109,42 @@ class SlipWeakening(FrictionLaw):
 
 
 LINEAR_SLIP_WEAKENING = SlipWeakening()
+
+
+_EXPONENT = point_or_uniform(
+    "weakening_exponent", "", "exponent alpha", 1.0 / 3.0, positive=True, aliases=("TpProxyExponent",)
+)
+
+
+class PowerLawWeakening(SlipWeakening):
+    name = "power-law-slip-weakening"
+    title = "Slip weakening by a power law (proxy of thermal pressurisation)"
+    deck_number = 1058
+    work = 1.4
+    parameters = (*SlipWeakening.parameters, _EXPONENT.point)
+    constants = (*SlipWeakening.constants, _EXPONENT.uniform)
+    kernel_parameters = (*SlipWeakening.kernel_parameters, _EXPONENT.point.name)
+    project = False
+
+    def prepare(self, p: Values, c: Values, directions: Directions | None) -> dict[str, np.ndarray]:
+        return super().prepare(p, c, directions) | filled(p, c, [_EXPONENT])
+
+    def check(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray, points: np.ndarray) -> Problems:
+        missing = Problems()
+        problems = super().check({**p, **check_filled(p, c, [_EXPONENT], missing)}, c, tau, sigma, points)
+        problems.extend(missing.items)
+        return problems
+
+    def weakening(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> Weakening:
+        """Return the strengths, with the distance of a linear decrease of the same initial slope.
+
+        The power law has no end and its fracture energy may be unbounded.
+        """
+        linear = super().weakening(p, c, tau, sigma)
+        return replace(linear, distance=linear.distance / p["weakening_exponent"])
+
+    def weakened(self, p: Values, c: Values, slip: Number) -> Number:
+        return -m.expm1(-p["weakening_exponent"] * m.log1p(slip * (1.0 / p["d_c"])))
+
+
+POWER_LAW_SLIP_WEAKENING = PowerLawWeakening()

@@ -16,7 +16,7 @@ from faultwave.base.registry import get_entry, scan
 from faultwave.base.types import Setting
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import role
-from faultwave.physics.waves.medium import Medium, Solution
+from faultwave.physics.waves.plane_waves import Medium, Solution
 
 SMALL = 1e-4
 """Relative tolerance for lengths of a mesh."""

@@ -15,7 +15,7 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.types import Setting
 from faultwave.physics.initial import SMALL, Given, InitialCondition, Region, lossless
-from faultwave.physics.waves.medium import Array, Medium, Solution
+from faultwave.physics.waves.plane_waves import Array, Medium, Solution
 
 LEANING = 1e-3
 """Absolute z component of a normal above which a face counts as facing up or down."""

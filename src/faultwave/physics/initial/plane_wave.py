@@ -9,8 +9,7 @@ import numpy as np
 from faultwave.base.errors import Problem
 from faultwave.base.types import Setting
 from faultwave.physics.initial import SMALL, Given, InitialCondition, Region
-from faultwave.physics.waves.medium import Solution
-from faultwave.physics.waves.plane_waves import plane_waves
+from faultwave.physics.waves.plane_waves import Solution, plane_waves
 
 
 def _solution(setting: Setting, given: Given) -> Solution:

@@ -10,7 +10,7 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.base.types import Setting
 from faultwave.physics.initial import Given, InitialCondition, Region
 from faultwave.physics.waves.law import role
-from faultwave.physics.waves.medium import Solution
+from faultwave.physics.waves.plane_waves import Solution
 
 SEEN = 0.5
 """Fraction of the pressure that must be reached inside cells."""

@@ -15,8 +15,16 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.types import Setting
 from faultwave.physics.initial import Given, InitialCondition, Region, lossless, on_both_sides, two_sides
-from faultwave.physics.waves.medium import Array, Medium, Solution
-from faultwave.physics.waves.partial_waves import InterfaceField, PartialWave, interface_rows, p_wave, sv_wave
+from faultwave.physics.waves.plane_waves import (
+    Array,
+    InterfaceField,
+    Medium,
+    PartialWave,
+    Solution,
+    interface_rows,
+    p_wave,
+    sv_wave,
+)
 
 FLUID = Medium(rho=1.0, lam=1.0)
 SOLID = Medium(rho=1.0, lam=1.0, mu=4.0)

@@ -23,7 +23,7 @@ import numpy as np
 
 from faultwave.base.quantities import Parameter
 from faultwave.kernels import math as m
-from faultwave.kernels.types import Condition, Number, Numbers
+from faultwave.kernels.expr import Condition, Number, Numbers
 
 PARTS = ("xx", "yy", "xy", "yz", "xz")
 """Components of a deviator; zz follows from zero trace."""

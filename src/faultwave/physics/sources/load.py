@@ -9,14 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.math.magnitude import moment_of_magnitude
-from faultwave.base.math.projection import Projection, geographic_tensor, needed, voigt
+from faultwave.base.formulas import moment_of_magnitude
+from faultwave.base.projection import Projection, geographic_tensor, needed, voigt
 from faultwave.base.registry import entries
 from faultwave.base.types import Setting
 from faultwave.base.units import LARGEST
-from faultwave.physics.sources.double_couple import moment_tensor
-from faultwave.physics.sources.point import PointSource
-from faultwave.physics.sources.table import Sources
+from faultwave.physics.sources.point import PointSource, Sources, moment_tensor
 from faultwave.physics.sources.time_functions import time_function
 
 SHOWN = 5

@@ -13,10 +13,41 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.math.unique_rows import distinct
 from faultwave.base.quantities import Parameter
-from faultwave.kernels.types import Components, Computed, Named, Number, Numbers
+from faultwave.kernels.expr import Components, Computed, Named, Number, Numbers
 from faultwave.physics.waves.law import BOUNDARIES, Boundary, VelocityStress, dot
+
+FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
+"""Odd multipliers with random-looking bits."""
+
+
+def distinct_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct rows of a table, compared bit by bit.
+
+    Parameters
+    ----------
+    table : ndarray, shape (n, k)
+        Rows of floating-point numbers.
+
+    Returns
+    -------
+    first : ndarray of int, shape (m,)
+        Index of one row of each kind.
+    kind : ndarray of int, shape (n,)
+        Kind of every row.
+    """
+    bits = np.ascontiguousarray(table, float).view(np.uint64)
+    if len(bits) and (bits == bits[0]).all():
+        return np.zeros(1, np.int64), np.zeros(len(bits), np.int64)
+    hashed = np.zeros(len(bits), np.uint64)
+    for column in bits.T:
+        hashed = (hashed ^ column) * np.uint64(FACTORS[0])
+        hashed = (hashed ^ (hashed >> np.uint64(29))) * np.uint64(FACTORS[1])
+    first, kind = np.unique(hashed, return_index=True, return_inverse=True)[1:]
+    if not (bits[first][kind] == bits).all():  # hash collision
+        first, kind = np.unique(bits, axis=0, return_index=True, return_inverse=True)[1:]
+    return first, kind.reshape(-1)
+
 
 PAIRS = tuple((i, j) for i in range(6) for j in range(i, 6))
 CONSTANTS = tuple(f"c{i + 1}{j + 1}" for i, j in PAIRS)
@@ -80,7 +111,7 @@ class Anisotropic(VelocityStress):
         rock, n = np.broadcast_to(which, shape).reshape(-1), np.broadcast_to(normal, (*shape, 3)).reshape(-1, 3)
         leading = np.take_along_axis(n, (n != 0.0).argmax(1)[:, None], 1)
         n = np.where(leading < 0.0, -n, n) + 0.0  # avoids negative zeros
-        first, face = distinct(np.column_stack([rock, n]))
+        first, face = distinct_rows(np.column_stack([rock, n]))
         found = _impedance({k: v[rock[first]] for k, v in kinds.items()}, n[first])
         return found[face].reshape(*shape, 6)
 
@@ -241,7 +272,7 @@ def _kinds(values: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], np.
     names = ("rho", *CONSTANTS)
     table = np.stack(np.broadcast_arrays(*(np.asarray(values[name], float) for name in names)), -1)
     flat = table.reshape(-1, len(names))
-    first, which = distinct(flat)
+    first, which = distinct_rows(flat)
     return {name: flat[first, k] for k, name in enumerate(names)}, which.reshape(table.shape[:-1])
 
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from faultwave.base.quantities import Parameter
+from faultwave.kernels.expr import Components, Computed, Named, Numbers
 from faultwave.kernels.math import where
-from faultwave.kernels.types import Components, Computed, Named, Numbers
 from faultwave.physics.waves.law import BOUNDARIES, Boundary, VelocityStress, dot
 
 

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from faultwave.base.quantities import Parameter
-from faultwave.kernels.types import Components, Computed, Named, Number, Numbers
+from faultwave.kernels.expr import Components, Computed, Named, Number, Numbers
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.base.quantities import Parameter
-from faultwave.kernels.types import Components, Computed, Named, Numbers
+from faultwave.kernels.expr import Components, Computed, Named, Numbers
 from faultwave.physics.waves.law import LAYER, Boundary, PlainLaw, cross, dot
 
 VACUUM_PERMITTIVITY = 8.8541878128e-12

@@ -1,14 +1,139 @@
-"""Plane waves of a law in a uniform material."""
+"""Isotropic media and their harmonic waves: plane waves of a law, partial waves at a flat interface, reflections at a free surface.
+
+A partial wave has the particle velocity v = d exp(i(kx x + kz z - w t)) where kz may be complex. With the displacement
+u = i v / w Hooke's law gives the stress -C:(d k^T) / w, so a 3-vector k and a 3-vector d describe body waves and
+evanescent waves alike.
+
+A plane wave v = a d S(t - n.(x - x0) / c) along n has d = n (P) or d normal to n (S), and the stress -(C : n d) a S /
+c. At a free surface, reflected waves have the same slowness along it; their amplitudes cancel the traction (Aki &
+Richards 2002, section 5.2).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.types import Setting
 from faultwave.physics.waves.law import Law, jacobians, role
+
+Array = NDArray[np.float64]
+
+#: Tensor components in the order of the elastic law.
+VOIGT: tuple[tuple[int, int], ...] = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
+ELASTIC: tuple[str, ...] = ("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz", "v1", "v2", "v3")
+ACOUSTIC: tuple[str, ...] = ("sigma", "v1", "v2", "v3")
+
+
+class Solution(Protocol):
+    """Exact solution in space and time: points (n, 3) [m] and one time [s] give values (n, quantities)."""
+
+    def __call__(self, points: Array, t: float) -> Array: ...
+
+
+@dataclass(frozen=True)
+class Medium:
+    """Isotropic medium: density [kg/m^3] and Lamé parameters [Pa]; ``mu`` = 0 is a fluid of bulk modulus ``lam``."""
+
+    rho: float
+    lam: float
+    mu: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (self.rho > 0 and self.mu >= 0 and self.lam + 2 * self.mu > 0):
+            raise ValueError(f"not a medium: rho={self.rho}, lambda={self.lam}, mu={self.mu}")
+
+    @property
+    def cp(self) -> float:
+        return float(np.sqrt((self.lam + 2 * self.mu) / self.rho))
+
+    @property
+    def cs(self) -> float:
+        return float(np.sqrt(self.mu / self.rho))
+
+    @property
+    def zp(self) -> float:
+        """Impedance of P waves [Pa s/m]."""
+        return self.rho * self.cp
+
+    @property
+    def zs(self) -> float:
+        """Impedance of S waves [Pa s/m]."""
+        return self.rho * self.cs
+
+    def parameters(self) -> dict[str, float]:
+        """Return the material parameters by their names in a case."""
+        return {"rho": self.rho, "lambda": self.lam, "mu": self.mu}
+
+
+Complex = NDArray[np.complex128]
+
+
+@dataclass(frozen=True)
+class PartialWave:
+    """Harmonic wave of complex wave vector k [rad/m] and velocity amplitude d [m/s] (3,) at angular frequency w [rad/s]."""
+
+    medium: Medium
+    k: Complex
+    d: Complex
+    w: float
+
+    def state(self) -> Complex:
+        """Return the amplitudes (9,) of the elastic quantities."""
+        outer = -np.outer(self.d, self.k) / self.w
+        trace, m = np.trace(outer), self.medium
+        stresses = [(m.lam * trace if i == j else 0.0) + m.mu * (outer[i, j] + outer[j, i]) for i, j in VOIGT]
+        return np.array([*stresses, *self.d])
+
+    def scaled(self, factor: complex) -> PartialWave:
+        """Return the same wave with its amplitude multiplied."""
+        return PartialWave(self.medium, self.k, self.d * factor, self.w)
+
+
+def p_wave(medium: Medium, kx: float, kz: complex, w: float) -> PartialWave:
+    """Return a unit P (or sound) wave: d along k, |d| = 1 where k is real; the caller ensures k.k = (w/cp)^2."""
+    k = np.array([kx, 0.0, kz], dtype=complex)
+    return PartialWave(medium, k, k * complex(medium.cp / w), w)
+
+
+def sv_wave(medium: Medium, kx: float, kz: complex, w: float) -> PartialWave:
+    """Return a unit S wave polarised in the (x, z) plane: d = (-kz, 0, kx) cs / w; the caller ensures k.k = (w/cs)^2."""
+    k = np.array([kx, 0.0, kz], dtype=complex)
+    return PartialWave(medium, k, np.array([-kz, 0.0, kx], dtype=complex) * complex(medium.cs / w), w)
+
+
+def interface_rows(wave: PartialWave, fluid: bool) -> Complex:
+    """Return the quantities continuous across z = 0: (v_z, s_zz, s_xz); the shear traction of a fluid is 0."""
+    state = wave.state()
+    return np.array([state[8], state[2], 0.0 if fluid else state[5]])
+
+
+@dataclass(frozen=True)
+class InterfaceField:
+    """Real part (n, 9) of partial waves above (z > 0) and below (z < 0) the interface.
+
+    Points on z = 0 belong to ``above`` unless ``side`` is given: an array (n,) of +1 / -1 or one number.
+    """
+
+    above: tuple[PartialWave, ...]
+    below: tuple[PartialWave, ...]
+
+    def __call__(self, points: Array, t: float, side: Array | float | None = None) -> Array:
+        points = np.asarray(points, dtype=float)
+        sign = points[:, 2] if side is None else np.broadcast_to(np.asarray(side, dtype=float), len(points))
+        result = np.empty((len(points), 9))
+        for mask, waves in ((sign >= 0, self.above), (sign < 0, self.below)):
+            part = np.zeros((int(mask.sum()), 9), dtype=complex)
+            for wave in waves:
+                part += np.exp(1j * (points[mask] @ wave.k - wave.w * t))[:, None] * wave.state()
+            result[mask] = part.real
+        return result
+
 
 ROUNDS = 100
 
@@ -163,4 +288,85 @@ def _polarised(a: np.ndarray, velocity: slice, rest: np.ndarray, wave: Setting) 
     return along / np.linalg.norm(along), float(np.sqrt(squares[chosen]))
 
 
-__all__ = ["plane_waves"]
+@dataclass(frozen=True)
+class PlaneWave:
+    """Plane wave with the time function S.
+
+    Attributes
+    ----------
+    motion : (3,) array
+        Velocity [m/s] where S is 1.
+    slowness : (3,) array
+        Slowness [s/m].
+    delay : float
+        Delay of S at the origin of the coordinates [s].
+    """
+
+    motion: np.ndarray
+    slowness: np.ndarray
+    delay: float
+
+    def stress(self, lam: float, mu: float) -> np.ndarray:
+        """Return the stress (6,) xx, yy, zz, xy, yz, xz [Pa] where S is 1."""
+        return stress_of(self.motion, self.slowness, lam, mu)
+
+
+def stress_of(motion: np.ndarray, slowness: np.ndarray, lam: float, mu: float) -> np.ndarray:
+    """Return the stress (6,) xx, yy, zz, xy, yz, xz [Pa] of a plane wave."""
+    strain = -0.5 * (np.outer(slowness, motion) + np.outer(motion, slowness))
+    tensor = lam * np.trace(strain) * np.eye(3) + 2.0 * mu * strain
+    return np.asarray(tensor[[0, 1, 2, 0, 1, 0], [0, 1, 2, 1, 2, 2]])
+
+
+def incoming(
+    direction: np.ndarray, polarisation: np.ndarray | None, velocity: float, speed: float, reference: np.ndarray
+) -> PlaneWave:
+    """Return an incident plane wave: S with a polarisation, else P.
+
+    Parameters
+    ----------
+    direction, polarisation : (3,) array
+        Direction of propagation, and of motion of an S wave.
+    velocity : float
+        Amplitude [m/s].
+    speed : float
+        Wave speed [m/s].
+    reference : (3,) array
+        Point with zero delay [m].
+    """
+    along = np.asarray(direction, float) / np.linalg.norm(direction)
+    moved = along
+    if polarisation is not None:
+        across = np.asarray(polarisation, float) - np.dot(polarisation, along) * along
+        moved = across / np.linalg.norm(across)
+    slowness = along / speed
+    return PlaneWave(velocity * moved, slowness, -float(slowness @ reference))
+
+
+def sent_back(wave: PlaneWave, rho: float, lam: float, mu: float, surface: float) -> list[PlaneWave]:
+    """Return the P and S waves reflected by a free surface at the height ``surface`` [m].
+
+    Raises
+    ------
+    ValueError
+        If one of them would be evanescent: its time function would change.
+    """
+    level = wave.slowness[:2]
+    flat = float(np.hypot(*level))
+    squares = {"P": rho / (lam + 2.0 * mu) - flat**2, "S": rho / mu - flat**2}
+    for name, square in squares.items():
+        if square <= 0.0:
+            raise ValueError(f"its {name} wave would not leave the free surface")
+    along = level / flat if flat > 0 else np.array([1.0, 0.0])
+    down = {name: np.array([*level, -np.sqrt(square)]) for name, square in squares.items()}
+    sideways = np.array([-along[1], along[0], 0.0])
+    upright = np.cross(down["S"] / np.linalg.norm(down["S"]), sideways)
+    kinds = [(down["P"] / np.linalg.norm(down["P"]), down["P"]), (upright, down["S"]), (sideways, down["S"])]
+    traction = [2, 4, 5]  # zz, yz, xz
+    matrix = np.stack([stress_of(motion, slowness, lam, mu)[traction] for motion, slowness in kinds], 1)
+    amplitudes = np.linalg.solve(matrix, -wave.stress(lam, mu)[traction])
+    found = []
+    for amplitude, (motion, slowness) in zip(amplitudes, kinds, strict=True):
+        delay = wave.delay + (wave.slowness[2] - slowness[2]) * surface
+        found.append(PlaneWave(amplitude * motion, slowness, float(delay)))
+    return found

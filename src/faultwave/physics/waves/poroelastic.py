@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.quantities import Parameter
-from faultwave.kernels.types import Components, Computed, Named, Number, Numbers
+from faultwave.kernels.expr import Components, Computed, Named, Number, Numbers
 from faultwave.physics.waves.law import Boundary, PlainLaw, dot, traction
 
 

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.quantities import Parameter
+from faultwave.kernels.expr import Components, Computed, Named, Number, Numbers
 from faultwave.kernels.math import where
-from faultwave.kernels.types import Components, Computed, Named, Number, Numbers
 from faultwave.physics.waves.elastic import Elastic
 from faultwave.physics.waves.law import dot
 
@@ -39,7 +39,7 @@ class Viscoelastic(Elastic):
     """Viscoelastic law with the relaxation rates ``rates_of_elements`` (L,) [1/s], equal in the whole medium.
 
     If Maxwell elements are known, ``lambda`` and ``mu`` of a material are unrelaxed. Without elements the law is
-    elastic: elements follow from Qp, Qs and the frequency band (``media.maxwell_elements``).
+    elastic: elements follow from Qp, Qs and the frequency band (``media.attenuation``).
     """
 
     rates_of_elements: tuple[float, ...] = ()

@@ -12,7 +12,7 @@ from faultwave.base.registry import modules
 from faultwave.observe.model import Model
 from faultwave.output.atomic import translate_os_errors
 from faultwave.plot import style
-from faultwave.plot.look import Look, Pictures, changed, checked
+from faultwave.plot.style import Look, Pictures, changed_look, checked_look
 
 OF_RESULTS = ("field", "time", "log", "stations")
 """Options that apply to figures of results only."""
@@ -24,12 +24,12 @@ def plot_model(model: Model, out: str | Path, look: Look | None = None, **asked:
     The figures are, as far as they apply: map, vertical sections and profiles of the material, faults with their loads, resolution,
     clusters of time steps, coverage of velocity models. The options format, dpi, axes are described at ``faultwave.plot``.
     """
-    look = changed(look, asked)
+    look = changed_look(look, asked)
     problems = Problems()
     for name in OF_RESULTS:
         if getattr(look, name) != getattr(Look(), name):
             problems.error(name, "is for pictures of results; a plan has none yet", "format, dpi, axes")
-    options = checked(look, model.axes, problems)
+    options = checked_look(look, model.axes, problems)
     problems.raise_errors()
     target = Path(out)
     with translate_os_errors(target):

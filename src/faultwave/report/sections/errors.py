@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from faultwave.observe.error_estimates.seismogram_errors import percent
+from faultwave.observe.error_estimates import percent
 from faultwave.output.trace import Trace
 from faultwave.report.blocks import Section, Table
 from faultwave.report.figures import length_unit

@@ -8,11 +8,9 @@ import numpy as np
 
 from faultwave.plot.style import KM
 from faultwave.plot.surface import Surface, map_frame, peak_velocity
-from faultwave.report.blocks import Block, Figure, Section, numbers
-from faultwave.report.figures import axis, bar, colour_range, map_figure, scale
+from faultwave.report.blocks import Block, Figure, Plotted, Section, numbers
+from faultwave.report.figures import Grid, Raster, axis, bar, colour_range, grid_over, map_figure, scale
 from faultwave.report.loaded import Run
-from faultwave.report.plotly import Plotted
-from faultwave.report.raster import Grid, Raster, grid_over
 
 ORDER = 30
 PLACE = {"x": "x [km]", "y": "y [km]"}

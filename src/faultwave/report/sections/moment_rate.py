@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from faultwave.output.columns import read_columns
+from faultwave.output.formats.csv_tables import read_columns
 from faultwave.report.blocks import Block, Figure, Section
 from faultwave.report.figures import axis, line, lines
 from faultwave.report.loaded import Run

@@ -7,17 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.output.formats.scec_folder import rupture_times
+from faultwave.output.formats.scec import rupture_times
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.plot.fault import FaultMap, fault_maps, read_fault_maps
 from faultwave.plot.rupture import PANELS
-from faultwave.plot.smooth import at_points
 from faultwave.plot.style import nice_step
-from faultwave.report.blocks import Block, Section, Text, numbers
-from faultwave.report.figures import map_figure
+from faultwave.plot.triangles import at_points
+from faultwave.report.blocks import Block, Plotted, Section, Text, numbers
+from faultwave.report.figures import Grid, Raster, grid_over, map_figure
 from faultwave.report.loaded import Run
-from faultwave.report.plotly import Plotted
-from faultwave.report.raster import Grid, Raster, grid_over
 
 ORDER = 10
 CONTOURS = 16

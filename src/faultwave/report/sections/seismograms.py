@@ -6,14 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from faultwave.observe.motions.goodness import anderson, grade
-from faultwave.observe.motions.time_frequency import misfit
+from faultwave.observe.motions.goodness import anderson, grade, time_frequency_misfit
 from faultwave.output.pairs import COMPONENTS, Pair
 from faultwave.output.trace import Kind, Trace
-from faultwave.report.blocks import Block, Browser, Section, Table, Text, numbers
+from faultwave.report.blocks import Block, Browser, Plotted, Section, Table, Text, numbers
 from faultwave.report.figures import length_unit
 from faultwave.report.loaded import Run
-from faultwave.report.plotly import Plotted
 
 ORDER = 40
 NEAR = 0.01
@@ -93,7 +91,7 @@ def _scores(run: Run) -> Table:
         for letter, mine, theirs, there in zip("xyz", pair.synthetic, pair.observed, pair.recorded, strict=True):
             value, bands, _ = anderson(mine, theirs, pair.step)
             if there and len(bands):
-                tf = misfit(mine, theirs, pair.step, *bands[0])
+                tf = time_frequency_misfit(mine, theirs, pair.step, *bands[0])
                 scores = f"{value:.1f} ({grade(value)})", f"{tf.envelope_score:.1f}", f"{tf.phase_score:.1f}"
                 rows.append((pair.record.name, letter, *scores))
     title = (

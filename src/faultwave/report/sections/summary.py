@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.math.magnitude import magnitude
+from faultwave.base.formulas import magnitude
 from faultwave.output.formats.rupture_files import read_parameters
 from faultwave.report.blocks import Section, Table, Text
 from faultwave.report.loaded import Run

@@ -9,10 +9,9 @@ import numpy as np
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.plot.style import KM
 from faultwave.plot.surface import Surface, peak_velocity
-from faultwave.report.blocks import Figure, Section, indices, numbers
+from faultwave.report.blocks import Figure, Plotted, Section, indices, numbers
 from faultwave.report.figures import axis, bar, colour_range, scale
 from faultwave.report.loaded import Run
-from faultwave.report.plotly import Plotted
 
 ORDER = 5
 MOST = 60_000

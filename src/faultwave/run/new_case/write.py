@@ -14,17 +14,22 @@ from typing import NamedTuple
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.case.load import load_case
 from faultwave.case.settings.model import Case
 from faultwave.domain.build.faults import side_of
 from faultwave.domain.build.traces import Trace, check_scale, check_trace, read_traces, trace_warnings
 from faultwave.output.atomic import translate_os_errors
 from faultwave.run.new_case import text as text
-from faultwave.run.new_case.ground import depth_below_ground
+from faultwave.run.new_case.extent import (
+    LARGEST,
+    depth_below_ground,
+    grid_frequency,
+    latest_reflections,
+    source_duration,
+)
 from faultwave.run.new_case.options import Mechanism, NewCaseOptions, check, names
 from faultwave.run.new_case.text import Rupture
-from faultwave.run.new_case.times import LARGEST, grid_frequency, latest_reflections, source_duration
 
 LARGEST_COHESIVE_RATIO = 0.12
 """Largest ratio of the cohesive zone to the shorter side of the fault, so that the nucleation patch fits."""

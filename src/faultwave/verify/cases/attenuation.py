@@ -11,14 +11,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from faultwave.base.types import Settings
-from faultwave.media.attenuation import Spectrum
-from faultwave.media.maxwell_elements import Mechanisms, maxwell_elements
+from faultwave.media.attenuation import Mechanisms, Spectrum, maxwell_elements
 from faultwave.physics.waves.viscoelastic import element_names
 from faultwave.verify import convergence, setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most, near
 from faultwave.verify.cases.energy import FREE, noise
-from faultwave.verify.exact.attenuated_waves import AttenuatedWaves
-from faultwave.verify.exact.plane_wave import Wave
+from faultwave.verify.exact.plane_waves import AttenuatedWaves, Wave
 
 ROCK = {"rho": 1.0, "lambda": 2.0, "mu": 1.0, "Qp": 20.0, "Qs": 10.0}
 BAND = {"low": 0.1, "high": 10.0, "reference": 1.0}

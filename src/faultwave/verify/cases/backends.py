@@ -11,10 +11,9 @@ import numpy as np
 from faultwave import backends
 from faultwave.run import simulate
 from faultwave.verify import setups
-from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
+from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most, cases_folder
 from faultwave.verify.cases.energy import noise
 from faultwave.verify.compare import compare
-from faultwave.verify.decks import cases_folder
 
 ORDERS = (2, 3, 4, 5, 6)
 MATERIALS: dict[str, dict[str, float]] = {

@@ -15,8 +15,8 @@ import numpy as np
 from faultwave.base.types import Settings
 from faultwave.verify import meshes, setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
+from faultwave.verify.exact import Array, Medium
 from faultwave.verify.exact.bimaterial_fault import BimaterialFault, Step
-from faultwave.verify.exact.medium import Array, Medium
 
 STIFF, SOFT = Medium(2670.0, 3.2044e10, 3.2038e10), Medium(2400.0, 1.1e10, 1.2e10)
 FRICTION, NORMAL = 0.6, -100e6

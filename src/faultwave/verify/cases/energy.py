@@ -8,10 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from faultwave.base.types import Settings
+from faultwave.physics.waves.plane_waves import Solution
 from faultwave.verify import setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
+from faultwave.verify.exact import Medium
 from faultwave.verify.exact.cavity import LameMode, PressureRelease
-from faultwave.verify.exact.medium import Medium, Solution
 
 ORDERS = tuple(range(2, 9))
 WATER, ROCK = Medium(1.0, 1.0), Medium(1.0, 1.0, 1.0)

@@ -11,7 +11,7 @@ import numpy as np
 from faultwave.base.types import Settings
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, VerificationCase, at_most
-from faultwave.verify.exact.medium import Array
+from faultwave.verify.exact import Array
 
 RECEIVERS = ((1510.0, 820.0, -5.0), (-1210.0, 1730.0, -5.0), (600.0, -900.0, -1430.0))
 END, LIMIT = 3.6, 0.03

@@ -20,8 +20,8 @@ import numpy as np
 from faultwave.base.types import Settings
 from faultwave.verify import setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
+from faultwave.verify.exact import Array, Medium
 from faultwave.verify.exact.full_space import FullSpace, tensor
-from faultwave.verify.exact.medium import Array, Medium
 from faultwave.verify.exact.time_functions import ricker
 
 ROCK = Medium(rho=2700.0, lam=1.08e10, mu=1.08e10)  # vs 2000 m/s, vp 3464 m/s

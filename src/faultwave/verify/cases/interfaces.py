@@ -14,7 +14,7 @@ from faultwave.physics.initial.scholte import Scholte
 from faultwave.physics.initial.snell import Snell
 from faultwave.verify import convergence, setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_least, rate
-from faultwave.verify.exact.medium import Array
+from faultwave.verify.exact import Array
 
 NAMES = ("s_zz", "v3")
 COLUMNS = [2, 8]

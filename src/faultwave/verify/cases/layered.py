@@ -18,7 +18,7 @@ from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.verify.case import Progress, Result, VerificationCase, at_most
 from faultwave.verify.cases.grids.layered import BAND, LAYERS, SIGMA, misfits, reference
 from faultwave.verify.cases.grids.layered import layer_over_half_space as on_a_grid
-from faultwave.verify.exact.medium import Array
+from faultwave.verify.exact import Array
 from faultwave.verify.meshes import as_setting
 
 RECEIVERS = ((1500.0, 2000.0), (1800.0, 2400.0), (2400.0, 3200.0))

@@ -9,8 +9,8 @@ import numpy as np
 
 from faultwave.verify import meshes, setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_least, at_most
-from faultwave.verify.exact.medium import Array
-from faultwave.verify.exact.plane_wave import elastic_convergence
+from faultwave.verify.exact import Array
+from faultwave.verify.exact.plane_waves import elastic_convergence
 
 ORDERS = (3, 4, 5)
 LADDERS: tuple[tuple[int, ...], ...] = ((2,), (3,), (2, 3))

@@ -11,7 +11,7 @@ from faultwave.observe.resonances import resonances
 from faultwave.run import simulate
 from faultwave.verify import meshes, setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
-from faultwave.verify.exact.mie import bistatic
+from faultwave.verify.exact.electromagnetic import bistatic_cross_section
 
 if TYPE_CHECKING:
     from faultwave.run.session import Session
@@ -71,7 +71,7 @@ def scattered(
         }  # fmt: skip
         sim = setups.started(case).run(write=False)
     table = _cross_sections(sim)
-    exact = np.pi * bistatic(2.0, 2.0, np.deg2rad(table[:, 1]), np.deg2rad(table[:, 2]))
+    exact = np.pi * bistatic_cross_section(2.0, 2.0, np.deg2rad(table[:, 1]), np.deg2rad(table[:, 2]))
     return table[:, 3], exact
 
 
@@ -90,7 +90,7 @@ def example() -> Row:
     sim = simulate("em-mie", force=True).run(write=False)
     table, radius = _cross_sections(sim), 0.01
     size = 2 * np.pi * table[0, 0] * radius / 299792458.0
-    exact = np.pi * radius**2 * bistatic(size, 2.0, np.deg2rad(table[:, 1]), np.deg2rad(table[:, 2]))
+    exact = np.pi * radius**2 * bistatic_cross_section(size, 2.0, np.deg2rad(table[:, 1]), np.deg2rad(table[:, 2]))
     difference = np.abs(10 * np.log10(table[:, 3] / exact))
     return at_most(f"bistatic cross section, k a = {size:.4g}: largest difference [dB]", float(difference.max()), 0.5)
 

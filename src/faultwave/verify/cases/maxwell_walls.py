@@ -11,7 +11,7 @@ from faultwave.verify import setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most, near
 
 if TYPE_CHECKING:
-    from faultwave.verify.exact.medium import Solution
+    from faultwave.physics.waves.plane_waves import Solution
 
 UNIT = {"constant": {"permittivity": 1.0, "permeability": 1.0}}
 RATIOS = (0.0, 0.25, 1.0, 3.0, 20.0)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from faultwave.physics.initial.ocean import Ocean
+from faultwave.physics.waves.plane_waves import Solution
 from faultwave.verify import convergence, setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_least, at_most, near, rate
-from faultwave.verify.exact.medium import Array, Medium, Solution
+from faultwave.verify.exact import Array, Medium
 
 WATER, GRAVITY, WIDTH = Medium(1.0, 2.25), 9.81e-3, 10.0
 NAMES = ("sigma", "v3")

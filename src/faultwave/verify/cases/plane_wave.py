@@ -11,7 +11,7 @@ import numpy as np
 
 from faultwave.verify import convergence, setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
-from faultwave.verify.exact.plane_wave import PlaneWaves, acoustic_convergence, elastic_convergence
+from faultwave.verify.exact.plane_waves import PlaneWaves, acoustic_convergence, elastic_convergence
 
 END = 0.5
 GRIDS: dict[int, tuple[int, ...]] = {

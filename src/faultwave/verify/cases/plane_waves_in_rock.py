@@ -15,7 +15,7 @@ from faultwave.physics.waves import law
 from faultwave.physics.waves.anisotropic import CONSTANTS
 from faultwave.verify import convergence, setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, near
-from faultwave.verify.exact.law_waves import LawWaves, Mode
+from faultwave.verify.exact.plane_waves import LawWaves, Mode
 
 END = 0.5
 Grids = Mapping[int, tuple[int, ...]]

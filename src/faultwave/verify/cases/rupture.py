@@ -12,9 +12,8 @@ import tempfile
 from functools import partial
 
 from faultwave.run import simulate
-from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
+from faultwave.verify.case import VARIABLE, Progress, Result, Row, VerificationCase, at_most, cases_folder
 from faultwave.verify.compare import RUPTURE_TIME, Comparison, compare
-from faultwave.verify.decks import VARIABLE, cases_folder
 
 ORDER = 6
 NEW_LIMITS = {"slip rate": 0.04, "peak slip rate": 0.04, "traction": 0.04}

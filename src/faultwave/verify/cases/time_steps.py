@@ -15,7 +15,7 @@ from faultwave.physics.waves import law as find_law
 from faultwave.verify import setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.cases.energy import noise
-from faultwave.verify.exact.medium import Medium
+from faultwave.verify.exact import Medium
 
 ORDERS = tuple(range(2, 9))
 MEDIA = {"elastic": Medium(1.0, 2.0, 1.0), "acoustic": Medium(1.0, 1.0)}

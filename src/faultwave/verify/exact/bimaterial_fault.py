@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.verify.exact.medium import Array, Medium
+from faultwave.verify.exact import Array, Medium
 from faultwave.verify.exact.time_functions import integrate
 
 Function = Callable[[Array], Array]

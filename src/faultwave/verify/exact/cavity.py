@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.verify.exact.medium import Array, Medium, stress
+from faultwave.verify.exact import Array, Medium, stress
 
 Vector = tuple[float, float, float]
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from faultwave.verify.exact.medium import VOIGT, Array, Medium, stress
+from faultwave.verify.exact import VOIGT, Array, Medium, stress
 from faultwave.verify.exact.time_functions import TimeFunction, integrate
 
 # A function of distance: {(basis, derivative of F): {power of r: coefficient}}; 'P' is F(t - r/a), 'S' F(t - r/b).

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import erf
 
-from faultwave.verify.exact.medium import Array
+from faultwave.verify.exact import Array
 
 Function = Callable[[Array], Array]
 

@@ -1,4 +1,4 @@
-"""Declaration of a benchmark: geometry, medium, friction, nucleation and checks in one record.
+"""Declaration of a benchmark: geometry, medium, friction, nucleation and checks in one record, and the box around its faults.
 
 Coordinates: x along the main fault, y across it, z up, the free surface at z = 0, SI units. On a fault: s along strike from its origin,
 d down dip from z = 0. The plus side is the side of smaller y (the footwall of a fault that dips towards +y), so that positive slip along
@@ -257,3 +257,28 @@ def find(name: str) -> Benchmark:
         If there is no such benchmark; the message lists the names and suggests the nearest one.
     """
     return get_entry(benchmarks(), name, "benchmark", "verify scec")
+
+
+@dataclass(frozen=True)
+class Box:
+    """Corners of the domain [m]."""
+
+    lower: Array
+    upper: Array
+
+
+def box_of(benchmark: Benchmark) -> Box:
+    """Return the box that leaves the margin around all faults."""
+    corners = np.array([fault.point(s, d) for fault in benchmark.faults for s in fault.along for d in fault.down])
+    domain = benchmark.domain
+    lower, upper = corners.min(0) - domain.margin, corners.max(0) + domain.margin
+    upper[2] = 0.0 if domain.free_surface else upper[2]
+    return Box(lower, upper)
+
+
+def undisturbed(benchmark: Benchmark) -> float:
+    """Return the time at which P waves that start with the rupture first reach an absorbing side [s]."""
+    box, start = box_of(benchmark), benchmark.start
+    centre = benchmark.fault(start.fault).point(*start.place)
+    distances = [*(centre - box.lower), *(box.upper - centre)[: 2 if benchmark.domain.free_surface else 3]]
+    return float((min(distances) - start.radius) / benchmark.speeds[0])

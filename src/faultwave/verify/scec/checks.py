@@ -1,4 +1,4 @@
-"""Checks of the benchmarks: ``general`` applies to all, the others are chosen by each benchmark.
+"""Checks of the benchmarks: ``general`` applies to all, the others are chosen by each benchmark, and rupture times of another code.
 
 Limits come from physics or published results, with separate tolerances for quick and full runs; none is the result of an earlier run.
 """
@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from faultwave.verify.case import Row, at_least, at_most
-from faultwave.verify.scec.benchmark import Array, Check, Place
-from faultwave.verify.scec.box import undisturbed
+from faultwave.output.results import load_results
+from faultwave.output.trace import Trace
+from faultwave.verify.case import Row, at_least, at_most, cases_folder
+from faultwave.verify.scec.benchmark import Array, Check, Place, undisturbed
 from faultwave.verify.scec.measure import Measured, Run, differences, lattice
 
 CONVERGED = (0.15, 0.03)
@@ -187,3 +188,38 @@ def faster(fault: str, first: Place, second: Place, why: str) -> Check:
         )
 
     return check
+
+
+LIMIT = 0.08
+"""Largest relative difference of rupture times, for quick and full runs.
+
+The decks have meshes of 1 km: at mirrored points of a symmetric nucleation their own times differ by 4.5 % (tpv5), and runs on finer
+meshes rupture earlier than both.
+"""
+
+
+def against_reference(measured: Measured) -> list[Row]:
+    """Return a row with the largest relative difference of rupture times on the main fault; none without a reference."""
+    benchmark, folder = measured.benchmark, cases_folder()
+    if not benchmark.reference or folder is None:
+        return []
+    results = folder / benchmark.reference / "reference-head"
+    if not results.is_dir():
+        return []
+    fault = next(iter(measured.fine.ruptures.values()))
+    worst = []
+    for trace in load_results(results).traces["faultreceiver"].values():
+        time = _rupture_time(trace)
+        if time > 0.1 and np.isfinite(trace.location).all():
+            s, d = fault.fault.places(trace.location[None])[0]
+            worst.append(abs(fault.at(s, d) - time) / time)
+    if not worst:
+        return []
+    label = (
+        f"rupture times at {len(worst)} points against the deck '{benchmark.reference}', largest relative difference"
+    )
+    return [at_most(label, max(worst), LIMIT)]
+
+
+def _rupture_time(trace: Trace) -> float:
+    return float(trace.columns["RT"][-1]) if "RT" in trace.columns else 0.0

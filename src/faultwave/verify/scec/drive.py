@@ -14,14 +14,13 @@ from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row
 from faultwave.verify.scec import checks, on_grid, pictures
 from faultwave.verify.scec.benchmark import Benchmark, Resolution, benchmarks, find
-from faultwave.verify.scec.folder import RESULTS, Cost, begin, case_text, end, ended, write_mesh
+from faultwave.verify.scec.checks import against_reference
+from faultwave.verify.scec.folder import RESULTS, Cost, begin, case_text, end, ended, mesh_key, write_mesh
 from faultwave.verify.scec.measure import Measured, Run, read_run
-from faultwave.verify.scec.mesh_key import mesh_key
-from faultwave.verify.scec.references import against_reference
 from faultwave.verify.scec.summary import PICTURE, Summary, folder_of, keep
 
 if TYPE_CHECKING:
-    from faultwave.engine.progress import Progress as RunProgress
+    from faultwave.engine.solver import Progress as RunProgress
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.interpolate import LinearNDInterpolator
 
 from faultwave.observe.dataset import Dataset
-from faultwave.output.formats.scec_folder import rupture_times
+from faultwave.output.formats.scec import rupture_times
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import load_results
 from faultwave.output.trace import Trace

@@ -13,10 +13,9 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.domain.tets.assemble import Parts, assemble
-from faultwave.domain.tets.generators.gmsh_session import edges_about, elements, nodes, plane_face, session
+from faultwave.domain.tets.generators.gmsh_planar import edges_about, elements, nodes, plane_face, session
 from faultwave.domain.tets.mesh import Mesh, orient
-from faultwave.verify.scec.benchmark import Array, Benchmark, Domain, Fault, Resolution
-from faultwave.verify.scec.box import Box, box_of
+from faultwave.verify.scec.benchmark import Array, Benchmark, Box, Domain, Fault, Resolution, box_of
 
 FREE_SURFACE, FAULT, ABSORBING, MORE_FAULTS = 1, 3, 5, 65
 """Face tags; faults after the first have tags from 65 on."""

@@ -17,8 +17,7 @@ from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import load_results
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Row, at_most
-from faultwave.verify.scec.benchmark import Benchmark, OnGrid, Resolution, benchmarks
-from faultwave.verify.scec.box import box_of
+from faultwave.verify.scec.benchmark import Benchmark, OnGrid, Resolution, benchmarks, box_of
 from faultwave.verify.scec.folder import PREFIX, RESULTS, Cost, begin, end, ended, yaml_text
 from faultwave.verify.scec.measure import Measured, Run, Rupture, differences
 

@@ -1,20 +1,70 @@
-"""Documentation page that shows every benchmark with a picture, figures and checks."""
+"""Documentation page that shows every benchmark with a picture, figures, checks and the difference of its two resolutions."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
-from faultwave.base.math.magnitude import magnitude
+from faultwave.base.formulas import magnitude
 from faultwave.base.version import __version__
 from faultwave.output.atomic import atomic_path, atomic_text
+from faultwave.output.results import load_results
 from faultwave.verify.case import Row
+from faultwave.verify.scec import measure, on_grid
 from faultwave.verify.scec.benchmark import Benchmark, benchmarks, find
-from faultwave.verify.scec.convergence import Apart, Kept, apart
+from faultwave.verify.scec.folder import COST, PREFIX, RESULTS
 from faultwave.verify.scec.summary import FULL, PICTURE, Summary, folder_of, read_summaries
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Difference between a quick and a full run.
+
+    Attributes
+    ----------
+    difference : float
+        RMS difference of rupture times over the first fault, where both runs ruptured [s].
+    mean : float
+        Mean rupture time of the full run there [s].
+    moment : float
+        Seismic moment of the quick run over the moment of the full one, less 1, at ``time``.
+    time : float
+        End of the shorter run [s].
+    """
+
+    difference: float
+    mean: float
+    moment: float
+    time: float
+
+
+Kept = tuple[Path, Summary]
+"""Folder of a benchmark run and its summary."""
+
+
+def apart(quick: Kept, full: Kept) -> Apart | None:
+    """Return the difference of both runs; None if the files of one are missing or it has not ended."""
+    places = [folder / f"{summary.sizes[0]:.0f}m" for folder, summary in (quick, full)]
+    if not all((place / COST).is_file() for place in places):
+        return None
+    benchmark, summary = find(quick[1].name), quick[1]
+    read = on_grid.read_ruptures if summary.engine == "fd" else measure.read_ruptures
+    coarse, fine = (next(iter(read(benchmark, place).values())) for place in places)
+    difference, mean = measure.differences(coarse, fine, summary.sizes[0])
+    until = min(summary.end_time, full[1].end_time)
+    moments = [_moment(place, until) for place in places]
+    return Apart(difference, mean, moments[0] / moments[1] - 1, until)
+
+
+def _moment(place: Path, time: float) -> float:
+    energies = load_results(place / RESULTS, PREFIX).energies
+    assert energies is not None
+    return float(np.interp(time, energies["time"], energies["seismic_moment"]))
+
 
 IMAGES = "images"
 WIDTH, COLOURS = 900, 192

@@ -26,8 +26,8 @@ from faultwave.bench.accuracy.problem import (
     windowed,
 )
 from faultwave.verify import setups
+from faultwave.verify.exact import Medium
 from faultwave.verify.exact.full_space import FullSpace, tensor
-from faultwave.verify.exact.medium import Medium
 from faultwave.verify.exact.time_functions import ricker
 
 ROCK = Medium(rho=2700.0, lam=1.08e10, mu=1.08e10)  # vs 2000 m/s, vp 3464 m/s

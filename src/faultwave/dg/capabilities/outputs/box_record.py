@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.comm.gather import collect
+from faultwave.comm.messages import gather_rows
 from faultwave.dg.capabilities.outputs.receivers import AttachedReceivers
+from faultwave.dg.mesh.location import Points
 from faultwave.dg.mesh.placement import Cut, Planning
-from faultwave.dg.mesh.points import Points
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.engine.capability import CapabilityPlan, Requirements
-from faultwave.observe.boxes.lattice_shell import Shell, shell_of
-from faultwave.observe.boxes.records import KIND, MATERIAL, RECORDED, Recorder
-from faultwave.observe.result import Result
+from faultwave.observe.boxes import KIND, MATERIAL, RECORDED, Recorder, Shell, shell_of
+from faultwave.observe.dataset import Result
 
 name = "box"
 
@@ -129,7 +128,7 @@ class AttachedRecord(AttachedReceivers):
         if self.recorder is not None:
             _, values = self.recorder.arrays()
         parts = [values.swapaxes(0, 1), *(part.material[key] for key in MATERIAL)]
-        found = collect(plan.world, part.items, parts, len(part.listed.cells))
+        found = gather_rows(plan.world, part.items, parts, len(part.listed.cells))
         if found is None:
             return
         column = [plan.law.quantities.index(key) for key in RECORDED]

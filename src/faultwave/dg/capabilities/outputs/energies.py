@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from faultwave.dg.mesh.placement import Planning
-from faultwave.dg.operators.energies import Energies as FieldEnergies
-from faultwave.dg.operators.energies import as_isotropic
+from faultwave.dg.operators.wave_field import Energies as FieldEnergies
+from faultwave.dg.operators.wave_field import as_isotropic
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Callback, CapabilityPlan, RestoredFrom, State
 from faultwave.engine.energies import EnergyRecorder, Rows

@@ -9,12 +9,11 @@ import numpy as np
 
 from faultwave.dg.capabilities.initial import Initial
 from faultwave.dg.mesh.placement import Planning
-from faultwave.dg.method.field_access import error_norms
+from faultwave.dg.operators.wave_field import error_norms
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Capability, CapabilityPlan
-from faultwave.observe.dataset import Dataset, Variable
-from faultwave.observe.result import Result
-from faultwave.physics.waves.medium import Solution
+from faultwave.observe.dataset import Dataset, Result, Variable
+from faultwave.physics.waves.plane_waves import Solution
 
 name = "error_norms"
 AFTER = ("initial",)

@@ -11,20 +11,15 @@ import numpy as np
 from faultwave.base.errors import Problem, Problems
 from faultwave.base.log import get_logger
 from faultwave.case.settings.model import Case
-from faultwave.dg.boundaries.prescribed_faces import faces_of
 from faultwave.dg.capabilities.incident_waves import Wave
-from faultwave.dg.mesh.named_parts import volume_numbers
-from faultwave.dg.mesh.periodic import across_period
+from faultwave.dg.mesh.location import across_period, volume_numbers
 from faultwave.dg.mesh.placement import Cut, Planning
-from faultwave.dg.method.medium import single_medium
-from faultwave.dg.sampling.recorders import by_cluster, sampling
-from faultwave.dg.sampling.samples import Samples
-from faultwave.dg.sampling.surfaces import face_functionals
+from faultwave.dg.operators.prescribed_faces import faces_of, single_lossless_medium
+from faultwave.dg.sampling import Samples, by_cluster, face_functionals, sampling_callback
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Capability, CapabilityPlan, Requirements, RestoredFrom, State
-from faultwave.observe.dataset import Dataset, Variable
-from faultwave.observe.far_field import ClosedSurface, FourierRecorder, cross_section
-from faultwave.observe.result import Result
+from faultwave.observe.dataset import Dataset, Result, Variable
+from faultwave.observe.surfaces import ClosedSurface, FourierRecorder, cross_section
 from faultwave.physics.waves.law import role
 
 name = "far_field"
@@ -88,7 +83,7 @@ def plan(planning: Planning) -> FarField | None:
     waves = planning.parts.get("incident_waves")
     if found is None or waves is None:
         return None
-    medium = single_medium(planning.material, found[0])
+    medium = single_lossless_medium(planning.material, found[0])
     if isinstance(medium, str):
         problems.error(f"{where}.volumes", f"the medium around them {medium}", "one lossless medium")
         return None
@@ -139,7 +134,7 @@ class AttachedFarField(Capability):
         self.faces = faces_of(op, part.cells, part.faces, plan.geometry.origin(part.cells))
         self.positions = self.faces.positions(points)
         self.weights = 2.0 * self.faces.areas[:, None] * weights
-        self.callbacks = (sampling(self.recorder, taken),)
+        self.callbacks = (sampling_callback(self.recorder, taken),)
 
     @property
     def samples_complete(self) -> bool:

@@ -10,18 +10,17 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError
-from faultwave.comm.gather import collect
+from faultwave.comm.messages import gather_rows
 from faultwave.dg.fault.faces import Fault
 from faultwave.dg.fault.probe import FaultProbe
+from faultwave.dg.mesh.location import Points, place_fault_receivers
 from faultwave.dg.mesh.placement import Cut, Planning
-from faultwave.dg.mesh.points import Points, place_fault_receivers
-from faultwave.dg.sampling.recorders import by_cluster
+from faultwave.dg.sampling import by_cluster
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Requirements, RestoredFrom, State
-from faultwave.observe.dataset import FaultFrame, fault_receivers_from_arrays
+from faultwave.observe.dataset import FaultFrame, Result, fault_receivers_from_arrays
 from faultwave.observe.fault_receivers import FaultRecorder
 from faultwave.observe.model import Marks
-from faultwave.observe.result import Result
 from faultwave.observe.snapshots.fields import fault_receiver_fields
 from faultwave.observe.stations.codes import since
 from faultwave.physics.friction.outputs import readable
@@ -200,7 +199,7 @@ class AttachedFaultReceivers(Capability):
             for i in range(2):
                 missing = [(0, 0), (0, length - rows[i].shape[1]), *[(0, 0)] * (rows[i].ndim - 2)]
                 rows[i] = np.pad(rows[i], missing, constant_values=np.nan)
-            found = collect(plan.world, part.items, rows, len(listed.cells))
+            found = gather_rows(plan.world, part.items, rows, len(listed.cells))
             if found is None:
                 return
             rows = found

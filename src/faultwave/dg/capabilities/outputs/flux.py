@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from faultwave.case.settings.model import Case
-from faultwave.dg.boundaries.prescribed_faces import Faces, pair
-from faultwave.dg.mesh.named_parts import surface_tag, volume_numbers
+from faultwave.dg.mesh.location import surface_tag, volume_numbers
 from faultwave.dg.mesh.placement import Cut, Planning
-from faultwave.dg.sampling.surfaces import Surface, SurfaceSum
+from faultwave.dg.operators.prescribed_faces import Faces, pair
+from faultwave.dg.sampling import Surface, SurfaceSum
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Capability, CapabilityPlan, Requirements, State
-from faultwave.observe.dataset import energies_from_arrays
-from faultwave.observe.result import Result
+from faultwave.observe.dataset import Result, energies_from_arrays
 from faultwave.observe.surfaces import Reduce
 from faultwave.physics.waves import Law
 

@@ -10,20 +10,19 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.comm.gather import collect
-from faultwave.dg.checks.resolution import edge_length
-from faultwave.dg.mesh.layers import damped
+from faultwave.comm.messages import gather_rows
+from faultwave.dg.checks.accuracy import edge_length
+from faultwave.dg.mesh.boundaries import damped_cells
+from faultwave.dg.mesh.location import Points, place_receivers
 from faultwave.dg.mesh.placement import Cut, Planning
-from faultwave.dg.mesh.points import Points, place_receivers
 from faultwave.dg.method.basis import tet_basis_gradient
-from faultwave.dg.sampling.recorders import by_cluster, sampling
-from faultwave.dg.sampling.samples import Samples
+from faultwave.dg.sampling import Samples, by_cluster, sampling_callback
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Capability, CapabilityPlan, Requirements, RestoredFrom, State
 from faultwave.observe import receivers as seismograms
+from faultwave.observe.dataset import Result
 from faultwave.observe.model import Marks
 from faultwave.observe.receivers import PendingSample
-from faultwave.observe.result import Result
 from faultwave.observe.stations.codes import Station, with_stations
 from faultwave.observe.stations.points import read_stations, with_degrees
 from faultwave.physics.waves.law import role
@@ -92,7 +91,7 @@ def plan(planning: Planning) -> Receivers | None:
 
 def _report_damped(material: dict[str, np.ndarray], points: Points, problems: Problems) -> None:
     """Warn about receivers in the absorbing layer, which are useful only to observe the layer itself."""
-    within = damped(material)
+    within = damped_cells(material)
     if within is None:
         return
     numbers = np.flatnonzero((points.cells >= 0) & within[points.cells]) + 1
@@ -172,7 +171,7 @@ class AttachedReceivers(Capability):
         taken = Samples(op, points.cells, members, functional)
         take = self._yielding(taken, members) or taken.take
         self.recorder = seismograms.ReceiverRecorder(setting.interval, members, functional, take)
-        self.callbacks = (sampling(self.recorder, taken),)
+        self.callbacks = (sampling_callback(self.recorder, taken),)
 
     def _yielding(self, taken: Samples, members: Sequence[np.ndarray]) -> Callable[[int, float], PendingSample] | None:
         """Return a sampler whose stress has yielded at the time of the sample; cells yield only at the end of a step.
@@ -217,7 +216,7 @@ class AttachedReceivers(Capability):
             time, values = self.recorder.arrays()
         skipped = listed.cells == -1
         if plan.share is not None or skipped.any():
-            found = collect(plan.world, self.part.items, [values.swapaxes(0, 1)], len(listed.cells))
+            found = gather_rows(plan.world, self.part.items, [values.swapaxes(0, 1)], len(listed.cells))
             if found is None:
                 return
             values = found[0].swapaxes(0, 1)

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import Problem, Problems
-from faultwave.comm.gather import collect
+from faultwave.comm.messages import gather_rows
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Capability, CapabilityPlan, Requirements
-from faultwave.observe.dataset import Dataset
+from faultwave.observe.dataset import Dataset, Result
 from faultwave.observe.resonances import Resonance, dataset, long_enough, resonances
-from faultwave.observe.result import Result
 from faultwave.physics.waves import Law
 
 name = "resonances"
@@ -107,7 +106,7 @@ class AttachedResonances(Capability):
         here = plan.law.impedance_at(material, along)[:, 0]
         if plan.share is None:
             return here
-        found = collect(plan.world, part.items, [here], len(part.listed.cells))
+        found = gather_rows(plan.world, part.items, [here], len(part.listed.cells))
         return None if found is None else found[0]
 
 

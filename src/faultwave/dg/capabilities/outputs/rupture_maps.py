@@ -12,18 +12,16 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import Problem
-from faultwave.comm.gather import collect
-from faultwave.dg.fault.energies import FAULT_ENERGIES
+from faultwave.comm.messages import gather_rows
 from faultwave.dg.fault.faces import Fault
 from faultwave.dg.fault.points import PointRule
-from faultwave.dg.fault.record import RUPTURE_RATE
+from faultwave.dg.fault.record import FAULT_ENERGIES, RUPTURE_RATE
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.method.basis import inner
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Callback, Capability, CapabilityPlan, RestoredFrom, State
-from faultwave.observe.result import Result
-from faultwave.observe.rupture import INNER
-from faultwave.observe.source_parameters import FaultHistory, FinishedRupture, rupture_results, rupture_warnings
+from faultwave.observe.dataset import Result
+from faultwave.observe.rupture import INNER, FaultHistory, FinishedRupture, rupture_results, rupture_warnings
 
 name = "rupture_maps"
 AFTER = ("rupture",)
@@ -117,7 +115,7 @@ class AttachedMaps(Capability):
         if self.fault is not None and rupture is not None:
             found = face_values(self.fault, rupture, owned)
             values = {key: found[key] for key in SHAPES}
-        gathered = collect(plan.world, items, list(values.values()), self.part.faces)
+        gathered = gather_rows(plan.world, items, list(values.values()), self.part.faces)
         if gathered is None:
             return None
         history = FaultHistory(*np.array(self.rows).reshape(-1, 1 + len(FAULT_ENERGIES)).T)

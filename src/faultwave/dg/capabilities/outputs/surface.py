@@ -15,8 +15,8 @@ from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.method.basis import face_points, inner, tet_basis, triangle_basis
 from faultwave.dg.operators import kernels
 from faultwave.dg.operators.layout import sort_and_pad
-from faultwave.dg.sampling.recorders import by_cluster
-from faultwave.dg.sampling.snapshots import Snapshots, written_as
+from faultwave.dg.sampling import by_cluster
+from faultwave.dg.snapshots import Snapshots, written_as
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Files, Requirements, RestoredFrom, State
@@ -28,7 +28,7 @@ from faultwave.observe.snapshots.fields import (
     snapshot_row,
     surface_fields,
 )
-from faultwave.observe.snapshots.lagrange import triangle_pieces
+from faultwave.observe.snapshots.pieces import triangle_pieces
 from faultwave.physics.waves.law import role
 
 name = "surface"

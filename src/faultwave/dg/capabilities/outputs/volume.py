@@ -15,8 +15,8 @@ from faultwave.base.processes.pieces import map_chunks
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.method.basis import tet_basis
 from faultwave.dg.operators.operator import Sampler
-from faultwave.dg.sampling.recorders import by_cluster
-from faultwave.dg.sampling.snapshots import Snapshots, written_as
+from faultwave.dg.sampling import by_cluster
+from faultwave.dg.snapshots import Snapshots, written_as
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Files, Requirements
 from faultwave.observe.snapshots.fields import (
@@ -26,7 +26,7 @@ from faultwave.observe.snapshots.fields import (
     snapshot_row,
     volume_fields,
 )
-from faultwave.observe.snapshots.lagrange import tet_pieces
+from faultwave.observe.snapshots.pieces import tet_pieces
 
 name = "volume"
 AFTER = ("plasticity", "time_integrals")

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from faultwave.dg.method.forms.cells import Cells, PenalisedFaces
-from faultwave.dg.method.forms.contravariant import ContravariantElastic
-from faultwave.dg.method.forms.covariant import CovariantCurls
-from faultwave.dg.method.forms.fluid import ContravariantAcoustic
-from faultwave.dg.method.forms.full_stiffness import FullStiffness
-from faultwave.dg.method.forms.lean_elastic import LeanElastic
-from faultwave.dg.method.forms.plain import Form, onto_face
-from faultwave.dg.method.forms.precise_elastic import PreciseElastic
-from faultwave.dg.method.forms.viscoelastic import ContravariantViscoelastic
+from faultwave.dg.method.forms.acoustic import ContravariantAcoustic
+from faultwave.dg.method.forms.anisotropic import FullStiffness
+from faultwave.dg.method.forms.elastic import (
+    ContravariantElastic,
+    ContravariantViscoelastic,
+    LeanElastic,
+    PreciseElastic,
+)
+from faultwave.dg.method.forms.general import Cells, Form, PenalisedFaces, onto_face
+from faultwave.dg.method.forms.two_curls import CovariantCurls
 from faultwave.dg.method.predictors import CellTerms, Predictor
 from faultwave.physics.waves import Law
 

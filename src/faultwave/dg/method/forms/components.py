@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from faultwave.base.quantities import Parameter
-from faultwave.dg.formula import Formula, Outputs
-from faultwave.dg.method.forms.cells import Cells
-from faultwave.dg.method.forms.plain import DIRECTIONS, Form
+from faultwave.dg.method.forms.general import DIRECTIONS, Cells, Form
+from faultwave.dg.method.formula import Formula, Outputs
 from faultwave.kernels import math as mth
+from faultwave.kernels.expr import Number, Numbers
 from faultwave.kernels.language import Array, Kernel, View
-from faultwave.kernels.types import Number, Numbers
 from faultwave.physics.waves.law import dot
 
 if TYPE_CHECKING:

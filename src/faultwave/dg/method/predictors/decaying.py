@@ -18,12 +18,12 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.polynomial import legendre
 
-from faultwave.dg.formula import Outputs
 from faultwave.dg.method.basis import tet_size, triangle_size
+from faultwave.dg.method.formula import Outputs
 from faultwave.dg.method.predictors.predictor import CellTerms, Sum
 from faultwave.kernels import math as mth
+from faultwave.kernels.expr import Number, Numbers, Table
 from faultwave.kernels.language import Array, Kernel, View
-from faultwave.kernels.types import Number, Numbers, Table
 
 Present = tuple[bool, ...]
 """Flags of the quantities that are not zero."""

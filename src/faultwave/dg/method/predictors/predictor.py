@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from faultwave.kernels.expr import Number, Numbers, Table
 from faultwave.kernels.language import Array, Kernel, View
-from faultwave.kernels.types import Number, Numbers, Table
 
 
 class CellTerms(Protocol):

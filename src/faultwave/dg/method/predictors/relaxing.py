@@ -19,12 +19,12 @@ from typing import Protocol
 
 import numpy as np
 
-from faultwave.dg.formula import Formula, Outputs
 from faultwave.dg.method.basis import tet_size
+from faultwave.dg.method.formula import Formula, Outputs
 from faultwave.dg.method.predictors.predictor import CellTerms, Sum
 from faultwave.dg.method.predictors.taylor import Derivatives, face_rows
+from faultwave.kernels.expr import Number, Numbers, Table
 from faultwave.kernels.language import Array, Kernel, View
-from faultwave.kernels.types import Number, Numbers, Table
 from faultwave.physics.waves.viscoelastic import Viscoelastic
 
 FIELD = 9

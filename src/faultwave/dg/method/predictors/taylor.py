@@ -9,11 +9,11 @@ import functools
 import math
 from collections.abc import Sequence
 
-from faultwave.dg.formula import Formula, Outputs
 from faultwave.dg.method.basis import tet_size, triangle_size
+from faultwave.dg.method.formula import Formula, Outputs
 from faultwave.dg.method.predictors.predictor import CellTerms, Sum
+from faultwave.kernels.expr import Numbers, Table
 from faultwave.kernels.language import Array, Kernel
-from faultwave.kernels.types import Numbers, Table
 
 
 @functools.lru_cache(maxsize=4096)  # clusters repeat steps of the same length

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.files.hdf5 import BROKEN, check_size_of_dataset, opened
-from faultwave.domain.tets.connectivity.checks import check_numbers, check_order, check_tags, check_volumes
 from faultwave.domain.tets.connectivity.matching import Matching, leading_vertices, sort_cells
 from faultwave.domain.tets.connectivity.tags import tag_table
+from faultwave.domain.tets.connectivity.topology import check_numbers, check_order, check_tags, check_volumes
 from faultwave.domain.tets.formats.puml import unpack, write_puml
 from faultwave.domain.tets.mesh import Integers, Mesh, Topology, make_mesh, narrowed, reorder_cells, sorted_tags
 

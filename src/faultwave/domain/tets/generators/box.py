@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import permutations, product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from faultwave.base.errors import Problems, suggest
+from faultwave.base.errors import InputError, Problem, Problems, suggest
+from faultwave.base.processes.host import machine_memory
 from faultwave.base.processes.pieces import map_chunks
-from faultwave.domain.tets.generators.counts import check_count
-from faultwave.domain.tets.generators.kuhn import five_tetrahedra, grid_vertices, kuhn_paths
 from faultwave.domain.tets.mesh import (
     FILE_FACES,
     Floats,
@@ -22,6 +22,59 @@ from faultwave.domain.tets.mesh import (
     shuffle_vertices,
     signed_volumes,
 )
+
+EACH = 1024.0
+"""Approximate memory per cell of a mesher, or of topology and geometry of a mesh [bytes]."""
+
+
+def check_count(count: float, where: str, advice: str) -> None:
+    """Raise InputError at the setting ``where`` if about ``count`` cells do not fit into the memory of this machine."""
+    memory = machine_memory()
+    if memory is None or count * EACH <= memory:
+        return
+    what = f"asks for about {count:.2g} cells, which take {count * EACH / 2**30:.3g} GiB"
+    allowed = f"some {memory / EACH:.2g} cells in the {memory / 2**30:.3g} GiB of this machine"
+    raise InputError(Problem(where, what, allowed, advice))
+
+
+def grid_vertices(x: Floats, y: Floats, z: Floats) -> Floats:
+    """Return the vertices (n, 3) of a tensor grid, x fastest."""
+    zz, yy, xx = np.meshgrid(z, y, x, indexing="ij")
+    return np.stack([xx.ravel(), yy.ravel(), zz.ravel()], axis=1)
+
+
+def kuhn_paths(nx: int, ny: int, nz: int) -> Integers:
+    """Return the tetrahedra (6 nx ny nz, 4) of a grid of bricks, each with its vertices along its path (Kuhn 1960).
+
+    Adjacent bricks have the same diagonals on their common face. Half of the tetrahedra have negative volume in this
+    order. The six of one brick are consecutive.
+    """
+    strides = np.array([1, nx + 1, (nx + 1) * (ny + 1)])
+    k, j, i = np.meshgrid(np.arange(nz), np.arange(ny), np.arange(nx), indexing="ij")
+    corner = (i * strides[0] + j * strides[1] + k * strides[2]).ravel()
+    paths = np.array([np.concatenate([[0], np.cumsum(strides[list(axes)])]) for axes in permutations(range(3))])
+    return np.asarray((corner[:, None, None] + paths).reshape(-1, 4), np.int64)
+
+
+def five_tetrahedra(nx: int, ny: int, nz: int) -> Integers:
+    """Return the tetrahedra (5 nx ny nz, 4) of a grid of bricks: four at corners with an even index sum, and a central one.
+
+    Adjacent bricks have the same diagonals on their common face. The five of one brick are consecutive; their
+    orientation is arbitrary.
+    """
+    k, j, i = (x.ravel() for x in np.meshgrid(np.arange(nz), np.arange(ny), np.arange(nx), indexing="ij"))
+    strides = np.array([1, nx + 1, (nx + 1) * (ny + 1)])
+    corner, odd = i * strides[0] + j * strides[1] + k * strides[2], (i + j + k) % 2
+    made = np.empty((len(corner), 5, 4), np.int64)
+    places = np.array(list(product((0, 1), repeat=3)))
+    for parity in range(2):
+        mine = odd == parity
+        even = places[places.sum(1) % 2 == parity]
+        adjacent = [[p, *(p ^ np.eye(3, dtype=int))] for p in even]
+        cells = np.array([*adjacent, places[places.sum(1) % 2 != parity]]) @ strides
+        made[mine] = corner[mine, None, None] + cells
+    return made.reshape(-1, 4)
+
 
 SIDE_TAGS = {"free-surface": 1, "gravity": 2, "dirichlet": 4, "absorbing": 5, "periodic": 6, "analytic": 7, "rigid": 8,
              "symmetry": 9, "impedance": 10, "pec": 11, "pmc": 12, "sealed-surface": 13}  # fmt: skip

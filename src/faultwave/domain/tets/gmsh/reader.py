@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, NotBuiltError, Problem
 from faultwave.domain.tets.assemble import Parts, assemble
-from faultwave.domain.tets.gmsh.elements import NODES, binary_runs, elements_of
-from faultwave.domain.tets.gmsh.streams import BinaryStream, Stream, TextStream, whole
+from faultwave.domain.tets.gmsh.streams import NODES, BinaryStream, Stream, TextStream, binary_runs, elements_of, whole
 from faultwave.domain.tets.mesh import Floats, Integers, Mesh
 
 TRIANGLE, TETRAHEDRON = 2, 4

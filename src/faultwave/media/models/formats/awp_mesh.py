@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.media.models.lattice import Columns, Lattice
 from faultwave.media.models.model import NAMES, Block, Model
 

@@ -14,16 +14,14 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.files.hdf5 import attribute, dataset, number_attribute, opened, text_attribute, text_list
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.base.units import to_si
 from faultwave.media.models.lattice import Columns, Lattice
-from faultwave.media.models.model import Block, Model, Surface
-from faultwave.media.models.place import projected
-from faultwave.media.models.surface import on_nodes
+from faultwave.media.models.model import Block, Model, Surface, on_nodes, projected
 from faultwave.media.points import Floats
 
 if TYPE_CHECKING:
-    from faultwave.media.models.settings import ModelSettings
+    from faultwave.media.models.model import ModelSettings
 
 KNOWN = {"density": "rho", "rho": "rho", "vp": "vp", "vs": "vs", "qp": "Qp", "qs": "Qs"}
 UNITS = {"rho": "kg/m^3", "vp": "m/s", "vs": "m/s", "Qp": "", "Qs": ""}

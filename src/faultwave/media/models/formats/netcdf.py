@@ -14,15 +14,14 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.files.hdf5 import naming_file_errors
 from faultwave.base.files.netcdf import NetcdfFile, NetcdfVariable, open_netcdf
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.base.units import to_si
 from faultwave.media.models.lattice import Columns, Lattice, position
-from faultwave.media.models.model import Block, Map, Model
-from faultwave.media.models.place import needed
+from faultwave.media.models.model import Block, Map, Model, needed
 from faultwave.media.points import Floats
 
 if TYPE_CHECKING:
-    from faultwave.media.models.settings import ModelSettings
+    from faultwave.media.models.model import ModelSettings
 
 WHAT = "NetCDF model"
 AXES = {"x": "x", "easting": "x", "longitude": "x", "lon": "x", "y": "y", "northing": "y", "latitude": "y", "lat": "y",

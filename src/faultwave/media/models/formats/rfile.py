@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.media.models.lattice import Columns, Lattice
-from faultwave.media.models.model import Block, Model
-from faultwave.media.models.place import needed, project, projected, sw4_axes
-from faultwave.media.models.surface import on_nodes
+from faultwave.media.models.model import Block, Model, needed, on_nodes, project, projected, sw4_axes
 from faultwave.media.points import Floats
 
 if TYPE_CHECKING:
-    from faultwave.media.models.settings import ModelSettings
+    from faultwave.media.models.model import ModelSettings
 
 NAMES = {3: ("rho", "vp", "vs"), 5: ("rho", "vp", "vs", "Qp", "Qs")}
 LONGEST = 10_000  # characters of a projection string

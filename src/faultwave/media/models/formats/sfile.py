@@ -13,17 +13,15 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.files.hdf5 import attribute, dataset, number_attribute, opened
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.media.models.lattice import Columns, Lattice
-from faultwave.media.models.model import Block, Model, Surface
-from faultwave.media.models.place import needed, project, projected, sw4_axes
-from faultwave.media.models.surface import on_nodes
+from faultwave.media.models.model import Block, Model, Surface, needed, on_nodes, project, projected, sw4_axes
 from faultwave.media.points import Floats
 
 if TYPE_CHECKING:
     import h5py
 
-    from faultwave.media.models.settings import ModelSettings
+    from faultwave.media.models.model import ModelSettings
 
 DATASETS = {"rho": "Rho", "vp": "Cp", "vs": "Cs", "Qp": "Qp", "Qs": "Qs"}
 

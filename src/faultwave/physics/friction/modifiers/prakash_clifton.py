@@ -15,10 +15,10 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.base.quantities import State
 from faultwave.kernels import math as m
-from faultwave.kernels.types import Changes, Number
-from faultwave.physics.friction.loading.load import Load, Values
+from faultwave.kernels.expr import Changes, Number
+from faultwave.physics.friction.law import check_filled, filled, point_or_uniform
+from faultwave.physics.friction.load import Load, Values
 from faultwave.physics.friction.modifier import Modifier
-from faultwave.physics.friction.uniform import check_filled, filled, point_or_uniform
 
 _UNIFORM = (
     point_or_uniform("pc_reference_rate", "m/s", "slip rate V* that is added to that of the fault", lower=0.0,

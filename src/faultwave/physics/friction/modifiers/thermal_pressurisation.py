@@ -24,10 +24,10 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.base.quantities import Output, Parameter, State
 from faultwave.kernels import math as m
-from faultwave.kernels.types import Changes, Condition, Number, Numbers
-from faultwave.physics.friction.loading.load import Load, Values
+from faultwave.kernels.expr import Changes, Condition, Number, Numbers
+from faultwave.physics.friction.law import check_filled, filled, point_or_uniform
+from faultwave.physics.friction.load import Load, Values
 from faultwave.physics.friction.modifier import Modifier
-from faultwave.physics.friction.uniform import check_filled, filled, point_or_uniform
 
 COUNT = 42
 SPACING = log(3.0) / 2.0

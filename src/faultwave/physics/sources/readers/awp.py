@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.base.types import Setting
 from faultwave.base.units import as_float, finite_number
 from faultwave.physics.sources.point import PointSource

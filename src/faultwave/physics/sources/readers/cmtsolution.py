@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.math.projection import Projection, geographic_tensor, needed, voigt
+from faultwave.base.projection import Projection, geographic_tensor, needed, voigt
 from faultwave.base.types import Setting
 from faultwave.base.units import as_float, finite_number
 from faultwave.physics.sources.point import PointSource

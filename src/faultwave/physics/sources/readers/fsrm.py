@@ -14,7 +14,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.files.paths import shown
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.base.types import Setting
 from faultwave.base.units import finite_number
 from faultwave.physics.sources.point import PointSource

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.math.projection import Projection
+from faultwave.base.projection import Projection
 from faultwave.base.types import Setting
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Samples

@@ -17,12 +17,11 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.files.paths import shown
-from faultwave.base.math.projection import Projection, exchange_advice, geographic_tensor, needed, voigt
+from faultwave.base.projection import Projection, exchange_advice, geographic_tensor, needed, voigt
 from faultwave.base.types import Setting
 from faultwave.base.units import as_float, finite_number
-from faultwave.physics.sources.double_couple import slip_frame
-from faultwave.physics.sources.sampled import SampledFunctions
-from faultwave.physics.sources.table import Functions, Sources
+from faultwave.physics.sources.point import Functions, Sources, slip_frame
+from faultwave.physics.sources.time_functions import SampledFunctions
 
 FEW_COLUMNS, MANY_COLUMNS = 8, 10
 """Number of values of a subfault before its rake, without and with vs and density."""

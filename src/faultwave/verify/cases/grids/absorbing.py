@@ -17,7 +17,7 @@ from faultwave.base.types import Settings
 from faultwave.fd.method.absorbing import stable_along
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, VerificationCase, at_most
-from faultwave.verify.exact.medium import Array
+from faultwave.verify.exact import Array
 
 SPACING = 100.0
 ROCK = {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0}

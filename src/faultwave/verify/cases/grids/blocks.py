@@ -26,7 +26,7 @@ from faultwave.fd.operators.points import norm_weights
 from faultwave.green_tensors import green_tensors, seismograms
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_least, at_most
-from faultwave.verify.exact.medium import Array
+from faultwave.verify.exact import Array
 
 STEPS, LOOKS = {("two", "rigid"): 100_000, ("three", "periodic"): 5_000}, 50
 VARIED = {"vp": "3400 - 0.4*z + 0.05*x", "vs": "2000 - 0.2*z + 0.04*y", "rho": "2500 - 0.03*z", "Qp": "60", "Qs": "50"}

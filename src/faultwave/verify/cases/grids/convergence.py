@@ -15,7 +15,7 @@ from faultwave.base.types import Settings
 from faultwave.physics.waves.plane_waves import plane_waves
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_least, rate
-from faultwave.verify.exact.medium import Array
+from faultwave.verify.exact import Array
 
 if TYPE_CHECKING:
     from faultwave.run.session import Session

@@ -16,7 +16,7 @@ from faultwave.base.types import Settings
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.scec.benchmark import Benchmark, Domain, Fault, Resolution, Start, square
-from faultwave.verify.scec.benchmarks.vertical.tpv3 import TPV3
+from faultwave.verify.scec.benchmarks.uniform import TPV3
 from faultwave.verify.scec.folder import write_case
 from faultwave.verify.scec.texts import squares
 

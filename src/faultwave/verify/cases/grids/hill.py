@@ -17,7 +17,7 @@ from faultwave.base.types import Settings
 from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
-from faultwave.verify.exact.medium import Array
+from faultwave.verify.exact import Array
 from faultwave.verify.meshes import as_setting
 
 if TYPE_CHECKING:

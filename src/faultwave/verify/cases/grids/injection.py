@@ -16,7 +16,7 @@ import numpy as np
 from faultwave.base.types import Settings
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, VerificationCase, at_most
-from faultwave.verify.exact.medium import Array
+from faultwave.verify.exact import Array
 
 ROCK: dict[str, float] = {"rho": 2700.0, "vp": 3464.0, "Qp": 80, "Qs": 40}
 SOFT = "if (abs(x-800)<150 && abs(y-760)<150 && z > -400) { return 1200; } return 2000;"

@@ -22,9 +22,8 @@ from faultwave.base.types import Settings
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.cases.grids.surface_waves import lamb_rows
-from faultwave.verify.exact.layered import Layer, LayeredHalfSpace, Modulus
-from faultwave.verify.exact.medium import Array, Medium
-from faultwave.verify.exact.surface_force import vertical_velocity
+from faultwave.verify.exact import Array, Medium
+from faultwave.verify.exact.half_space import Layer, LayeredHalfSpace, Modulus, vertical_velocity
 
 LAYERS = ((0.0, 4000.0, 2000.0, 2600.0, 120.0, 40.0), (1000.0, 6000.0, 3464.0, 2700.0, 155.9, 69.3))
 BAND = {"low": 0.05, "high": 5.0, "reference": 2.5}

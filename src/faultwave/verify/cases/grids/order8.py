@@ -13,8 +13,8 @@ from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.cases.grids import full_space
 from faultwave.verify.cases.grids.surface_waves import RATIOS, RHO, SHEAR, rayleigh_error
-from faultwave.verify.exact.medium import Medium
-from faultwave.verify.exact.surface_force import vertical_velocity
+from faultwave.verify.exact import Medium
+from faultwave.verify.exact.half_space import vertical_velocity
 
 ROCK = Medium(RHO, RHO * SHEAR**2, RHO * SHEAR**2)
 POINTS = 4.0

@@ -15,16 +15,16 @@ import numpy as np
 
 from faultwave.backends import make_stencils
 from faultwave.base.types import Settings
+from faultwave.fd.capabilities import soil
 from faultwave.fd.method.absorbing import Absorber
 from faultwave.fd.method.grid import SIDES, Grid
 from faultwave.fd.method.program import Scheme, build_program
-from faultwave.fd.rheology import soil
 from faultwave.kernels.stencil import Injection
 from faultwave.physics.rheology import iwan
 from faultwave.physics.sources.time_functions import time_function
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
-from faultwave.verify.exact.medium import Array
+from faultwave.verify.exact import Array
 from faultwave.verify.exact.soil_column import Column, shaken
 
 ERRORS = {10: 0.0433, 20: 0.00994, 40: 0.00236}

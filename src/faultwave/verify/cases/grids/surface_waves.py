@@ -21,8 +21,8 @@ from scipy.optimize import brentq
 from faultwave.base.types import Settings
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
-from faultwave.verify.exact.medium import Array, Medium
-from faultwave.verify.exact.surface_force import bump, vertical_displacement
+from faultwave.verify.exact import Array, Medium
+from faultwave.verify.exact.half_space import bump, vertical_displacement
 
 SHEAR, RHO, SPACING = 1000.0, 1500.0, 100.0
 PERIODS = 100.0

@@ -13,8 +13,8 @@ from scipy.interpolate import CubicSpline
 from faultwave.base.types import Settings
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
-from faultwave.verify.exact.medium import Array
-from faultwave.verify.exact.under_water import UnderWater
+from faultwave.verify.exact import Array
+from faultwave.verify.exact.half_space import UnderWater
 
 WATER = (1000.0, 1500.0)
 FLOORS = {"rock": (12.0, (2200.0, 3000.0, 1500.0)), "mud": (8.0, (1800.0, 2000.0, 750.0))}

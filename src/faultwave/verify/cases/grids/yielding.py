@@ -12,7 +12,7 @@ import numpy as np
 from faultwave.base.types import Settings
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, VerificationCase, at_least, at_most
-from faultwave.verify.exact.medium import Array
+from faultwave.verify.exact import Array
 
 RECEIVERS = ((400.0, 300.0, 0.0), (-500.0, 400.0, -10.0), (300.0, -200.0, -310.0), (500.0, 100.0, -150.0))
 LOWER, UPPER = (-1800.0, -1800.0, -1800.0), (1800.0, 1800.0, 0.0)

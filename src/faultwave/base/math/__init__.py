@@ -1,1 +1,0 @@
-"""Quadrature, special functions, unique rows, magnitudes and map projections."""

@@ -1,1 +1,0 @@
-"""Boundary conditions: kinds of faces, ghost states, prescribed motion and the sea surface."""

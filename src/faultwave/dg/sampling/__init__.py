@@ -1,1 +1,0 @@
-"""Samples of the wave field at points, on surfaces and in snapshots."""

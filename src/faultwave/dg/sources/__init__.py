@@ -1,1 +1,0 @@
-"""Sources spread over cells and initial states."""

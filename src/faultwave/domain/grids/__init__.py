@@ -1,1 +1,0 @@
-"""Grids of points: positions, indices, and their partition into boxes, one per process."""

@@ -1,1 +1,0 @@
-"""Dynamic rupture on a plane of a grid: friction, points and readings."""

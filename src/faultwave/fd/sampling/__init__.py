@@ -1,1 +1,0 @@
-"""Snapshots, surface maxima and recorded points on grids."""

@@ -1,1 +1,0 @@
-"""Wave fields recorded around a box for injection into another run."""

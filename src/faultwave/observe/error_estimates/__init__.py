@@ -1,1 +1,0 @@
-"""Error estimates of records from coarser runs."""

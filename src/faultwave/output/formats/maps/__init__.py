@@ -1,1 +1,0 @@
-"""Maps of ground motion and of the displacement of the sea floor."""

@@ -1,1 +1,0 @@
-"""Tables: energies, errors, far fields, resonances and scattering parameters."""

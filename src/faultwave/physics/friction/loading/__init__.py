@@ -1,1 +1,0 @@
-"""Loads of a fault: initial stress, nucleation, and their directions."""

@@ -1,1 +1,0 @@
-"""Benchmarks with a fault that branches."""

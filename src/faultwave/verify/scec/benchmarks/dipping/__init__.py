@@ -1,1 +1,0 @@
-"""Benchmarks with one dipping fault."""

@@ -1,1 +1,0 @@
-"""Benchmarks with rate and state friction."""

@@ -1,1 +1,0 @@
-"""Benchmarks with one vertical strike-slip fault and slip weakening."""
