@@ -52,7 +52,7 @@ def markdown() -> str:
 
 
 def _called(found: Any) -> Any:
-    """The function of a module that is called."""
+    """Return the function that is called if a callable package is called."""
     return inspect.getattr_static(type(found), "__call__").__func__ if inspect.ismodule(found) else found
 
 
@@ -83,6 +83,6 @@ def _signature(found: Any, method: bool = False) -> str:
 
 
 def _text(found: Any) -> str:
-    """A docstring in Markdown: double backquotes become single ones."""
+    """Return a docstring in Markdown: double backquotes become single ones."""
     text = inspect.getdoc(found) or ""
     return re.sub(r"``([^`]+)``", r"`\1`", text)

@@ -40,6 +40,7 @@ TITLES: tuple[tuple[Kind, str, str], ...] = (
 
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
+    """Yield the sections with seismograms."""
     blocks: list[Block] = []
     for kind, title, reported in TITLES:
         traces = list(run.results.traces.get(kind, {}).values())
