@@ -28,7 +28,7 @@ def told(path: Path, threads: int | None) -> list[str]:
 
 
 def test_more_threads_than_cores_are_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host, "count", lambda: 2)
+    monkeypatch.setattr(host, "core_count", lambda: 2)
     assert told(path, None) == told(path, 2) == []
     (text,) = told(path, 64)
     assert text.startswith("threads=") and "64 threads would share the 2 cores" in text and "1 to 2" in text

@@ -143,7 +143,7 @@ def test_far_more_processes_than_cores(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(launch, "launched", lambda: False)
     monkeypatch.setattr(launch, "_run", lambda *given: 0)
-    monkeypatch.setattr(host, "count", lambda: 6)
+    monkeypatch.setattr(host, "core_count", lambda: 6)
     with pytest.raises(InputError, match=r"900 processes, but this machine has 6 cores .*1 to 24.*mpiexec -n 900"):
         launch.relaunch(900, 1)
     with pytest.raises(InputError):

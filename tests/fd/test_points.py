@@ -155,7 +155,7 @@ def test_energies_do_not_depend_on_threads_and_blocks_of_rows(monkeypatch):
     shear = sum((weights(of, n) * rock[: len(fields[n])] * fields[n] ** 2).sum() for n in SHEAR) / (2 * MU)
     expected = of.grid.spacing**3 * ((weights(of, "szz") * density).sum() + shear)
     assert whole["elastic_energy"] == pytest.approx(expected, rel=1e-12)
-    monkeypatch.setattr(operator, "BLOCK", 23)  # two rows
+    monkeypatch.setattr(operator, "POINTS_AT_ONCE", 23)  # two rows
     monkeypatch.setattr(made.runner, "threads", 2, raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     assert made.energies() == whole

@@ -145,7 +145,7 @@ def shaken(kind, blocking, precision="single"):
 @pytest.mark.parametrize("kind", LAYERS)
 def test_two_planes_of_layers_change_no_bit(kind, precision, monkeypatch):
     """Memories of the upper plane are its own, at both ends of a row, also where these are of different width."""
-    monkeypatch.setattr(two_planes, "LONGEST", 1000)
+    monkeypatch.setattr(two_planes, "PIECE_BYTES", 1000)
     (expected, apart), (found, together) = (
         _with(monkeypatch, two_planes, "MOST_READ", most, lambda: shaken(kind, Blocking(2, 7), precision))
         for most in (0, 200)
@@ -158,7 +158,7 @@ def test_two_planes_of_layers_change_no_bit(kind, precision, monkeypatch):
 
 def test_pieces_of_long_rows_change_no_bit(monkeypatch):
     (expected, whole), (found, cut) = (
-        _with(monkeypatch, two_planes, "LONGEST", size, lambda: shaken("rigid", Blocking(2, 7)))
+        _with(monkeypatch, two_planes, "PIECE_BYTES", size, lambda: shaken("rigid", Blocking(2, 7)))
         for size in (1000, 16 * 4)
     )
     assert all("_velocity_of_two_planes" in source for source in (whole, cut))
@@ -167,7 +167,7 @@ def test_pieces_of_long_rows_change_no_bit(monkeypatch):
 
 
 def test_long_rows_through_layers_are_worked_on_one_plane_at_a_time(monkeypatch):
-    monkeypatch.setattr(two_planes, "LONGEST", 16 * 4)
+    monkeypatch.setattr(two_planes, "PIECE_BYTES", 16 * 4)
     assert not PAIRED.search(shaken("plain", Blocking(2, 7))[1])
 
 
@@ -182,7 +182,7 @@ def test_rows_in_pieces_change_no_bit(monkeypatch):
     made = test_topography.hilly(grid__boundaries=rigid, grid__upper=[2000, 1600, 900], material={"constant": ROCK})
     found = []
     for longest, points in ((10**9, 250_000_000), (70, 17)):
-        monkeypatch.setattr(two_planes, "LONGEST", longest)
+        monkeypatch.setattr(two_planes, "PIECE_BYTES", longest)
         source = simulate(made).solver.operator.runner.source
         assert f"#define LONGEST {points}\n" in source
         assert re.search(r"\{row_\d+_velocity_cap\w*, 0, 0, 1, \{", source) and re.search(
