@@ -1,7 +1,7 @@
 # Every target works from a fresh clone: what it needs is set up first.
 #   make demo     simulate the SCEC benchmark TPV5 and draw it (demo/)
 #   make test     run the quick tests, or those of one package: make test PACKAGE=physics/friction
-#   make test-long  run the tests that take several seconds each
+#   make test-long  run the tests that take about a second or longer each
 #   make test-all  run what must pass before a change lands: test, test-long, lint
 #   make lint     style, types, import contracts
 #   make verify   exact solutions and benchmarks, and the slow tests (long)

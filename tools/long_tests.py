@@ -17,7 +17,7 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1] / "tests"
 LONG_LIST, SLOW_LIST = TESTS / "long.txt", TESTS / "slow.txt"
 
-LONG, SLOW = (4.5, 10.0), (10.0, 30.0)
+LONG, SLOW = (0.8, 1.5), (10.0, 30.0)
 """Seconds beyond which a test is long or slow: of a test that shares its function with others, and of the quickest of a function."""
 
 NEVER_SLOW = (
