@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.case.settings.outputs import FaultOutput
 from faultwave.dg.fault.probe import FaultProbe
 from faultwave.dg.mesh.placement import Planning
+from faultwave.dg.planning.plan import Plan
 from faultwave.dg.sampling import by_cluster
 from faultwave.dg.snapshots import Snapshots, written_as
 from faultwave.dg.solver import Solver
@@ -31,7 +33,7 @@ PIECE = 4096
 
 @dataclass(frozen=True)
 class FaultSnapshots(CapabilityPlan):
-    setting: Any
+    setting: FaultOutput
     fields: tuple[str, ...]
     faces: int
     disk: int
@@ -44,7 +46,7 @@ class FaultSnapshots(CapabilityPlan):
     def attach(self, solver: Solver) -> AttachedSnapshots:
         return AttachedSnapshots(self, solver)
 
-    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
+    def report(self, plan: Plan) -> dict[str, list[tuple[str, ...]]]:
         values = self.faces * len(triangle_pieces(self.setting).points)
         return {"output": [snapshot_row(name, self.setting, plan.case, values, len(self.fields), 3)]}
 
