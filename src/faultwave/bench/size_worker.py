@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import time as clock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from faultwave.base.processes.host import peak_memory
 from faultwave.base.types import Settings
@@ -28,7 +28,7 @@ def measure(case: Settings, steps: int, started: float) -> Measured:
     """
     from faultwave.run import simulate
 
-    solver: Any = simulate(case, force=True).solver
+    solver = cast("Solver", simulate(case, force=True).solver)
     setup, held = clock.time() - started, peak_memory()
     first = _advance(solver, 1)
     found = [_advance(solver, steps) for _ in range(REPEATS)]

@@ -9,7 +9,7 @@ import json
 import sys
 import time as clock
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from faultwave.base.errors import FaultwaveError
 from faultwave.base.types import Settings
@@ -18,6 +18,7 @@ from faultwave.bench.results import Measured
 if TYPE_CHECKING:
     from faultwave.comm import World
     from faultwave.dg.solver import Solver
+    from faultwave.run.session import Session
 
 MARK = "faultwave-measured:"
 
@@ -30,8 +31,9 @@ def measure(case: Settings | str, overrides: Settings, seconds: float, repeats: 
     from faultwave.run import simulate
 
     started = clock.perf_counter()
-    sim: Any = simulate(case, force=True, **overrides)
-    solver, world, march, exchange = sim.solver, sim.world, sim.solver.march, sim.solver.messages.exchange
+    sim = simulate(case, force=True, **overrides)
+    solver, world = cast("Solver", sim.solver), sim.world
+    march, exchange = solver.march, solver.messages.exchange
     world.wait()
     ready = clock.perf_counter() - started
 
@@ -50,7 +52,7 @@ def measure(case: Settings | str, overrides: Settings, seconds: float, repeats: 
     for i in range(repeats):
         if exchange:
             exchange.delay = (lambda: delay) if delay and i % 2 else None
-        found.append(_one(solver, world, sim.solver.updates_share, advance, steps))
+        found.append(_one(solver, world, solver.updates_share, advance, steps))
     sent = world.gather(dict(exchange.sent) if exchange else {})
     calls = world.gather({**exchange.calls, "wait": [0, _spent(solver)[0]]} if exchange else {})
     return {
@@ -61,13 +63,13 @@ def measure(case: Settings | str, overrides: Settings, seconds: float, repeats: 
     }  # fmt: skip
 
 
-def _flops(sim: Any) -> dict[str, float]:
+def _flops(sim: Session) -> dict[str, float]:
     """Return the flops per cell update of the kernels and of the formulation with the fewest known operations."""
     from faultwave.bench.rooflines.minimal_flops import minimal_flops
     from faultwave.dg.operators import kernels
     from faultwave.kernels.count import cost
 
-    numerics, form = sim.case.numerics, sim.solver.operator.form
+    numerics, form = sim.case.numerics, cast("Solver", sim.solver).operator.form
     if numerics.integrator != "ader":
         return {}
     executed = cost(kernels.correct_and_predict(form)).flops

@@ -143,6 +143,7 @@ class PointSources(CapabilityPlan):
 
 
 def plan(planning: Planning) -> PointSources | None:
+    """Return the plan of point sources, None if the case has none."""
     case, problems, whole = planning.case, planning.problems, planning.whole
     _check_kinds(planning)
     read = load_sources(case.sources, projection=case.projection, warned=problems)
@@ -301,6 +302,8 @@ def _check_kinds(planning: Planning) -> None:
 
 
 class AttachedSources(Capability):
+    """Point sources attached to a solver."""
+
     def __init__(self, part: PointSources, solver: Solver):
         centred = solver.plan.case.numerics.source_window == "centred"
         self.part, self.solver = part, solver

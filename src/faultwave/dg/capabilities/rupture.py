@@ -137,6 +137,7 @@ class Rupture(CapabilityPlan):
 
 
 def plan(planning: Planning) -> Rupture | None:
+    """Return the plan of spontaneous or imposed rupture, None if the case has no fault."""
     case, whole, frictional = planning.case, planning.whole, planning.frictional
     if case.fault is None:
         return None

@@ -20,6 +20,8 @@ name = "energies"
 
 @dataclass(frozen=True)
 class Energies(CapabilityPlan):
+    """Plan of the table of energies."""
+
     setting: Any
     name: str = name
 
@@ -28,11 +30,14 @@ class Energies(CapabilityPlan):
 
 
 def plan(planning: Planning) -> Energies | None:
+    """Return the plan of the table of energies, None if the case has none."""
     setting = planning.case.output.energies
     return Energies(setting) if setting is not None else None
 
 
 class AttachedEnergies(EnergyRecorder):
+    """Table of energies attached to a solver."""
+
     def __init__(self, part: Energies, solver: Solver):
         super().__init__(solver)
         self.setting, self.interval, self.due = part.setting, part.setting.interval, 0.0

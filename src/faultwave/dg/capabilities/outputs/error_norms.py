@@ -27,6 +27,8 @@ NORMS = {
 
 @dataclass(frozen=True)
 class ErrorNorms(CapabilityPlan):
+    """Plan of the error norms against an exact solution."""
+
     solution: Solution
     name: str = name
 
@@ -35,6 +37,7 @@ class ErrorNorms(CapabilityPlan):
 
 
 def plan(planning: Planning) -> ErrorNorms | None:
+    """Return the plan of the error norms, None if the case has none."""
     case, initial = planning.case, planning.parts.get("initial")
     if not case.output.error_norms:
         return None

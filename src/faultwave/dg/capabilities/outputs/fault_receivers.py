@@ -84,6 +84,7 @@ class FaultReceivers(CapabilityPlan):
 
 
 def plan(planning: Planning) -> FaultReceivers | None:
+    """Return the plan of fault receivers, None if the case has none."""
     case, whole = planning.case, planning.whole
     setting, rupture = case.output.fault_receivers, planning.parts.get("rupture")
     if setting is None or (rupture is None and case.fault is not None and not whole.elsewhere):

@@ -40,6 +40,7 @@ class RuptureMaps(CapabilityPlan):
 
 
 def plan(planning: Planning) -> RuptureMaps | None:
+    """Return the plan of rupture maps, None if the case has none."""
     setting, rupture = planning.case.output.rupture, planning.parts.get("rupture")
     if setting is None:
         return None
