@@ -12,7 +12,7 @@ import pytest
 import faultwave as fw
 from faultwave.dg import sampling
 from faultwave.dg.capabilities import rupture
-from faultwave.dg.solver import Solver
+from faultwave.dg.stepping.callbacks import StepCallbacks
 from tests.run.rupture.setup import ON_FAULT, settings, slip_weakening
 
 POINTS = [[-2500.0, 900.0, -300.0], [2500.0, 900.0, -300.0], [5500.0, 4500.0, -6500.0], [-5500.0, -4500.0, -6500.0]]
@@ -43,14 +43,14 @@ def found(folder: Path) -> dict[str, np.ndarray]:
 @pytest.fixture(scope="module")
 def every_cluster(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
     """The same where all parts are called in the steps of all clusters."""
-    hook = Solver.hook
+    refresh = StepCallbacks.refresh
 
-    def hook_all(self: Solver) -> None:
-        hook(self)
-        self.calls_of = [self.callbacks for _ in self.calls_of]
+    def refresh_all(self: StepCallbacks) -> None:
+        refresh(self)
+        self.by_cluster = [self.by_position for _ in self.by_cluster]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Solver, "hook", hook_all)
+        patch.setattr(StepCallbacks, "refresh", refresh_all)
         return found(tmp_path_factory.mktemp("every") / "run")
 
 
