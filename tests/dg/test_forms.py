@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from faultwave.dg.method.forms import FORMS, Cells, Form, form
-from faultwave.dg.method.forms.general import directed
+from faultwave.dg.method.forms.constants import directed
 from faultwave.domain.tets.mesh import Mesh, make_mesh
 from faultwave.physics.waves import law as find_law
 from faultwave.physics.waves import laws

@@ -30,7 +30,7 @@ EACH = pytest.mark.parametrize("kind, flux", INTEGRATORS, ids=["rk4", "rk4-centr
 def by_lines(kind: Any, flux: str, mesh: Mesh, law: str, order: int, material: dict, **more: Any) -> Waves:
     waves = Waves(mesh, law, order, material=material, cfl=0.25, **more)
     plain = form(waves.law, order, fast=False)
-    waves.operator = kind(plain, waves.backend, waves.layout, waves.cells, flux)
+    waves.use(kind(plain, waves.backend, waves.layout, waves.cells, flux))
     return waves
 
 

@@ -47,7 +47,7 @@ def every_cluster(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndar
 
     def refresh_all(self: StepCallbacks) -> None:
         refresh(self)
-        self._by_cluster = [self.by_position for _ in self._by_cluster]
+        self.by_cluster = [self.by_position for _ in self.by_cluster]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(StepCallbacks, "refresh", refresh_all)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from faultwave.case.settings.model import Case
+from faultwave.case.settings.sources import Current
 from faultwave.dg.mesh.location import surface_tag, volume_numbers
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.method.forms import onto_face
@@ -104,7 +104,7 @@ def plan(planning: Planning) -> Currents | None:
     return Currents(tuple(sheets), tuple(bodies)) if sheets or bodies else None
 
 
-def _body(planning: Planning, setting: Any, where: str, function: Shifted) -> Body:
+def _body(planning: Planning, setting: Current, where: str, function: Shifted) -> Body:
     law, mesh = planning.law, planning.mesh
     numbers = volume_numbers(setting.volumes, mesh, f"{where}.volumes", planning.problems)
     cells, none = np.flatnonzero(np.isin(mesh.groups, numbers)), np.zeros(6)
@@ -115,7 +115,8 @@ def _body(planning: Planning, setting: Any, where: str, function: Shifted) -> Bo
     return Body(cells, np.array(rate).reshape(-1, len(law.quantities)), function)
 
 
-def _sheet(planning: Planning, setting: Any, where: str, function: Shifted) -> Sheet:
+def _sheet(planning: Planning, setting: Current, where: str, function: Shifted) -> Sheet:
+    assert setting.surface is not None  # a current flows in a volume or on a surface
     topology, problems = planning.topology, planning.problems
     inner = topology.neighbours >= 0
     tag = surface_tag(setting.surface, planning.mesh, topology, f"{where}.surface", problems)

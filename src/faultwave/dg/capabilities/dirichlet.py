@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import Problem, Problems
+from faultwave.case.settings.sources import Dirichlet as DirichletSettings
 from faultwave.dg.mesh.location import surface_tag
 from faultwave.dg.mesh.placement import Cut, Planning, check_moves
 from faultwave.dg.method.basis import inner
@@ -166,10 +166,10 @@ VELOCITY, TRACTION = ("v1", "v2", "v3"), ("T1", "T2", "T3", "pressure")
 class ConstantTime:
     """Time function that is always 1."""
 
-    def value(self, t: Any) -> np.ndarray:
+    def value(self, t: float | np.ndarray) -> np.ndarray:
         return np.ones_like(np.asarray(t, float))
 
-    def integral(self, t: Any) -> np.ndarray:
+    def integral(self, t: float | np.ndarray) -> np.ndarray:
         return np.asarray(t, float)
 
 
@@ -307,7 +307,7 @@ def plan(planning: Planning) -> DirichletFaces | None:
     return DirichletFaces(made) if made else None
 
 
-def _given(planning: Planning, setting: Any, where: str, faces: np.ndarray) -> GivenState | None:
+def _given(planning: Planning, setting: DirichletSettings, where: str, faces: np.ndarray) -> GivenState | None:
     problems = planning.problems
     kind = next(n for n in ("velocity", "traction", "ghost") if getattr(setting, n) is not None)
     field = load_field(getattr(setting, kind), f"{where}.{kind}")

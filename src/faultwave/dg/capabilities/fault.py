@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.case.settings.outputs import FaultOutput
 from faultwave.dg.fault.probe import FaultProbe
 from faultwave.dg.mesh.placement import Planning
+from faultwave.dg.planning.plan import Plan
 from faultwave.dg.sampling import by_cluster
 from faultwave.dg.snapshots import Snapshots, written_as
 from faultwave.dg.solver import Solver
@@ -33,7 +35,7 @@ PIECE = 4096
 class FaultSnapshots(CapabilityPlan):
     """Plan of snapshots of the fault."""
 
-    setting: Any
+    setting: FaultOutput
     fields: tuple[str, ...]
     faces: int
     disk: int
@@ -46,7 +48,7 @@ class FaultSnapshots(CapabilityPlan):
     def attach(self, solver: Solver) -> AttachedSnapshots:
         return AttachedSnapshots(self, solver)
 
-    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
+    def report(self, plan: Plan) -> dict[str, list[tuple[str, ...]]]:
         values = self.faces * len(triangle_pieces(self.setting).points)
         return {"output": [snapshot_row(name, self.setting, plan.case, values, len(self.fields), 3)]}
 

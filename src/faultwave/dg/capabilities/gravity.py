@@ -29,6 +29,7 @@ from faultwave.dg.method.predictors import Predictor
 from faultwave.dg.operators.kernels import coefficient, series_sum
 from faultwave.dg.operators.layout import sort_and_pad
 from faultwave.dg.operators.operator import Operator
+from faultwave.dg.planning.plan import Plan
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Requirements, RestoredFrom, State
@@ -279,7 +280,7 @@ class Gravity(CapabilityPlan):
     def attach(self, solver: Solver) -> AttachedGravity:
         return AttachedGravity(self, solver)
 
-    def report(self, plan: Any) -> Mapping[str, Any]:
+    def report(self, plan: Plan) -> Mapping[str, Sequence[tuple[str, ...]]]:
         return {"size": [("sea surface", f"{len(self.cells):,} faces")]}
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.case.settings.model import Case
+from faultwave.case.settings.sources import Incident
 from faultwave.dg.mesh.location import across_period, surface_tag, volume_numbers
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.operators.prescribed_faces import (
@@ -117,7 +118,7 @@ def plan(planning: Planning) -> IncidentWaves | None:
     return IncidentWaves(waves, planning.across) if waves else None
 
 
-def _wave(planning: Planning, setting: Any, where: str) -> Wave | None:
+def _wave(planning: Planning, setting: Incident, where: str) -> Wave | None:
     law: Any = planning.law
     signs = _signs(planning, setting, where)
     if signs is None:
@@ -143,7 +144,7 @@ def _wave(planning: Planning, setting: Any, where: str) -> Wave | None:
     return Wave(signs, q, direction, float(law.speed(values)), reference, function)
 
 
-def _signs(planning: Planning, setting: Any, where: str) -> np.ndarray | None:
+def _signs(planning: Planning, setting: Incident, where: str) -> np.ndarray | None:
     """Return the signs (nc, 4) of ``Wave``."""
     mesh, topology, problems, near = planning.mesh, planning.topology, planning.problems, planning.topology.neighbours
     signs = np.zeros(topology.kinds.shape)

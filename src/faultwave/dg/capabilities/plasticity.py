@@ -8,15 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.backends.base import Buffer
 from faultwave.base.errors import InputError, Problem, collect_problems, suggest
+from faultwave.case.settings.yielding import Plasticity as PlasticitySettings
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.method import yielding
 from faultwave.dg.method.basis import tet_basis
 from faultwave.dg.method.forms import Form
 from faultwave.dg.method.yielding import yield_points
-from faultwave.dg.operators.operator import Operator
+from faultwave.dg.operators.buffers import Buffers
+from faultwave.dg.planning.plan import Plan
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Capability, CapabilityPlan, RestoredFrom, State
+from faultwave.kernels.expr import Named, Scalars
 from faultwave.kernels.language import Kernel
 from faultwave.media import Field, load_field
 from faultwave.media.field import check_used
@@ -44,7 +48,7 @@ class Plasticity(CapabilityPlan):
         Numbers of the cells in the whole mesh.
     """
 
-    setting: Any
+    setting: PlasticitySettings
     medium: yielding.Medium
     parameters: np.ndarray
     stress: np.ndarray
@@ -76,7 +80,7 @@ class Plasticity(CapabilityPlan):
         values = {"strength": self.parameters, "stress at rest": self.stress}
         return {f"{what} of yielding rock {kind}": (v, self.numbers) for what, v in values.items()}
 
-    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
+    def report(self, plan: Plan) -> dict[str, list[tuple[str, ...]]]:
         count = len(self.medium.points.points)
         return {
             "size": [("points of a cell where it may yield", f"{count}, {self.setting.points}")],
@@ -93,7 +97,7 @@ class YieldingCells:
     def kernel(self, form: Form) -> Kernel:
         return yielding.yielding(form, self.part.medium)
 
-    def buffers(self, operator: Operator) -> Mapping[str, Any]:
+    def buffers(self, operator: Buffers) -> Mapping[str, Buffer]:
         part, b, size = self.part, operator.backend, len(operator.layout.cell_at)
         medium = part.medium
         values = {yielding.PARAMETERS: part.parameters, yielding.INITIAL: part.stress}
@@ -109,7 +113,7 @@ class YieldingCells:
             found[yielding.STATE] = b.batch(size, *shape)
         return found
 
-    def scalars(self, step: float) -> Mapping[str, Any]:
+    def scalars(self, step: float) -> Scalars:
         return {yielding.STEP: step}
 
 
@@ -365,7 +369,7 @@ class _Planner:
                 text = f"{what} is {values[first]:g} at {_text(self.places[first])} and wrong at {bad.sum() - 1} other points"
                 self.problems.error(name, text, allowed)
 
-    def _at_rest(self, p: Any, stress: np.ndarray) -> tuple[str, ...]:
+    def _at_rest(self, p: Named, stress: np.ndarray) -> tuple[str, ...]:
         """Describe the yielding of the initial state; warn if any rock yields before anything moves."""
         law = self.rheology
         sizes = law.state_columns.widths.items()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from faultwave.case.plausibility import advice_outside
 from faultwave.case.settings.model import Case
 from faultwave.dg.checks.accuracy import edge_length, resolved_frequency
 from faultwave.dg.mesh.placement import Cut, Planning
+from faultwave.dg.planning.plan import Plan
 from faultwave.dg.solver import Solver
 from faultwave.dg.sources import (
     Entries,
@@ -26,6 +26,7 @@ from faultwave.dg.sources import (
     spread,
 )
 from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Requirements, RestoredFrom, State
+from faultwave.kernels.expr import Scalars
 from faultwave.observe.model import Marks
 from faultwave.observe.stations.points import exchange_advice
 from faultwave.physics.sources.acting import (
@@ -120,7 +121,7 @@ class PointSources(CapabilityPlan):
         here = np.flatnonzero(self.cells >= 0)
         return {"sources": (self.sources.chosen(here).identity(), self.items[here])}
 
-    def report(self, plan: Any) -> Mapping[str, Sequence[tuple[str, ...]]]:
+    def report(self, plan: Plan) -> Mapping[str, Sequence[tuple[str, ...]]]:
         end = float(plan.case.end_time)
         reported = [*moments_of(self.all_sources, self.tensors, end).rows(), acting_row(self.all_sources, end)]
         corner = plan.case.source_lowpass
@@ -137,7 +138,7 @@ class PointSources(CapabilityPlan):
     def attach(self, solver: Solver) -> AttachedSources:
         return AttachedSources(self, solver)
 
-    def shapes(self, plan: Any) -> tuple[Marks, ...]:
+    def shapes(self, plan: Plan) -> tuple[Marks, ...]:
         return (Marks("sources", np.asarray(self.sources.location, float).reshape(-1, 3)),)
 
 
@@ -361,7 +362,7 @@ class SourceReplay:
     def begin(self, due: bool) -> None:
         self.terms.acting = due
 
-    def tables(self, cluster: int, time: float, step: float) -> Sequence[Mapping[str, Any]]:
+    def tables(self, cluster: int, time: float, step: float) -> Sequence[Scalars]:
         return [{"amounts": self.terms.amounts(cluster, time, step)}]
 
     def end(self) -> None:

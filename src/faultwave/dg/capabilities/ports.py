@@ -16,6 +16,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.case.settings.model import Case
+from faultwave.case.settings.outputs import Ports as PortSettings
 from faultwave.case.settings.outputs import PortSurface
 from faultwave.dg.mesh.location import across_period, surface_tag
 from faultwave.dg.mesh.placement import Cut, Planning
@@ -223,7 +224,7 @@ class Port:
 class Ports(CapabilityPlan):
     """Plan of waveguide ports."""
 
-    setting: Any
+    setting: PortSettings
     ports: tuple[Port, ...]
     name: str = name
 

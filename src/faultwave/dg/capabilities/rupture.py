@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, collect_problems
 from faultwave.case.plausibility import fault_loads, warn_friction, warn_normal_stress
+from faultwave.case.settings.model import Case
+from faultwave.case.settings.model import Fault as FaultSettings
 from faultwave.dg.fault.faces import Fault, FaultFaces, NucleationEpisode, RemoteFaultSides, fault_faces
 from faultwave.dg.fault.loads import FaultPiece, FaultPoints, fault_sheet, largest_patch, loaded_fault, merge_pieces
 from faultwave.dg.fault.points import PointRule, point_rule, resize_modes, transfer
 from faultwave.dg.fault.record import JUMP_WORK
 from faultwave.dg.fault.rupture import FrictionOptions
 from faultwave.dg.mesh.placement import Cut, Planning, chosen
+from faultwave.dg.planning.plan import Plan
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.engine.capability import (
@@ -28,6 +30,7 @@ from faultwave.engine.capability import (
     decode_words,
     encode_words,
 )
+from faultwave.kernels.expr import Scalars
 from faultwave.media import Field, load_field
 from faultwave.media.field import Constant, Expression, check_used, leaves
 from faultwave.observe.model import Sheet
@@ -57,7 +60,7 @@ class Rupture(CapabilityPlan):
         True if outputs need slip by the velocity jump.
     """
 
-    setting: Any
+    setting: FaultSettings
     faces: FaultFaces
     material: dict[str, np.ndarray]  # (n, 2) of the plus and the minus cell, with lambda and mu
     rule: PointRule
@@ -119,7 +122,7 @@ class Rupture(CapabilityPlan):
             f"{name} of the fault at order {self.order}": (v[:owned], self.owned) for name, v in sorted(values.items())
         }
 
-    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
+    def report(self, plan: Plan) -> dict[str, list[tuple[str, ...]]]:
         points = f" with {self.positions.shape[1]} points each"
         found: dict[str, list[tuple[str, ...]]] = {"size": [("fault faces", f"{len(self.faces.area):,}{points}")]}
         fault = loaded_fault(self, plan.case.numerics.order, plan.case.end_time)
@@ -129,7 +132,7 @@ class Rupture(CapabilityPlan):
             found["fault"] = list(plausibility.rows(fault, largest_patch(self.faces.corners, fault)))
         return found
 
-    def shapes(self, plan: Any) -> tuple[Sheet, ...]:
+    def shapes(self, plan: Plan) -> tuple[Sheet, ...]:
         return (fault_sheet(self.faces, loaded_fault(self, plan.case.numerics.order, plan.case.end_time)),)
 
 
@@ -271,7 +274,7 @@ def _check_spelling(law: FrictionLaw, given: Iterable[str]) -> None:
     problems.raise_errors()
 
 
-def _check_used(setting: Any, law: FrictionLaw, declared: set[str], problems: Problems) -> None:
+def _check_used(setting: FaultSettings, law: FrictionLaw, declared: set[str], problems: Problems) -> None:
     """Report settings of the fault that the friction law does not read."""
     for name in ("forced_rupture_ramp", "healing_threshold"):
         if name in setting.model_fields_set and name not in declared:
@@ -321,7 +324,7 @@ def _points_or_modifiers(law: FrictionLaw) -> dict[str, str]:
     return _elsewhere() | {name: f"{name} is a parameter: give it in fault.parameters" for name in names}
 
 
-def _refuse_law(planning: Planning, case: Any) -> None:
+def _refuse_law(planning: Planning, case: Case) -> None:
     """Raise InputError for a fault in a law without shear stress, which decks have where their material lacks ``mu``."""
     given = ", ".join(sorted(n for n in planning.material if n in {p.name for p in planning.law.parameters}))
     advice = "Faults need a solid: give mu (or vs) beside these."
@@ -490,7 +493,7 @@ class FrictionReplay:
     def begin(self, due: bool) -> None:
         self.fault.rewind()
 
-    def tables(self, cluster: int, time: float, step: float) -> Sequence[Mapping[str, Any]]:
+    def tables(self, cluster: int, time: float, step: float) -> Sequence[Scalars]:
         return [self.fault.changing(time, step)] * self.fault.acts(cluster)
 
     def end(self) -> None:

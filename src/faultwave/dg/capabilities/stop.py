@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from faultwave.case.settings.model import Stop as StopSettings
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Callback, Capability, CapabilityPlan, RestoredFrom, State
@@ -23,7 +23,7 @@ EACH = 20
 class Stop(CapabilityPlan):
     """Plan of the conditions that end a run early."""
 
-    setting: Any
+    setting: StopSettings
     name: str = name
 
     def attach(self, solver: Solver) -> AttachedStop:

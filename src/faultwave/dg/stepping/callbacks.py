@@ -22,6 +22,8 @@ class StepCallbacks:
     ----------
     by_position : dict of When to list of Callback
         All callbacks by their position in the step.
+    by_cluster : list of dict
+        The same for the steps of each cluster.
     """
 
     def __init__(
@@ -58,7 +60,7 @@ class StepCallbacks:
         self.by_position: dict[When, list[Callback]] = {
             when: [c for c in found if c.when == when] for when in get_args(When)
         }
-        self._by_cluster = [
+        self.by_cluster = [
             {
                 when: [c for c in listed if c.clusters is None or i in c.clusters]
                 for when, listed in self.by_position.items()
@@ -73,11 +75,11 @@ class StepCallbacks:
 
     def any(self, when: When, cluster: int) -> bool:
         """Return True if a cluster has callbacks at this position."""
-        return bool(self._by_cluster[cluster][when])
+        return bool(self.by_cluster[cluster][when])
 
     def call(self, when: When, section: str, cluster: int, time: float, step: float) -> None:
         """Perform the callbacks of a cluster's step from ``time`` and count them for a section of the timeline."""
-        listed = self._by_cluster[cluster][when]
+        listed = self.by_cluster[cluster][when]
         if not listed or time + step < self._idle_until[cluster][when]:
             return
         self._timeline.start_timer(section)

@@ -9,13 +9,15 @@ from collections.abc import Callable
 
 from faultwave.dg.method.forms.acoustic import ContravariantAcoustic
 from faultwave.dg.method.forms.anisotropic import FullStiffness
+from faultwave.dg.method.forms.cells import Cells, PenalisedFaces
 from faultwave.dg.method.forms.elastic import (
     ContravariantElastic,
     ContravariantViscoelastic,
     LeanElastic,
     PreciseElastic,
 )
-from faultwave.dg.method.forms.general import Cells, Form, PenalisedFaces, onto_face
+from faultwave.dg.method.forms.face_coupling import onto_face
+from faultwave.dg.method.forms.general import Form
 from faultwave.dg.method.forms.two_curls import CovariantCurls
 from faultwave.dg.method.predictors import CellTerms, Predictor
 from faultwave.physics.waves import Law
@@ -61,9 +63,7 @@ def form(
     found = next((kind for kind in FORMS if fast and kind.suits(law)), Form)
     if found is ContravariantElastic:
         found = LeanElastic if narrow else PreciseElastic if precise else found
-    made = found(law, order, unit, predictor or found.predictor_of(law))
-    made.narrow = narrow
-    return made
+    return found(law, order, unit, predictor or found.predictor_of(law), narrow)
 
 
 __all__ = ["FORMS", "Cells", "Form", "PenalisedFaces", "form", "onto_face"]

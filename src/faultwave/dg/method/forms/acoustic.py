@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from faultwave.base.columns import Columns
+from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.forms.components import (
     GRADIENT,
     PAIR,
@@ -17,7 +18,7 @@ from faultwave.dg.method.forms.components import (
     same_equations,
     turned,
 )
-from faultwave.dg.method.forms.general import Cells, directed
+from faultwave.dg.method.forms.constants import directed
 from faultwave.dg.method.formula import Outputs
 from faultwave.kernels.expr import Number, Numbers
 from faultwave.kernels.language import Array, Kernel, View

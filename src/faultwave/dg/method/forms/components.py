@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from faultwave.base.quantities import Parameter
-from faultwave.dg.method.forms.general import DIRECTIONS, Cells, Form
+from faultwave.dg.method.forms.cells import Cells
+from faultwave.dg.method.forms.constants import DIRECTIONS
+from faultwave.dg.method.forms.general import Form
 from faultwave.dg.method.formula import Formula, Outputs
 from faultwave.kernels import math as mth
 from faultwave.kernels.expr import Number, Numbers

@@ -40,6 +40,7 @@ import numpy as np
 
 from faultwave.base.columns import Columns
 from faultwave.dg.method.basis import tet_size, triangle_size
+from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.forms.components import (
     GRADIENT,
     PAIR,
@@ -52,7 +53,7 @@ from faultwave.dg.method.forms.components import (
     select_stress,
     turned,
 )
-from faultwave.dg.method.forms.general import Cells, directed
+from faultwave.dg.method.forms.constants import directed
 from faultwave.dg.method.formula import Outputs
 from faultwave.dg.method.predictors import Predictor, Relaxing
 from faultwave.kernels import math as mth
@@ -289,7 +290,7 @@ class LeanElastic(ContravariantElastic):
     CELL and SIDE.
     """
 
-    narrow = narrow_faces = True
+    narrow_faces = True
     unpacked = 6
 
     @property

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from faultwave.base.columns import Columns
+from faultwave.dg.method.forms.cells import Cells
 from faultwave.dg.method.forms.components import PAIR, ComponentForm, combine
-from faultwave.dg.method.forms.general import Cells, directed
+from faultwave.dg.method.forms.constants import directed
 from faultwave.dg.method.formula import Outputs
 from faultwave.kernels.expr import Number, Numbers
 from faultwave.kernels.language import Array, Kernel, View
