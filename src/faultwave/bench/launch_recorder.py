@@ -10,7 +10,6 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -100,9 +99,6 @@ class _Noted:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.launch, name)
-
-    def prepared(self, begin: int, end: int, **scalars: object) -> Callable[[], None]:
-        return partial(self, begin, end, **scalars)
 
     def __call__(self, begin: int, end: int, **scalars: object) -> None:
         if not self.book.open:

@@ -98,7 +98,7 @@ class Solver:
         self.section: Section = BETWEEN  # current section of the timer, since ``entered``
         self.entered = clock.perf_counter()
         self.sizes = np.bincount(plan.clustering.cluster, minlength=self.layout.clusters).tolist()
-        self.threads = int(getattr(self.backend, "threads", 1))
+        self.threads = self.backend.threads
         self.updates = 0
         self.solved: set[int] = set()  # clusters whose friction is solved but which are not corrected yet
         self.events: list[Event] | None = None  # callbacks that launched kernels, while they are recorded
@@ -112,11 +112,11 @@ class Solver:
         self.way = self._way()
         self.conservation: Conservation | None = None  # only if messages are rounded
         self.exchange = self._exchange()
-        self.queue = getattr(self.backend, "queue", None)
+        self.queue = self.backend.queue
         if self.queue is not None and self.exchange is None:  # messages would overtake deferred launches
             self.queue.defer()
         self.queued: deque[Mark] = deque()  # pieces of plain cells that a device may not have completed
-        attach = self.backend.device.attach if self.way else None  # type: ignore[attr-defined]
+        attach = self.backend.device.attach if self.way and self.backend.device else None
         self.progress = ProgressThread(plan.world, own, attach) if threaded else None
         self.replays = Replays(self)
         self.all_energies = AllEnergies(self)
@@ -209,8 +209,8 @@ class Solver:
         if plan.share is None:
             return None
         channels = (*self.layout.channels, *(c for part in self.parts.values() for c in part.channels))
-        device, name = getattr(self.backend, "device", None), getattr(self.backend, "name", "host")
-        return halo_path(plan.world, plan.case.numerics.halo, device, [c.rank for c in channels], name)
+        device, ranks = self.backend.device, [c.rank for c in channels]
+        return halo_path(plan.world, plan.case.numerics.halo, device, ranks, self.backend.name)
 
     def _exchange(self) -> ChannelExchange | None:
         """Return the exchange of messages with the other processes that share the run."""
@@ -388,7 +388,7 @@ class Solver:
         """
         self._enter("predict")
         begin, end = self.layout.plain_ranges[cluster]
-        far = self.backend.asynchronous
+        far = self.backend.capabilities.asynchronous
         while self.queued and self.queued[0].done:
             self.queued.popleft()
         more = True
@@ -490,7 +490,7 @@ class Solver:
         for call in listed:
             if call.act(cluster, time, step) is not False and self.events is not None and call.on_device is not None:
                 self.events.append((call, cluster, time, step))
-        if not self.backend.asynchronous:  # recorded steps must be identical to be replayed
+        if not self.backend.capabilities.asynchronous:  # recorded steps must be identical to be replayed
             self.idle[cluster][when] = min([call.next_due(cluster) for call in listed])
 
     def _splits(self, cluster: int, time: float, step: float) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,9 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from faultwave import backends
 from faultwave.backends import Backend
-from faultwave.backends.base import Buffer, Store
+from faultwave.backends.base import Bound, Buffer, Store
 from faultwave.base.processes.pieces import in_pieces
 from faultwave.dg.method.forms import Cells, Form
 from faultwave.dg.method.outgoing_waves import part_weights, store_rows
@@ -23,41 +22,14 @@ from faultwave.dg.operators.rounding import spread
 from faultwave.kernels.expr import Scalars, Table
 from faultwave.kernels.language import Kernel, fuse
 
-Prepared = Callable[[], None]
-"""Kernel launch with all its arguments."""
-
-KEPT_STEPS = 256
-"""Largest number of prepared steps of a cluster; the steps of a run differ in a few numbers that recur."""
-
-
-@dataclass(frozen=True)
-class PreparedStep:
-    """Launches of one step of a cluster.
-
-    Attributes
-    ----------
-    special : tuple of Prepared
-        Launches on cells that publish more than waves.
-    plain : tuple of int
-        Range of the plain cells, which publish waves only.
-    whole : Prepared
-        Launch on all plain cells.
-    part : callable
-        Launch on a range of the plain cells.
-    """
-
-    special: tuple[Prepared, ...]
-    plain: tuple[int, int]
-    whole: Prepared
-    part: Callable[[int, int], None]
-
 
 @dataclass
 class DeferredCells:
-    """Plain cells that a started step has not processed yet, from index ``at`` on."""
+    """Plain cells that a started step has not processed yet, from index ``at`` to ``end``, and the ``launch`` for a range of them."""
 
     at: int
-    step: PreparedStep
+    end: int
+    launch: Callable[[int, int], None]
 
 
 def turned(values: np.ndarray, turn: np.ndarray | None) -> np.ndarray:
@@ -187,10 +159,9 @@ class Operator:
         # step of its slower neighbour to which its sums belong.
         self.turns, self.sums = [0] * layout.clusters, [0] * layout.clusters
         self.remaining: list[DeferredCells | None] = [None] * layout.clusters  # plain cells of started steps
-        self.prepared: list[dict[tuple[Hashable, ...], PreparedStep]] = [{} for _ in range(layout.clusters)]
         self.alone = alone
         # In small clusters on a device all cells run the storing kernel: one launch instead of several.
-        few = [end - begin <= FEW and alone and backend.asynchronous for begin, end in layout.plain_ranges]
+        few = [end - begin <= FEW and alone and backend.capabilities.asynchronous for begin, end in layout.plain_ranges]
         self.joined = [f and end > begin for f, (begin, end) in zip(few, layout.storing_ranges, strict=True)]
         self.own: dict[str, Buffer] = {}  # arrays of the operations between correction and prediction
         # Called when all but plain cells are done, which includes those at the border to other processes.
@@ -258,7 +229,7 @@ class Operator:
             self.cell.put(self._constants(cells)[:, None], piece)
             self.face.put(self.form.face_constants(cells), piece)
 
-        if self.backend.asynchronous:
+        if self.backend.capabilities.asynchronous:
             fill(None)
         else:
             in_pieces(fill, len(source))
@@ -297,7 +268,7 @@ class Operator:
         wanted += [kernels.correct(form, None, more), *([kernels.correct(form, keep, more)] if self.penalty else [])]
         wanted += [fuse("between", *between)] if between else []
         compiled = self.backend.compile(wanted)
-        common = {
+        common: dict[str, Any] = {
             "q": self.q, "cell": self.cell, "face": self.face, "waves": self.waves, "kept": self.kept, "history": self.history,
             "slot": self.history_slot, "friction": self.friction, "friction_slots": self.friction_slots,
             "part_slots": self.part_slots,
@@ -350,25 +321,6 @@ class Operator:
     def _begin(self, name: str, cluster: int, step: float, restart: bool, ends: Sequence[float]) -> None:
         before, self.steps[cluster] = self.steps[cluster], step
         self.sums[cluster] ^= int(restart)
-        adjacent = slice(max(cluster - 1, 0), cluster + 1)
-        key = name, before, step, restart, *ends, *self.turns[adjacent], *self.sums[adjacent]
-        known = self.prepared[cluster]
-        prepared = known.get(key)
-        if prepared is None:
-            if len(known) >= KEPT_STEPS:
-                known.clear()
-            prepared = known[key] = self._prepare(name, cluster, before, restart, ends)
-        for launch in prepared.special:
-            launch()
-        if name != "predict":
-            self.border_corrected(cluster)
-        self.turns[cluster] = (self.turns[cluster] + 1) % self.layout.parts
-        self.border_predicted(cluster)
-        begin, end = prepared.plain
-        self.remaining[cluster] = DeferredCells(begin, prepared) if end > begin else None
-
-    def _prepare(self, name: str, cluster: int, before: float, restart: bool, ends: Sequence[float]) -> PreparedStep:
-        """Return the launches of the step that begins after one of length ``before`` [s]."""
         lay, launches, which, suffixes = self.layout, self.launches, self._which(cluster), self.suffixes
         weights = self._weights(cluster, restart, ends)
         observed = "predict" + suffixes[1], lay.observed_ranges[cluster], weights
@@ -383,9 +335,15 @@ class Operator:
         for i in kinds:
             listed.append((name + suffixes[i], (begin, bounds[i]), weights))
             begin = bounds[i]
-        special = [backends.prepared(launches[n][which], *part, **w) for n, part, w in listed if part[1] > part[0]]
+        for n, (first, last), w in listed:
+            if last > first:
+                launches[n][which](first, last, **w)
+        if name != "predict":
+            self.border_corrected(cluster)
+        self.turns[cluster] = (self.turns[cluster] + 1) % self.layout.parts
+        self.border_predicted(cluster)
         launch = partial(launches[name][which], **weights)
-        return PreparedStep(tuple(special), plain, backends.prepared(launches[name][which], *plain, **weights), launch)
+        self.remaining[cluster] = DeferredCells(*plain, launch) if plain[1] > plain[0] else None
 
     def correct(self, cluster: int, step: float) -> None:
         """Add the face terms to all cells of a cluster, after friction has been solved."""
@@ -452,16 +410,11 @@ class Operator:
         rest = self.remaining[cluster]
         if rest is None:
             return False
-        begin, end = rest.step.plain
-        if cells is None and rest.at == begin:
-            rest.step.whole()
-            self.remaining[cluster] = None
-            return False
         lanes = max(self.backend.lanes, self.backend.fixed_lanes)
-        to = end if cells is None else min(end, rest.at + -(-cells // lanes) * lanes)
-        rest.step.part(rest.at, to)
+        to = rest.end if cells is None else min(rest.end, rest.at + -(-cells // lanes) * lanes)
+        rest.launch(rest.at, to)
         rest.at = to
-        if to < end:
+        if to < rest.end:
             return True
         self.remaining[cluster] = None
         return False
@@ -545,7 +498,7 @@ class Operator:
 
     def nbytes(self) -> int:
         """Return the memory of all buffers [bytes]."""
-        buffers: Iterable[Buffer] = (
+        buffers: Iterable[Bound] = (
             self.q, self.kept, self.waves, self.history, self.friction, self.cell, self.face, *self.incoming,
             *([] if self.outgoing is self.incoming else self.outgoing), *self.own.values(),
             *([] if self.remainder is None else [self.remainder]),

@@ -88,10 +88,10 @@ class Replays:
         """
         solver, march, op = self.solver, self.solver.march, self.solver.operator
         clustered = not isinstance(op, MethodOfLines)
-        if clustered and not solver.backend.asynchronous and not solver.exchange:
+        if clustered and not solver.backend.capabilities.asynchronous and not solver.exchange:
             march.advance(march.time_after(min(most, AHEAD)), pause)
             return
-        steps = self._at_once(most) if clustered and solver.backend.asynchronous else 0
+        steps = self._at_once(most) if clustered and solver.backend.capabilities.graphs else 0
         until = march.time_after(steps)
         if not steps or not self.on_device(until):
             march.advance(march.time + march.longest, pause)
@@ -297,7 +297,7 @@ class Loop:
     def _checked(self, must: bool) -> bool:
         """Call ``check`` if it is cheap or if much has been computed since the last one; return True if it was called."""
         solver = self.solver
-        if solver.backend.asynchronous and not must:
+        if solver.backend.capabilities.asynchronous and not must:
             whole = solver.plan.clustering
             done = (solver.time - self.looked) * float((whole.histogram / whole.steps).sum())  # equal on all processes
             if 0.0 <= done < LOOK:
