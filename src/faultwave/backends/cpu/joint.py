@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.backends.base import Transfer
-from faultwave.backends.cpu.blocking import first_lagging_plane, row_bytes, rows_behind, skew
+from faultwave.backends.cpu.blocking import levels_begin_apart, row_bytes, rows_behind, skew
 from faultwave.backends.cpu.compile import build, load
 from faultwave.backends.cpu.planes import Tables, function
 from faultwave.backends.cpu.queue import address
@@ -68,7 +68,7 @@ class Sweep:
         """Return the sweep, or None if a stage has several levels or not all distances are whole pairs of planes."""
         apart = skew(program)
         halves = [z + apart.step[0] * step for step in range(steps) for z in apart.z]
-        if any(len(stage) > 1 for stage in program.stages) or first_lagging_plane(program) is not None:
+        if any(len(stage) > 1 for stage in program.stages) or levels_begin_apart(program):
             return None
         top = program.box.hi[0] if program.together is None else program.together
         below = [launch for level in program.levels for launch in level if launch.box.lo[0] < top]
