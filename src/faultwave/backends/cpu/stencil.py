@@ -184,7 +184,7 @@ class Part:
     """
 
     given: tuple[int, ...]
-    held: Any
+    held: object
     sample_buffers: list[np.ndarray]
 
 
@@ -281,7 +281,7 @@ class StencilRunner:
         return len(self.program.levels)
 
     def _call(
-        self, function: Any, start: int, count: int, values: np.ndarray, sample_buffers: np.ndarray, listed: _Listed,
+        self, function: ctypes._FuncPointer, start: int, count: int, values: np.ndarray, sample_buffers: np.ndarray, listed: _Listed,
         half: int, *more: int,
     ) -> None:  # fmt: skip
         """Call a compiled function; ``half`` is the first half-step among the listed ones."""
