@@ -269,6 +269,8 @@ def _numa_nodes() -> int:
 
 
 class CpuBackend(Immediate):
+    """Backend that compiles kernels as C and executes them on the processor."""
+
     name = "cpu"
     capabilities = Capabilities(on_host=True, stencils=True, planes=True, joint_steps=True)
     failures: tuple[type[Exception], ...] = ()
