@@ -91,7 +91,8 @@ class LaunchTable:
             incoming = op.incoming[turn % len(op.incoming)]
             for parity, sums in enumerate(op.sum_slots or [None]):
                 slots = {"incoming": incoming, "outgoing": op.outgoing[turn % 2], "sum_slots": sums}
-                buffers = common | slots | (penalty.bound(turn, parity) if penalty else {})
+                bound = common | slots | (penalty.bound(turn, parity) if penalty else {})
+                buffers = {name: buffer for name, buffer in bound.items() if buffer is not None}
                 for name, bind in compiled.items():
                     launches[name].append(bind(buffers))
         return launches
