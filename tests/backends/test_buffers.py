@@ -242,20 +242,3 @@ def test_pieces_fit_into_what_buffers_leave() -> None:
     assert piece_of(141 << 30) == 64 << 20 and piece_of(16 << 30) == 32 << 20
     for room in (1 << 28, 1 << 30, 24 << 30):
         assert 8 * piece_of(room) <= SPARE * room
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_a_prepared_launch_is_that_launch_again_and_again(name: str) -> None:
-    """With the scalars that it was given, whatever became of them."""
-    backend: Any = backends.make(name)
-    k = Kernel("stretched")
-    x, c = k.batch("x", 1, 1, "inout"), k.scalar("c", 2)
-    k.pointwise(lambda x, a, b: [[a[0] * x[0] + b[0]]], [x, c.view(0, 1), c.view(1, 1)], [x])
-    buffer = backend.batch(64, 1, 1)
-    launch = backend.compile([k])["stretched"]({"x": buffer})
-    once = backends.prepared(launch, 0, 32, c=[3.0, 1.0])
-    for want in (1.0, 4.0, 13.0):
-        once()
-        backends.prepared(launch, 32, 64, c=[1.0, 2.0])()
-        np.testing.assert_array_equal(buffer.get()[:32], want)
-    np.testing.assert_array_equal(buffer.get()[32:], 6.0)

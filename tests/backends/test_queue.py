@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from faultwave.backends import prepared
 from faultwave.backends.base import Part
 from faultwave.backends.cpu import queue as queues
 from faultwave.backends.cpu.runtime import CpuBackend
@@ -42,9 +41,8 @@ def test_waiting_launches_are_done_in_order_before_anybody_looks(precision: str)
     np.testing.assert_array_equal(x.get()[:, 0, 0], np.repeat([14.0, 7.0], [backend.lanes, size - backend.lanes]))
     np.testing.assert_array_equal(kept.get(), np.repeat([7.0, 0.0, 14.0], 2)[:, None] * np.ones(2))
     assert set(seconds) == {"first", "second"} and sum(seconds.values()) == backend.queue.computed > 0
-    again = prepared(launch, 0, size, c=[2.0, 1.0])
     for _ in range(2):
-        again()
+        launch(0, size, c=[2.0, 1.0])
         copy(1)
     assert backend.queue.count == 4
     np.testing.assert_array_equal(kept.get()[2:4], [[4.0 * 14.0 + 3.0] * 2, [4.0 * 14.0 + 3.0] * 2])

@@ -12,7 +12,7 @@ from faultwave.backends.grid import GridArrays
 from faultwave.backends.numpy.stencil import written
 from faultwave.fd.method import stencils
 from faultwave.fd.method.program import build_program
-from faultwave.kernels.stencil import Box, Launch, Layout, Program, Stencil
+from faultwave.kernels.stencil import Box, Stencil
 from tests.fd.setups import everything, runner, scheme
 
 
@@ -81,20 +81,6 @@ def test_rows_are_fetched_into_the_first_cache_where_it_is_large_enough(size, le
     monkeypatch.setattr("faultwave.backends.cpu.rows.first_cache_bytes", lambda: size)
     text = "".join(made.text for _, made in rows(scheme((20, 26, 53))))
     assert set(re.findall(r"__builtin_prefetch\(.*?, 0, (\d)\);", text)) == {str(level)}
-
-
-def test_of_two_planes_only_what_is_needed_twice_is_held():
-    """A product that is joined with its sum needs its operands once."""
-    box = Box((0, 0, 0), (4, 4, 64))
-    made = Stencil("one", lambda p: {"a": p.at("a") + p.at("b") * p.at("c", z=1) + p.at("c")})
-    launch = Launch(made, box)
-    program = Program("one", box, {n: Layout(box, halo=2) for n in "abc"}, [[launch]], {})
-    arrays = GridArrays(program, np.float32, 16)
-    text = RowFunction(program, arrays, [launch], RowFunction(program, arrays, [launch])).text
-    read = re.findall(r"V (\w+) = LOAD\((.*?)\);( HOLD)?", text)
-    assert len(read) == 7, "a and b on two planes, c on three"
-    assert [bool(held) for *_, held in read].count(True) == 1, "c of the plane between"
-    assert text.count("fused(") == 2 and " * " not in re.sub(r"[kj] \* \d+L", "", text)
 
 
 def test_what_the_system_says_of_the_first_cache(monkeypatch):

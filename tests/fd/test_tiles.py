@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from faultwave.backends.cpu import rows, two_planes
-from faultwave.backends.cpu.blocking import Blocking, first_lagging_plane, skew
+from faultwave.backends.cpu import two_planes
+from faultwave.backends.cpu.blocking import Blocking, levels_begin_apart, skew
 from faultwave.backends.cpu.stencil import StencilRunner
 from faultwave.bench.grids import kernel_report
 from faultwave.fd.method import stencils
@@ -58,9 +58,8 @@ FLAT_BELOW = {
 
 @pytest.mark.parametrize("kind", FLAT_BELOW)
 def test_passes_change_no_bit_of_level_after_level(kind):
-    """Half-steps stay closer together on flat planes, and wait for each other where the front comes to what is above."""
     made = simulate(FLAT_BELOW[kind](), threads=2).solver.operator.runner
-    assert first_lagging_plane(made.program) is not None
+    assert levels_begin_apart(made.program)
     rng, levels = np.random.default_rng(3), len(made.program.levels)
     halos = {n: layout.halo for n, layout in made.program.arrays.items() if layout.kind == "grid" and not layout.half}
     start = {n: np.array(made.view(n, halo)) for n, halo in halos.items()}
@@ -145,7 +144,7 @@ def shaken(kind, blocking, precision="single"):
 @pytest.mark.parametrize("kind", LAYERS)
 def test_two_planes_of_layers_change_no_bit(kind, precision, monkeypatch):
     """Memories of the upper plane are its own, at both ends of a row, also where these are of different width."""
-    monkeypatch.setattr(two_planes, "PIECE_BYTES", 1000)
+    monkeypatch.setattr(two_planes, "LONG_ROW", 1000)
     (expected, apart), (found, together) = (
         _with(monkeypatch, two_planes, "MOST_READ", most, lambda: shaken(kind, Blocking(2, 7), precision))
         for most in (0, 200)
@@ -156,52 +155,14 @@ def test_two_planes_of_layers_change_no_bit(kind, precision, monkeypatch):
         assert np.array_equal(values, found[name], equal_nan=True), name
 
 
-def test_pieces_of_long_rows_change_no_bit(monkeypatch):
-    (expected, whole), (found, cut) = (
-        _with(monkeypatch, two_planes, "PIECE_BYTES", size, lambda: shaken("rigid", Blocking(2, 7)))
-        for size in (1000, 16 * 4)
-    )
-    assert all("_velocity_of_two_planes" in source for source in (whole, cut))
-    assert "#define LONGEST 250\n" in whole and "#define LONGEST 16\n" in cut
-    assert expected["u"].any() and all(np.array_equal(values, found[name]) for name, values in expected.items())
-
-
 def test_long_rows_through_layers_are_worked_on_one_plane_at_a_time(monkeypatch):
-    monkeypatch.setattr(two_planes, "PIECE_BYTES", 16 * 4)
+    monkeypatch.setattr(two_planes, "LONG_ROW", 16 * 4)
     assert not PAIRED.search(shaken("plain", Blocking(2, 7))[1])
 
 
 def _with(monkeypatch, room, name, value, function):
     monkeypatch.setattr(room, name, value)
     return function()
-
-
-def test_rows_in_pieces_change_no_bit(monkeypatch):
-    """Also where the last piece is shorter."""
-    rigid = dict.fromkeys(("x", "y", "z-"), "rigid") | {"z+": "free-surface"}
-    made = test_topography.hilly(grid__boundaries=rigid, grid__upper=[2000, 1600, 900], material={"constant": ROCK})
-    found = []
-    for longest, points in ((10**9, 250_000_000), (70, 17)):
-        monkeypatch.setattr(two_planes, "PIECE_BYTES", longest)
-        source = simulate(made).solver.operator.runner.source
-        assert f"#define LONGEST {points}\n" in source
-        assert re.search(r"\{row_\d+_velocity_cap\w*, 0, 0, 1, \{", source) and re.search(
-            r"\{row_\d+_velocity\w*, \w+, 0, 0, \{", source
-        )
-        found.append(state(made, Blocking(2, 7), 1))
-    assert np.abs(found[0]["u"]).max() > 0
-    for name, values in found[0].items():
-        assert np.array_equal(values, found[1][name], equal_nan=True), name
-
-
-def test_two_planes_read_what_both_need_once(monkeypatch):
-    """Values stand beside the same of the other plane, and those that are read for both are kept."""
-    stencil = Stencil("one", lambda p: {"u": p.at("u") + p.scalar("c") * (p.at("s", z=1) - p.at("s"))})
-    listed = list(two_planes.interleave_planes(two_planes.recorded(stencil, 2)[1]))
-    keys = [e.value[1:3] for e in listed if e.op == "input"]
-    assert keys == [("u", 0), ("u", 1), ("c",), ("c",), ("s", 1), ("s", 2), ("s", 0), ("s", 1)]
-    held = rows._held(["const V a = LOAD(p);", "const V b = LOAD(q);", "const V c = a - b;", "const V d = a * c;"])
-    assert held == ["V a = LOAD(p); HOLD(a);", "const V b = LOAD(q);", "const V c = a - b;", "const V d = a * c;"]
 
 
 def test_stencils_that_read_few_numbers_go_two_planes_at_once():
@@ -252,16 +213,6 @@ def test_means_along_one_axis_cost_no_planes_along_the_other():
     program = simulate(test_topography.hilly()).solver.operator.runner.program
     found = skew(program)
     assert found.z == (0, 3, 6, 6) and found.y == (0, 0, 0, 2) and found.step == (6, 4)
-
-
-def test_levels_below_hills_stay_behind_as_far_as_in_a_flat_grid():
-    """There only velocities and stresses have anything to do; planes that something bent reads are not among these."""
-    made = simulate(test_topography.hilly(grid__lower=[0, 0, -3000])).solver.operator
-    program, first = made.runner.program, first_lagging_plane(made.runner.program)
-    assert first is not None and first + 4 == made.scheme.cap
-    found = skew(program, first + 4)
-    assert found.z == (0, 0, 0, 2) and found.step[0] == 4
-    assert first_lagging_plane(build_program(scheme((30, 16, 16)))) is None
 
 
 def test_levels_of_blocks_stay_behind_as_far_as_those_of_one_grid():

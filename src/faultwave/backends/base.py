@@ -4,22 +4,62 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
-import importlib.util
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import EntryPoint
-from typing import Any, Protocol
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from faultwave.base.errors import BackendError, suggest
 from faultwave.base.registry import entries
-from faultwave.kernels.expr import Scalars, Table
+from faultwave.kernels.expr import Scalars
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.stencil import Program, Runner, Work
+
+if TYPE_CHECKING:
+    from faultwave.backends.device.memory import Device
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """Abilities of a backend, stated by its package as ``CAPABILITIES`` and by the backend as ``capabilities``.
+
+    Attributes
+    ----------
+    on_host : bool
+        Buffers are in host memory.
+    asynchronous : bool
+        Launches are queued on a device, so that reading their results waits for them.
+    graphs : bool
+        ``record`` returns recordings that can be replayed.
+    stencils : bool
+        The package has ``make_stencils``, which the fd engine needs.
+    planes : bool
+        The package has ``plane_product``.
+    joint_steps : bool
+        The package has ``make_joint_steps``.
+    """
+
+    on_host: bool = False
+    asynchronous: bool = False
+    graphs: bool = False
+    stencils: bool = False
+    planes: bool = False
+    joint_steps: bool = False
+
+
+class LaunchQueue(Protocol):
+    """Queue of launches on the host: ``section`` accounts for new launches, ``computed`` sums the seconds of executed ones."""
+
+    computed: float
+    section: tuple[dict[str, float], str]
+
+    def defer(self) -> None:
+        """Queue launches from now on."""
+        ...
 
 
 class Awaited(Protocol):
@@ -70,10 +110,10 @@ class Part:
         Entries of these rows (flattened, row-major) that are copied of each item. Default: all.
     """
 
-    buffer: Any
+    buffer: Buffer
     items: np.ndarray
     rows: slice
-    store: Any
+    store: Store
     some: np.ndarray | None = None
 
     def chosen(self, numbers: np.ndarray) -> np.ndarray:
@@ -114,7 +154,7 @@ class Points:
         Column factors.
     """
 
-    buffer: Any
+    buffer: Buffer
     items: np.ndarray
     first: np.ndarray
     rows: np.ndarray
@@ -146,14 +186,15 @@ def inject_on_host(points: Points, amounts: np.ndarray) -> None:
 
 
 class Immediate:
-    """Methods of ``Backend`` that concern the order of execution."""
+    """Methods of ``Backend`` that concern the order of execution, for backends without a device."""
 
-    asynchronous = False
+    device: Device | None = None
+    queue: LaunchQueue | None = None
 
     def finish(self) -> None:
         """Do nothing: launches are complete when they return."""
 
-    def take_memory(self, buffers: Sequence[Any]) -> None:
+    def take_memory(self, buffers: Sequence[Buffer | Store]) -> None:
         """Do nothing: the system commits memory at the first write."""
 
     def mark(self) -> Marked:
@@ -173,10 +214,17 @@ class Immediate:
         work()
 
 
-class Buffer(Protocol):
-    """Numbers in the memory of the backend, viewed item-major: (items, rows, cols) or (slots, size)."""
+class Bound(Protocol):
+    """Numbers in the memory of the backend that can be bound to an argument of a kernel."""
 
     items: int
+
+    @property
+    def nbytes(self) -> int: ...
+
+
+class Buffer(Bound, Protocol):
+    """Numbers in the memory of the backend, viewed item-major: (items, rows, cols) or (slots, size)."""
 
     def get(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> np.ndarray: ...
 
@@ -193,9 +241,6 @@ class Buffer(Protocol):
     def put(self, values: np.ndarray | float, items: np.ndarray | slice | None = None) -> None: ...
 
     def add(self, values: np.ndarray, items: np.ndarray) -> None: ...
-
-    @property
-    def nbytes(self) -> int: ...
 
 
 class Store(Buffer, Protocol):
@@ -258,15 +303,6 @@ class JointSteps(Protocol):
 Launch = Callable[..., None]  # launch(begin, end, **scalars): items [begin, end), multiples of the lanes
 
 
-def prepared(launch: Launch, begin: int, end: int, **scalars: Table) -> Callable[[], None]:
-    """Return a launch bound to its arguments, for repeated execution.
-
-    Backends that save work this way provide ``launch.prepared``.
-    """
-    own = getattr(launch, "prepared", None)
-    return partial(launch, begin, end, **scalars) if own is None else own(begin, end, **scalars)
-
-
 class Mark(Protocol):
     """Position in the order of launches."""
 
@@ -303,8 +339,10 @@ class Backend(Protocol):
         Type of numbers in the run's precision.
     lanes, fixed_lanes : int
         Numbers of items are padded to multiples of this (``fixed_lanes``: kernels that are always double).
-    asynchronous : bool
-        Launches are queued, so that reading their results waits for them.
+    threads : int
+        Threads of the host that compute.
+    capabilities : Capabilities
+        Abilities.
     failures : tuple of exception types
         Exceptions raised if a device fails.
     """
@@ -313,8 +351,19 @@ class Backend(Protocol):
     dtype: type
     lanes: int
     fixed_lanes: int
-    asynchronous: bool
-    failures: tuple[type[Exception], ...]  # exceptions that are raised if a device fails
+    threads: int
+    capabilities: Capabilities
+    failures: tuple[type[Exception], ...]
+
+    @property
+    def device(self) -> Device | None:
+        """Device that computes; None for backends on the host."""
+        ...
+
+    @property
+    def queue(self) -> LaunchQueue | None:
+        """Queue of launches on the host; None if launches are executed at once or on a device."""
+        ...
 
     @property
     def described(self) -> str:
@@ -372,11 +421,11 @@ class Backend(Protocol):
 
     def store(self, slots: int, size: int, fixed: bool = False, narrow: bool = False) -> Store: ...
 
-    def index(self, values: np.ndarray, fixed: bool = False) -> Buffer: ...
+    def index(self, values: np.ndarray, fixed: bool = False) -> Bound: ...
 
     def matrix(self, values: np.ndarray, fixed: bool = False) -> Buffer: ...
 
-    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Any]], Launch]]:
+    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Bound]], Launch]]:
         """Compile kernels and return, by kernel name, a function from buffers (by argument name) to a launch."""
         ...
 
@@ -392,19 +441,24 @@ def _found() -> dict[str, EntryPoint]:
 
 def missing(name: str) -> str:
     """Return why the backend ``name`` cannot run here and which packages to install; empty if it can run."""
-    module = _found()[name].load()
-    return str(module.missing()) if hasattr(module, "missing") else ""
+    reason = getattr(_found()[name].load(), "missing", None)  # optional: without it a backend can always run
+    return "" if reason is None else str(reason())
+
+
+def capabilities(name: str) -> Capabilities:
+    """Return the abilities of the backend ``name``; a package that states none has none."""
+    found: Capabilities = getattr(_found()[name].load(), "CAPABILITIES", Capabilities())
+    return found
 
 
 def runs_stencils(name: str) -> bool:
     """Return True if the backend ``name`` can run stencils, as the fd engine needs."""
-    module = _found()[name].load()
-    return hasattr(module, "__path__") and importlib.util.find_spec(f"{module.__name__}.stencil") is not None
+    return capabilities(name).stencils
 
 
 def on_host(name: str) -> bool:
     """Return True if the backend ``name`` computes in host memory."""
-    return hasattr(_found()[name].load(), "ON_HOST")
+    return capabilities(name).on_host
 
 
 def best(stencils: bool = False) -> str:
@@ -447,8 +501,7 @@ def make_stencils(
     module = _load(name)
     if not runs_stencils(name):
         raise BackendError(f"the backend '{name}' cannot run stencils, and so not the fd engine")
-    stencil = importlib.import_module(f"{module.__name__}.stencil")
-    runner: Runner = stencil.StencilRunner(program, precision, threads, place)
+    runner: Runner = module.make_stencils(program, precision, threads, place)
     return runner
 
 
@@ -457,11 +510,10 @@ def plane_product(name: str, rows: Band, columns: Band, values: np.ndarray, into
 
     For a device called ``name`` the processor computes it. Each number is independent of the size of the plane.
     """
-    if name == "auto" or not on_host(name):
-        hosts = {n: _found()[n].load().rank() for n in names() if on_host(n)}
+    if name == "auto" or not capabilities(name).planes:
+        hosts = {n: _found()[n].load().rank() for n in names() if capabilities(n).planes}
         name = max(hosts, key=lambda n: hosts[n])
-    planes = importlib.import_module(f"{_load(name).__name__}.planes")
-    product: Callable[[], None] = planes.plane_product(rows, columns, values, into)
+    product: Callable[[], None] = _load(name).plane_product(rows, columns, values, into)
     return product
 
 
@@ -474,15 +526,16 @@ The programs are advanced together in tiles of rows.
 
 def make_joint_steps(name: str) -> MakeJointSteps | None:
     """Return the factory of joint steps of the backend called ``name``, or None if it has none."""
-    module = f"{_load(best(stencils=True) if name == 'auto' else name).__name__}.joint"
-    if importlib.util.find_spec(module) is None:
+    name = best(stencils=True) if name == "auto" else name
+    if not capabilities(name).joint_steps:
         return None
-    found: MakeJointSteps = importlib.import_module(module).JointSteps
-    return found
+    make: MakeJointSteps = _load(name).make_joint_steps
+    return make
 
 
-def _load(name: str) -> Any:
+def _load(name: str) -> ModuleType:
     """Return the package of the backend called ``name``."""
     if name not in _found():
         raise BackendError(f"backend '{name}' does not exist (allowed: {', '.join(names())}) {suggest(name, names())}")
-    return _found()[name].load()
+    package: ModuleType = _found()[name].load()
+    return package

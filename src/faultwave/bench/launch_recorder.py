@@ -10,17 +10,16 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from faultwave.backends import Backend
-from faultwave.backends.base import Buffer, Launch, Store
+from faultwave.backends.base import Bound, Buffer, Launch, Store
 from faultwave.base.types import Record
 from faultwave.kernels.language import Kernel, When, WhenAny
 
-B = TypeVar("B", bound=Buffer | Store)
+B = TypeVar("B", bound=Bound)
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Book:
         self.entries: list[Entry] = []
         self.open = False
         self.occasion = 1.0  # of batches, the part that does what is under ``Kernel.when_any``
-        self._buffers: list[weakref.ref[Buffer | Store]] = []
+        self._buffers: list[weakref.ref[Bound]] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
@@ -58,7 +57,7 @@ class Book:
     def store(self, slots: int, size: int, fixed: bool = False, narrow: bool = False) -> Store:
         return self._registered(self.inner.store(slots, size, fixed, narrow))
 
-    def index(self, values: np.ndarray, fixed: bool = False) -> Buffer:
+    def index(self, values: np.ndarray, fixed: bool = False) -> Bound:
         return self._registered(self.inner.index(values, fixed))
 
     @property
@@ -103,9 +102,6 @@ class _Noted:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.launch, name)
-
-    def prepared(self, begin: int, end: int, **scalars: object) -> Callable[[], None]:
-        return partial(self, begin, end, **scalars)
 
     def __call__(self, begin: int, end: int, **scalars: object) -> None:
         if not self.book.open:

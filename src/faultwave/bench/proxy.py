@@ -204,7 +204,7 @@ def _compiled() -> Measured:
 def _advance(solver: Solver, steps: int, replay: bool = True) -> None:
     """Advance by a number of steps; ``replay`` uses recorded launches where a run does, on backends with a launch queue."""
     end = solver.march.time + (steps - 0.5) * solver.march.tick
-    if replay and solver.backend.asynchronous:
+    if replay and solver.backend.capabilities.asynchronous:
         while solver.march.time < end:
             solver.replays.advance(round((end - solver.march.time) / solver.march.tick + 0.5))
     else:
@@ -216,7 +216,7 @@ def _enough_cells(setting: Setting) -> int:
     """Return the number of cells of a proxy out of cache, from the bytes per cell of a small proxy with the same kernels."""
     small = problem.solver(replace(setting, cells=problem.SMALLEST))
     assert isinstance(small.backend, Book)
-    cache = 0 if hasattr(small.backend, "device") else last_cache_bytes()
+    cache = last_cache_bytes() if small.backend.capabilities.on_host else 0
     return problem.enough_cells(small.backend.nbytes() / small.plan.cells, cache)
 
 

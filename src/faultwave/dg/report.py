@@ -72,7 +72,7 @@ def plan_report(plan: Plan, case: Case, measure_seconds: float = 3.0) -> list[tu
 def _begin(solver: Solver) -> CountingFiles:
     """Prepare the capabilities as a run does before its first step, with a snapshot that is not written, since this takes memory."""
     files = CountingFiles(solver.plan.case.end_time)
-    if solver.backend.asynchronous:
+    if solver.backend.capabilities.asynchronous:
         return files
     for part in solver.parts.values():
         part.open(files)
@@ -85,7 +85,7 @@ def _begin(solver: Solver) -> CountingFiles:
 
 def _look(solver: Solver) -> None:
     """Execute the work between steps that takes memory."""
-    if not solver.backend.asynchronous:
+    if not solver.backend.capabilities.asynchronous:
         solver.finish_reads()
         look(solver)
         solver.energies()
@@ -104,7 +104,7 @@ def _attenuation(plan: Plan) -> Rows:
 
 def _launches(solver: Solver) -> Rows:
     """Return the launches of a largest step on a device, recorded as in a run."""
-    if not solver.backend.asynchronous or solver.plan.case.numerics.integrator != "ader":
+    if not solver.backend.capabilities.graphs or solver.plan.case.numerics.integrator != "ader":
         return []
     replays = Replays(solver.actions, solver.operator, solver.callbacks, has_messages=False)
     replays.most = 1
@@ -131,7 +131,7 @@ def _size(plan: Plan, solver: Solver) -> Rows:
         ("degrees of freedom", f"{plan.cells * tet_size(order - 1) * quantities:,}"),
         *_of_parts(plan, "size"),
         ("memory of the operator", f"{memory / 2**20:,.0f} MiB, {memory / plan.cells / 1024:.1f} KiB a cell"),
-        *process_memory_rows(snapshots=not solver.backend.asynchronous, most=whole_memory(solver)),
+        *process_memory_rows(snapshots=not solver.backend.capabilities.asynchronous, most=whole_memory(solver)),
         *[row for part in solver.parts.values() for row in part.report().get("size", ())],
         *_device_memory_rows(solver.backend, memory),
     ]

@@ -23,14 +23,13 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from faultwave import backends
-from faultwave.backends.base import Backend, Buffer, Launch, Store
+from faultwave.backends.base import Backend, Bound, Buffer, Launch, Store
 from faultwave.base.processes.host import nonresident_bytes, peak_memory, resident_memory
 from faultwave.dg.checks.memory import minimum_memory
 from faultwave.dg.planning.plan import Plan
@@ -80,13 +79,11 @@ class PartialBackend:
             if buffer is not None:
                 yield buffer.storage.ctypes.data, buffer.storage.nbytes
 
-    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Buffer]], _PartialLaunch]]:
+    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Bound]], _PartialLaunch]]:
         made = self.inner.compile(kernels)
         return {name: self._binder(bind) for name, bind in made.items()}
 
-    def _binder(
-        self, bind: Callable[[Mapping[str, Buffer]], Launch]
-    ) -> Callable[[Mapping[str, Buffer]], _PartialLaunch]:
+    def _binder(self, bind: Callable[[Mapping[str, Bound]], Launch]) -> Callable[[Mapping[str, Bound]], _PartialLaunch]:
         return lambda buffers: _PartialLaunch(self, bind(buffers))
 
 
@@ -99,9 +96,6 @@ class _PartialLaunch:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.launch, name)
-
-    def prepared(self, begin: int, end: int, **scalars: Table) -> Callable[[], None]:
-        return partial(self, begin, end, **scalars)
 
     def __call__(self, begin: int, end: int, **scalars: Table) -> None:
         some = -(-int(self.backend.share * (end - begin)) // self.lanes) * self.lanes
@@ -139,7 +133,7 @@ def solver_to_try(plan: Plan) -> Solver:
     if share >= 1.0 or numerics.integrator != "ader" or nonresident_bytes(()) is None:
         return Solver(plan)
     made = backends.make(numerics.backend, numerics.precision, numerics.threads, plan.world.local_rank)
-    chosen: Backend | PartialBackend = made if made.asynchronous else PartialBackend(made, share)
+    chosen: Backend | PartialBackend = made if made.capabilities.asynchronous else PartialBackend(made, share)
     return Solver(plan, chosen)
 
 
@@ -234,7 +228,7 @@ def _share(solver: Solver) -> float:
 
 def _looks(solver: Solver, steps: float) -> float:
     """Return the seconds of checks for non-finite numbers in a run whose steps take ``steps`` seconds."""
-    if solver.backend.asynchronous:
+    if solver.backend.capabilities.asynchronous:
         return 0.0
     started = clock.perf_counter()
     look(solver)

@@ -104,7 +104,7 @@ class Solver:
         self.backend = backend or backends.make(
             numerics.backend, numerics.precision, numerics.threads, world.local_rank
         )
-        self.threads = int(getattr(self.backend, "threads", 1))
+        self.threads = self.backend.threads
         with host.limit_threads(numerics.threads):
             self.operator = _build_operator(plan, self.backend)
         self.layout = self.operator.layout
@@ -119,10 +119,10 @@ class Solver:
             halo, rounding = numerics.halo, numerics.halo_compression
             self.messages = open_channels(world, self.operator, self.march, self.parts, halo, rounding)
         self.stepper = make_stepper(self.operator, self.messages.exchange, self.prescribed)
-        queue = getattr(self.backend, "queue", None)
+        queue = self.backend.queue
         if queue is not None and self.messages.exchange is None:  # messages would overtake deferred launches
             queue.defer()
-        attach = self.backend.device.attach if self.messages.path else None  # type: ignore[attr-defined]
+        attach = self.backend.device.attach if self.messages.path and self.backend.device else None
         self.progress = ProgressThread(world, cores, attach) if threaded else None
         self.monitor, self._restart = blowup.StateMonitor(self.operator), Restart(plan, self.operator)
         self.wrong = ""
@@ -134,7 +134,7 @@ class Solver:
         self.timeline = Timeline(queue, started)
         prescribed = [Callback("friction", self.prescribed.fill)] if self.prescribed else []
         self.callbacks = StepCallbacks(
-            self.parts, prescribed, self.layout.clusters, self.timeline, not self.backend.asynchronous
+            self.parts, prescribed, self.layout.clusters, self.timeline, not self.backend.capabilities.asynchronous
         )
         sizes = np.bincount(plan.clustering.cluster, minlength=self.layout.clusters).tolist()
         self.actions = ClusterActions(
@@ -458,7 +458,7 @@ class Loop:
     def _check(self, must: bool) -> bool:
         """Check the numbers if it is cheap or if much has been computed since the last one; return True if they were checked."""
         solver = self.solver
-        if solver.backend.asynchronous and not must:
+        if solver.backend.capabilities.asynchronous and not must:
             whole = solver.plan.clustering
             done = (solver.time - self.checked_at) * float(
                 (whole.histogram / whole.steps).sum()

@@ -94,8 +94,8 @@ def main(kind: str, number: str) -> int:
     number : str
         Rank of the process among those on its machine, which selects the device.
     """
-    device: Device = backends.make(kind, place=int(number)).device  # type: ignore[attr-defined]
-    return 0 if try_alone(device) else 1
+    device = backends.make(kind, place=int(number)).device
+    return 0 if device is not None and try_alone(device) else 1
 
 
 if __name__ == "__main__":

@@ -36,12 +36,12 @@ class _Access:
     lag: int = 0
 
 
-def skew(program: Program, below: int | None = None) -> Skew:
-    """Return the smallest lags that preserve the order of reads and writes, optionally of launches ``below`` a plane only."""
+def skew(program: Program) -> Skew:
+    """Return the smallest lags that preserve the order of reads and writes."""
     count = len(program.levels)
     moving = {launch.names.get(n, n) for level in program.levels for launch in level for n in record(launch.stencil)[1]}
     moving |= {i.array for i in program.injections}
-    accesses = [_extents(a for a in _accesses(program, n, below) if a.array in moving) for n in range(count)]
+    accesses = [_extents(a for a in _accesses(program, n) if a.array in moving) for n in range(count)]
     z, y = [0] * count, [0] * count
     for n in range(1, count):
         apart = [_apart(accesses[m], accesses[n]) for m in range(n)]
@@ -52,10 +52,10 @@ def skew(program: Program, below: int | None = None) -> Skew:
     return Skew(tuple(z), tuple(y), (max(step_z, z[-1]), max(step_y, y[-1])))
 
 
-def first_lagging_plane(program: Program) -> int | None:
-    """Return the plane below which smaller lags suffice, as some levels have no work there; None if there is none."""
+def levels_begin_apart(program: Program) -> bool:
+    """Return True if some levels have work only far above the lowest plane at which others begin."""
     lowest = [min((launch.box.lo[0] for launch in level), default=program.box.lo[0]) for level in program.levels]
-    return max(lowest) - 2 * program.reach if max(lowest) > min(lowest) + 2 * program.reach else None
+    return max(lowest) > min(lowest) + 2 * program.reach
 
 
 @dataclass(frozen=True)
@@ -89,10 +89,8 @@ def _apart(first: _Extents, then: _Extents) -> tuple[int, int]:
     return max((z for z, _ in found), default=0), max((y for _, y in found), default=0)
 
 
-def _accesses(program: Program, level: int, below: int | None) -> Iterator[_Access]:
+def _accesses(program: Program, level: int) -> Iterator[_Access]:
     for launch in program.levels[level]:
-        if below is not None and launch.box.lo[0] >= below:
-            continue
         reads, writes = record(launch.stencil)
         at_once = program.together is not None and launch.box.lo[0] >= program.together
         for key in reads:

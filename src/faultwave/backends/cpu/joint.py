@@ -10,12 +10,11 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any
 
 import numpy as np
 
 from faultwave.backends.base import Transfer
-from faultwave.backends.cpu.blocking import first_lagging_plane, row_bytes, rows_behind, skew
+from faultwave.backends.cpu.blocking import levels_begin_apart, row_bytes, rows_behind, skew
 from faultwave.backends.cpu.compile import build, load
 from faultwave.backends.cpu.planes import Tables, function
 from faultwave.backends.cpu.queue import address
@@ -68,7 +67,7 @@ class Sweep:
         """Return the sweep, or None if a stage has several levels or not all distances are whole pairs of planes."""
         apart = skew(program)
         halves = [z + apart.step[0] * step for step in range(steps) for z in apart.z]
-        if any(len(stage) > 1 for stage in program.stages) or first_lagging_plane(program) is not None:
+        if any(len(stage) > 1 for stage in program.stages) or levels_begin_apart(program):
             return None
         top = program.box.hi[0] if program.together is None else program.together
         below = [launch for level in program.levels for launch in level if launch.box.lo[0] < top]
@@ -165,13 +164,14 @@ class Schedule:
 TILE = 4e6
 """Size of a tile [bytes], over all planes of all programs."""
 
-_PROGRAM: Any = [
+_Fields = list[tuple[str, type[ctypes.c_void_p] | type[ctypes.c_long]]]
+_PROGRAM: _Fields = [
     *((name, ctypes.c_void_p) for name in ("run", "base", "scalar", "points")),
     *((name, ctypes.c_long) for name in ("start", "count")),
     ("amplitude", ctypes.c_void_p), ("amplitude_steps", ctypes.c_long), ("sources", ctypes.c_long),
     ("tape", ctypes.c_void_p), ("taped", ctypes.c_long), ("calls", ctypes.c_void_p), ("first_call", ctypes.c_void_p),
 ]  # fmt: skip
-_TOLD: Any = [
+_TOLD: _Fields = [
     ("product", ctypes.c_void_p), ("width", ctypes.c_long), ("into", ctypes.c_void_p),
     *((name, ctypes.c_long) for name in ("stride", "ny", "nx")),
     ("row", ctypes.c_void_p), ("down", ctypes.c_void_p), ("downs", ctypes.c_long),
@@ -180,7 +180,7 @@ _TOLD: Any = [
     ("source", ctypes.c_void_p),
     *((name, ctypes.c_long) for name in ("stride_of_source", "rows", "columns", "first_row", "first_column", "size", "deepest")),
 ]  # fmt: skip
-_EVENT: Any = [
+_EVENT: _Fields = [
     ("program", ctypes.c_void_p), ("told", ctypes.c_void_p),
     *((name, ctypes.c_long) for name in ("half", "first", "end", "rows", "behind")),
 ]  # fmt: skip
@@ -223,7 +223,7 @@ class JointSteps:
         )
         self._own = -(-own // 64) * 64
         self._room = np.zeros(self._own * runners[0].threads, np.uint8)
-        self._events: dict[int, Any] = {}
+        self._events: dict[int, tuple[ctypes.Array[_Event], int]] = {}
         self.sweeps = Sweep.of(runners[0].program, 1) is not None
         source = resources.files("faultwave.backends.cpu").joinpath("include", "joint.h").read_text()
         self._run = load(str(build([("joint", source)])["joint"])).joint
@@ -253,7 +253,7 @@ class JointSteps:
         )
         return max(1, int(TILE / max(1.0, bytes_)))
 
-    def _listed(self, steps: int) -> tuple[Any, int]:
+    def _listed(self, steps: int) -> tuple[ctypes.Array[_Event], int]:
         """Return the events of ``steps`` steps, and the lag of the last behind the first in rows of the coarsest program."""
         if steps not in self._events:
             found = Schedule([r.program for r in self.runners], self.rows, self.transfers, steps).events()

@@ -54,7 +54,7 @@ def plane_product(rows: Band, columns: Band, values: np.ndarray, into: np.ndarra
         *tables.arguments, across.ctypes.data, tables.room,
     )  # fmt: skip
 
-    def product(kept: Any = (values, into, tables, across)) -> None:
+    def product(kept: object = (values, into, tables, across)) -> None:
         loop(*arguments)
 
     return product
@@ -69,7 +69,7 @@ def _period(first: np.ndarray, weights: np.ndarray) -> tuple[int, int]:
     return len(first), 1
 
 
-def function(real: np.dtype) -> Any:
+def function(real: np.dtype) -> ctypes._FuncPointer:
     """Return the compiled loop for numbers of this type."""
     head, loop = (
         resources.files("faultwave.backends.cpu").joinpath("include", f).read_text() for f in ("vector.h", "planes.h")

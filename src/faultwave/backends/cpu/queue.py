@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -86,8 +85,8 @@ class Queue:
         self.section: Section = ({}, "")
         self.count = self.items = self.numbers = 0
         self.most = ITEMS  # limit of the queued items
-        self.waiting: list[tuple[Section, Any]] = []
-        self.library: Any = None
+        self.waiting: list[tuple[Section, object]] = []
+        self.library: ctypes.CDLL | None = None
 
     def defer(self) -> None:
         """Queue launches from now on."""
@@ -109,7 +108,7 @@ class Queue:
         self.numbers += size
         self.put(packed(of, self.first + at, begin, end), of, items)
 
-    def put(self, launch: bytes, held: Any, items: int) -> None:
+    def put(self, launch: bytes, held: object, items: int) -> None:
         """Append a ``packed`` launch; ``held`` is referenced until the launch has run."""
         at = _LAUNCH.size * self.count
         self.bytes[at : at + _LAUNCH.size] = launch
@@ -125,6 +124,7 @@ class Queue:
             return
         waiting, items, before = self.waiting, self.items, self.computed
         self.waiting, self.count, self.items, self.numbers = [], 0, 0, 0
+        assert self.library is not None
         self.library.play(ctypes.c_void_p(self.launches.ctypes.data), ctypes.c_long(len(waiting)))
         for spent, ((seconds, name), _) in zip(self.seconds.tolist(), waiting, strict=False):
             seconds[name] = seconds.get(name, 0.0) + spent
@@ -133,7 +133,7 @@ class Queue:
             self.most = min(ITEMS, max(FEW, int(items * LONGEST / max(self.computed - before, 1e-9))))
 
 
-def address(function: Any) -> int:
+def address(function: ctypes._FuncPointer) -> int:
     """Return the address of a library's function."""
     return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
 
@@ -141,7 +141,7 @@ def address(function: Any) -> int:
 class Launchable:
     """Function address with the addresses of its arguments; ``held`` keeps their memory alive."""
 
-    def __init__(self, function: int, arguments: Sequence[int], held: Any):
+    def __init__(self, function: int, arguments: Sequence[int], held: object):
         self.function, self.held = function, held
         self.arguments = (ctypes.c_void_p * max(1, len(arguments)))(*arguments)
         self.address = ctypes.addressof(self.arguments)

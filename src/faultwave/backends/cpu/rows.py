@@ -18,12 +18,11 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from faultwave.backends.cpu.row_table import TABLE, RowTable
-from faultwave.backends.cpu.two_planes import interleave_planes, recorded
+from faultwave.backends.cpu.two_planes import recorded
 from faultwave.backends.formula import Formula, Scope
 from faultwave.backends.grid import GridArrays
 from faultwave.kernels.expr import Expr, Key
@@ -200,11 +199,8 @@ class RowFunction:
                 changing = formula.emit(mask[1])
                 body = [*formula.scopes[1].lines, f"if (!v_any({changing})) continue;"]
                 formula.scopes[1].lines.clear()
-            for value in interleave_planes(writes) if self.planes > 1 else ():
-                formula.emit(value)
             values = {written: formula.emit(value) for written, value in writes.items()}
             computed = _needed(formula.scopes[1].lines, values.values())
-            computed = _held(computed) if self.planes > 1 else computed
             body += [*self._fetches(launch, reads), *computed, *self._at_points(launch, values)]
             first = f"for (long i = x[{number}][0], end = x[{number}][1]; i < end; i += LANES) {{"
             loop = [first, *(f"  {line}" for line in body), "}"]
@@ -399,16 +395,6 @@ def _needed(lines: Sequence[str], results: Iterable[str]) -> list[str]:
             wanted.update(re.findall(r"\w+", line))
             found.append(line)
     return found[::-1]
-
-
-def _held(lines: Sequence[str]) -> list[str]:
-    """Return the lines with values that are used repeatedly held in registers; compilers would reload them."""
-    uses, found = Counter(re.findall(r"\w+", " ".join(lines))), []
-    for line in lines:
-        read = re.fullmatch(r"const V (\w+) = LOAD.*", line)
-        held = read and uses[read[1]] > 2
-        found.append(f"{line[6:]} HOLD({read[1]});" if read and held else line)
-    return found
 
 
 def _fetch(where: str) -> str:

@@ -16,12 +16,12 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
-from faultwave.backends.base import Here, Immediate, Launch, Part
+from faultwave.backends.base import Bound, Buffer, Capabilities, Here, Immediate, Launch, Part, Store
 from faultwave.backends.cpu.compile import (
     assembles,
     begin_building,
@@ -121,8 +121,9 @@ class LaneBuffer:
         return self._numbers
 
     def _select(self, items: np.ndarray | slice | None) -> tuple[np.ndarray, np.ndarray]:
-        listed = isinstance(items, np.ndarray) and items.dtype != bool
-        index: Any = items if listed else np.arange(self.items)[slice(None) if items is None else items]
+        if isinstance(items, np.ndarray) and items.dtype != bool:
+            return items // self.lanes, items % self.lanes
+        index = np.arange(self.items)[slice(None) if items is None else items]
         return index // self.lanes, index % self.lanes
 
     def places(self, items: np.ndarray, rows: slice) -> np.ndarray:
@@ -271,6 +272,7 @@ class CpuBackend(Immediate):
     """Backend that compiles kernels as C and executes them on the processor."""
 
     name = "cpu"
+    capabilities = Capabilities(on_host=True, stencils=True, planes=True, joint_steps=True)
     failures: tuple[type[Exception], ...] = ()
 
     def __init__(self, precision: str = "double", threads: int | None = None, place: int = 0):
@@ -281,13 +283,13 @@ class CpuBackend(Immediate):
         self.numa = _numa_nodes() > 1
         self._real = {np.float64: "double", np.float32: "float"}[self.dtype]
         self.compiling: list[_Compiled] = []
-        self.queue = Queue()
+        self.queue: Queue = Queue()
 
     @property
     def described(self) -> str:
         return f"{self.name}, {self.threads} thread{'s' if self.threads > 1 else ''}"
 
-    def first_touch(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
+    def first_touch(self, buffers: Sequence[Buffer | Store], ranges: Iterable[tuple[int, int]]) -> None:
         """Let each thread touch the memory of its items first, so that the pages lie on its NUMA node.
 
         Parameters
@@ -301,17 +303,17 @@ class CpuBackend(Immediate):
             return
         library = load(str(build([("first_touch", _FIRST_TOUCH)])["first_touch"]))
         library.omp_set_num_threads(self.threads)
-        for buffer in buffers:
+        for buffer in map(_own, buffers):
             batches = max(1, max((end for _, end in ranges), default=0) // self.lanes)
             share = buffer.storage.nbytes // batches
             for begin, end in ranges:
                 start = ctypes.c_void_p(buffer.storage.ctypes.data)
                 library.first_touch(start, *(ctypes.c_long(n) for n in (share, begin // self.lanes, end // self.lanes)))
 
-    def take_memory(self, buffers: Sequence[Any]) -> None:
+    def take_memory(self, buffers: Sequence[Buffer | Store]) -> None:
         """Commit memory in a background thread on machines with one NUMA node; elsewhere ``first_touch`` has done so."""
         if not self.numa:
-            populate([buffer.storage for buffer in buffers])
+            populate([_own(buffer).storage for buffer in buffers])
 
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False, narrow: bool = False) -> LaneBuffer:
         dtype, lanes = (np.float64, self.fixed_lanes) if fixed else (self.dtype, self.lanes)
@@ -339,7 +341,9 @@ class CpuBackend(Immediate):
 
     def copier(self, parts: Sequence[Part]) -> Callable[[int], None]:
         listed = [
-            (p.buffer, p.chosen(p.buffer.places(p.items, p.rows)).reshape(-1), p.store) for p in parts if len(p.items)
+            (_own(p.buffer), p.chosen(_own(p.buffer).places(p.items, p.rows)).reshape(-1), _own(p.store))
+            for p in parts
+            if len(p.items)
         ]
         flat = [(buffer.storage.reshape(-1), at, store.storage.reshape(-1)) for buffer, at, store in listed]
         queue, waiting = self.queue, list[Launchable]()
@@ -369,7 +373,7 @@ class CpuBackend(Immediate):
         lanes = self.fixed_lanes if kernel.fixed else self.lanes
         return lower(kernel, self._real, lanes, vector_registers(), assembly and assembles())
 
-    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Any]], Launch]]:
+    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Bound]], Launch]]:
         """Compile kernels in the background; cached kernels are not even lowered."""
         kernels = list(kernels)
         contents = {
@@ -390,13 +394,18 @@ class CpuBackend(Immediate):
             self.compiling.pop().load()
 
 
-def _flat(value: Any) -> list[Any]:
+def _own(buffer: Bound) -> LaneBuffer | SlotBuffer:
+    """Return a buffer of this backend as such."""
+    return cast("LaneBuffer | SlotBuffer", buffer)
+
+
+def _flat(value: Table) -> list[float]:
     """Return the numbers of a scalar or table, row-major, with shortcuts for one number and for lists."""
     if isinstance(value, float):
         return [value]
     if isinstance(value, list) and isinstance(value[0], float):
         return value
-    return cast(list[Any], np.ravel(value).tolist())
+    return cast("list[float]", np.ravel(value).tolist())
 
 
 class _Compiled:
@@ -405,11 +414,11 @@ class _Compiled:
     def __init__(self, kernel: Kernel, library: Path | Future[Path], content: str, backend: CpuBackend):
         self.kernel, self.lanes = kernel, backend.fixed_lanes if kernel.fixed else backend.lanes
         self.library, self.content, self.backend = library, content, backend
-        self.function: Any = None
+        self.function: ctypes._FuncPointer | None = None
         if isinstance(library, Path):
             self.load()
 
-    def load(self) -> Any:
+    def load(self) -> ctypes._FuncPointer:
         """Return the library's function, after waiting for the compiler if necessary."""
         if self.function is None:
             library = self.library
@@ -422,40 +431,27 @@ class _Compiled:
             ctypes.c_int.in_dll(loaded, "placed").value = int(self.backend.numa)
             self.function = loaded.run
             self.function.restype = None
+        assert self.function is not None
         return self.function
 
-    def __call__(self, buffers: Mapping[str, Any]) -> Any:
-        bound = [buffers[a.name] for a in self.kernel.arguments]  # keeps the memory alive with the launch
+    def __call__(self, buffers: Mapping[str, Bound]) -> Launch:
+        bound = [_own(buffers[a.name]) for a in self.kernel.arguments]  # keeps the memory alive with the launch
         names = [t.name for t in self.kernel.scalars]
         of = Launchable(0, [b.storage.ctypes.data for b in bound], bound)
         numbers = (ctypes.c_double * max(1, sum(t.rows * t.cols for t in self.kernel.scalars)))()
         lanes, queue = self.lanes, self.backend.queue
 
-        def flattened(scalars: Scalars) -> list[Any]:
+        def flattened(scalars: Scalars) -> list[float]:
             if not of.function:
                 of.function = address(self.load())
             return [x for name in names for x in _flat(scalars[name])]
-
-        def prepare(begin: int, end: int, **scalars: Table) -> Callable[[], None]:
-            flat = flattened(scalars)
-            retained, where = (ctypes.c_double * max(1, len(flat)))(*flat), (begin // lanes, end // lanes)
-            waits, held, items = packed(of, ctypes.addressof(retained), *where), (of, retained), end - begin
-
-            def again() -> None:
-                if queue.defers:
-                    queue.put(waits, held, items)
-                else:
-                    self.function(of.arguments, retained, *map(ctypes.c_long, where))
-
-            return again
 
         def launch(begin: int, end: int, **scalars: Table) -> None:
             flat = flattened(scalars)
             if queue.defers:
                 queue.add(of, flat, begin // lanes, end // lanes, end - begin)
                 return
-            numbers[: len(flat)] = flat
-            self.function(of.arguments, numbers, ctypes.c_long(begin // lanes), ctypes.c_long(end // lanes))
+            numbers[: len(flat)] = cast("list[ctypes.c_double | float]", flat)
+            self.load()(of.arguments, numbers, ctypes.c_long(begin // lanes), ctypes.c_long(end // lanes))
 
-        launch.buffers, launch.prepared = bound, prepare  # type: ignore[attr-defined]
         return launch

@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from faultwave.backends.cpu.blocking import Blocking, candidates, default_blocking, first_lagging_plane, skew
+from faultwave.backends.cpu.blocking import Blocking, candidates, default_blocking, skew
 from faultwave.backends.cpu.compile import AS_WRITTEN, build, cache_folder, load, vector_bytes
 from faultwave.backends.cpu.queue import address
 from faultwave.backends.cpu.row_table import TABLE, forget, invalidate_injected_rows, watched, with_table
 from faultwave.backends.cpu.rows import RowFunction, rows_of
-from faultwave.backends.cpu.two_planes import can_pair_planes, cuts_long_rows, piece_points
+from faultwave.backends.cpu.two_planes import can_pair_planes
 from faultwave.backends.grid import GridArrays, HostHaloBuffer, ends, offsets
 from faultwave.backends.numpy.stencil import written
 from faultwave.base.files.cache import read_sealed, write_sealed
@@ -54,27 +54,25 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
     )
     loop = resources.files("faultwave.backends.cpu").joinpath("include", "wavefront.h").read_text()
     functions: dict[str, str] = {}
-    entries, most_arrays, most = [], 1, piece_points(arrays.dtype.itemsize)
+    entries, most_arrays = [], 1
     for launches in program.levels:
         for row in rows_of(launches):
             made, both = RowFunction(program, arrays, row), "0"
             function = functions.setdefault(made.text, f"row_{len(functions)}_{row[0].stencil.name}")
-            if not made.table.place and can_pair_planes(row, most):
+            if not made.table.place and can_pair_planes(row, arrays.dtype.itemsize):
                 text = RowFunction(program, arrays, row, made).text
                 both = functions.setdefault(text, f"row_{len(functions)}_{row[0].stencil.name}_of_two_planes")
-            cut = int(cuts_long_rows(row) and not made.table.place)
-            entries.append(f"  {{{function}, {both}, {row[0].lag}, {cut}, {{{', '.join(map(str, made.pointers))}}}}},")
+            entries.append(f"  {{{function}, {both}, {row[0].lag}, {{{', '.join(map(str, made.pointers))}}}}},")
             most_arrays = max(most_arrays, len(made.pointers))
     bodies = [text.replace("ROW_NAME", name) for text, name in functions.items()]
     return (
         f"{AS_WRITTEN}#define R {real}\n#define LANES {lanes}\n#define R_IS_DOUBLE {int(real == 'double')}\n{head}\n"
         f"#define LEVELS {len(program.levels)}\n#define REACH {program.reach}\n#define MOST_ARRAYS {most_arrays}\n"
-        f"#define MOST_SEGMENTS {most_segments(program)}\n#define LONGEST {most}\n{_behind(program)}"
+        f"#define MOST_SEGMENTS {most_segments(program)}\n{_behind(program)}"
         f"#define TOGETHER {program.box.hi[0] + program.reach - 1 if program.together is None else program.together}\n"
         f"#define Z0 {program.box.lo[0]}\n#define Z1 {program.box.hi[0]}\n#define Y0 {program.box.lo[1]}\n#define Y1 {program.box.hi[1]}\n"
         "typedef V U __attribute__((aligned(4), may_alias));\n"
         "#define LOAD(p) (*(const U *)(p))\n#define STORE(p, v) (*(U *)(p) = (v))\n"
-        f"{resources.files('faultwave.backends.cpu').joinpath('include', 'hold.h').read_text()}\n"
         f"{resources.files('faultwave.backends.cpu').joinpath('include', 'tail.h').read_text()}\n"
         + (
             f"{resources.files('faultwave.backends.cpu').joinpath('include', 'half.h').read_text()}\n"
@@ -88,7 +86,7 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
         )
         + "\n".join(bodies)
         + "\ntypedef void (*row_function)(R *const *, const R *, long, long, long, const long (*)[2]);\n"
-        "static const struct entry {\n  row_function row, both;\n  int lag, in_pieces, array[MOST_ARRAYS];\n} entries[] = {\n"
+        "static const struct entry {\n  row_function row, both;\n  int lag, array[MOST_ARRAYS];\n} entries[] = {\n"
         + "\n".join(entries)
         + f"\n}};\n#define ENTRIES {len(entries)}\n{invalidate_injected_rows(program, arrays)}\n{loop}"
     )
@@ -114,18 +112,11 @@ def row_source(program: Program, launch: Launch, precision: str) -> str:
 
 
 def _behind(program: Program) -> str:
-    """Return the lags of half-steps for wavefront.h: everywhere, and on the planes where smaller ones suffice."""
-    of, first = skew(program), first_lagging_plane(program)
-    below = (
-        of if first is None else skew(program, first + 2 * program.reach)
-    )  # numbers read there are written by these launches only
-    lists = [
-        (f"{axis}_OF_LEVELS", f"{{{', '.join(map(str, n))}}}")
-        for axis, n in (("Z", of.z), ("Y", of.y), ("LOW_Z", below.z))
-    ]
-    steps = [(f"{axis}_OF_STEP", n) for axis, n in (("Z", of.step[0]), ("Y", of.step[1]), ("LOW_Z", below.step[0]))]
-    low = ("FAR_APART_FROM", program.box.lo[0] - 2 * program.reach if first is None else first)
-    return "".join(f"#define {name} {value}\n" for name, value in (*lists, *steps, low))
+    """Return the lags of half-steps for wavefront.h."""
+    of = skew(program)
+    lists = [(f"{axis}_OF_LEVELS", f"{{{', '.join(map(str, n))}}}") for axis, n in (("Z", of.z), ("Y", of.y))]
+    steps = [("Z_OF_STEP", of.step[0]), ("Y_OF_STEP", of.step[1])]
+    return "".join(f"#define {name} {value}\n" for name, value in (*lists, *steps))
 
 
 def most_segments(program: Program) -> int:
@@ -194,7 +185,7 @@ class Part:
     """
 
     given: tuple[int, ...]
-    held: Any
+    held: object
     sample_buffers: list[np.ndarray]
 
 
@@ -291,7 +282,7 @@ class StencilRunner:
         return len(self.program.levels)
 
     def _call(
-        self, function: Any, start: int, count: int, values: np.ndarray, sample_buffers: np.ndarray, listed: _Listed,
+        self, function: ctypes._FuncPointer, start: int, count: int, values: np.ndarray, sample_buffers: np.ndarray, listed: _Listed,
         half: int, *more: int,
     ) -> None:  # fmt: skip
         """Call a compiled function; ``half`` is the first half-step among the listed ones."""

@@ -1,5 +1,8 @@
 """Backend for NVIDIA GPUs: CUDA C++ compiled at run time."""
 
-from faultwave.backends.cuda.runtime import backend, missing, rank
+from faultwave.backends.cuda.runtime import backend, make_stencils, missing, rank
+from faultwave.backends.device.backend import DeviceBackend
 
-__all__ = ["backend", "missing", "rank"]
+CAPABILITIES = DeviceBackend.capabilities
+
+__all__ = ["CAPABILITIES", "backend", "make_stencils", "missing", "rank"]

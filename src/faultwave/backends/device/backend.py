@@ -7,12 +7,12 @@ import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
-from faultwave.backends.base import Launch, Part, Points
+from faultwave.backends.base import Bound, Buffer, Capabilities, Launch, Part, Points, Store
 from faultwave.backends.device.calls import Arguments, Call, Function, Memory, Numbers, concurrent_groups
 from faultwave.backends.device.lower import lower
 from faultwave.backends.device.memory import PIECE, Access, Device, DeviceBuffer, Host, ScratchMemory
@@ -116,7 +116,8 @@ class DeviceBackend:
         Recording of the work in progress.
     """
 
-    asynchronous = True
+    capabilities = Capabilities(asynchronous=True, graphs=True, stencils=True)
+    queue = None
 
     def __init__(self, name: str, device: Device, precision: str = "double"):
         self.name, self.device, self.threads = name, device, 1
@@ -143,10 +144,10 @@ class DeviceBackend:
     def described(self) -> str:
         return f"{self.name} on {self.device.name}"
 
-    def first_touch(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
+    def first_touch(self, buffers: Sequence[Buffer | Store], ranges: Iterable[tuple[int, int]]) -> None:
         """Do nothing: a device has one memory."""
 
-    def take_memory(self, buffers: Sequence[Any]) -> None:
+    def take_memory(self, buffers: Sequence[Buffer | Store]) -> None:
         """Do nothing: the memory was allocated with the buffers."""
 
     def finish(self) -> None:
@@ -238,7 +239,7 @@ class DeviceBackend:
     def source(self, kernel: Kernel) -> str:
         return self.lowered(kernel)[0]
 
-    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Any]], Launch]]:
+    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Bound]], Launch]]:
         return {k.name: _Compiled(k, self) for k in kernels}
 
 
@@ -272,8 +273,8 @@ class _Compiled:
         self.real = np.dtype(np.float64 if kernel.fixed else backend.dtype)
         self.function = backend.device.build(text, [kernel.name], self.plan.shared)[kernel.name]
 
-    def __call__(self, buffers: Mapping[str, Any]) -> Any:
-        bound = [buffers[a.name] for a in self.kernel.arguments]
+    def __call__(self, buffers: Mapping[str, Bound]) -> Launch:
+        bound = [cast("DeviceBuffer | IndexBuffer", buffers[a.name]) for a in self.kernel.arguments]
         memory = [b.memory_on_device for b in bound]
         tables = self.kernel.scalars
         still, moving = (_Numbers([t for t in tables if t.changing == c], self.real) for c in (False, True))

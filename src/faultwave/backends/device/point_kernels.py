@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import resources
+from typing import cast
 
 import numpy as np
 
 from faultwave.backends.base import Part, Points
 from faultwave.backends.device.calls import Function, Memory
 from faultwave.backends.device.lower import prelude
-from faultwave.backends.device.memory import GROUP, Device, Host, ScratchMemory
+from faultwave.backends.device.memory import GROUP, Device, DeviceBuffer, Host, ScratchMemory
 from faultwave.kernels.expr import Scalars
 
 COPY_KERNEL = "readings"
@@ -79,20 +80,22 @@ class Readings:
         self.memory: list[Memory] = []
         self.numbers: list[np.int32] = []
         count = 0
-        for p in self.parts:
-            first, end, _ = p.rows.indices(p.buffer.shape[0])
-            inner = p.buffer.size // p.buffer.shape[0]
+        buffers = [cast(DeviceBuffer, p.buffer) for p in self.parts]
+        for p, buffer in zip(self.parts, buffers, strict=True):
+            store = cast(DeviceBuffer, p.store)
+            first, end, _ = p.rows.indices(buffer.shape[0])
+            inner = buffer.size // buffer.shape[0]
             taken = (end - first) * inner if p.some is None else p.some.shape[1]
-            if p.store.access.dtype != p.buffer.access.dtype or p.store.size != taken:
+            if store.access.dtype != buffer.access.dtype or store.size != taken:
                 raise ValueError("items of a buffer fit slots of as many numbers of the same kind only")
-            numbers = len(p.items) * taken, taken, first * inner, p.buffer.size, p.buffer.lanes
+            numbers = len(p.items) * taken, taken, first * inner, buffer.size, buffer.lanes
             self.numbers += [np.int32(n) for n in numbers]
-            self.memory += [p.buffer.memory_on_device, p.buffer.access.listed(p.items), p.store.memory_on_device]
+            self.memory += [buffer.memory_on_device, buffer.access.listed(p.items), store.memory_on_device]
             if p.some is not None:
-                self.memory.append(p.buffer.access.listed(p.some.reshape(-1)))
+                self.memory.append(buffer.access.listed(p.some.reshape(-1)))
             count += numbers[0]
         self.groups = -(-count // GROUP)
-        real = [{8: "double", 4: "float"}[p.buffer.access.dtype.itemsize] for p in self.parts]
+        real = [{8: "double", 4: "float"}[b.access.dtype.itemsize] for b in buffers]
         listed = [p.some is not None for p in self.parts]
         self.function = (
             build(prelude(device.target, False, False) + copy_kernel_text(real, listed), COPY_KERNEL) if real else None
@@ -150,7 +153,8 @@ class Injector:
         points: Points,
         launched: Callable[..., None],
     ):
-        buffer, dtype = points.buffer, points.buffer.access.dtype
+        buffer = cast(DeviceBuffer, points.buffer)
+        dtype = buffer.access.dtype
         self.device, self.host, self.launched = device, host, launched
         count, (modes, wide) = len(points.items), (points.rows.shape[1], points.columns.shape[1])
         if buffer.shape != (modes, wide):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from faultwave.backends.device import with_cupy
 from faultwave.backends.device.backend import DeviceBackend
+from faultwave.backends.device.stencil_runner import DeviceStencilRunner
+from faultwave.kernels.stencil import Program
 
 
 def missing() -> str:
@@ -21,4 +23,9 @@ def backend(precision: str = "double", threads: int | None = None, place: int = 
     return with_cupy.backend("hip", precision, place)
 
 
-__all__ = ["backend", "missing", "rank"]
+def make_stencils(program: Program, precision: str, threads: int | None = None, place: int = 0) -> DeviceStencilRunner:
+    """Prepare a stencil program; ``threads`` is ignored, and processes use devices in cyclic order of their number ``place``."""
+    return DeviceStencilRunner(program, precision, with_cupy.device("hip", place))
+
+
+__all__ = ["backend", "make_stencils", "missing", "rank"]

@@ -1,8 +1,10 @@
 """Reference backend: executes every kernel statement by statement with NumPy."""
 
 from faultwave.backends.numpy.runtime import NumpyBackend as backend
+from faultwave.backends.numpy.stencil import StencilRunner as make_stencils
+from faultwave.backends.numpy.stencil import plane_product
 
-ON_HOST = True
+CAPABILITIES = backend.capabilities
 
 
 def rank() -> int:
@@ -10,4 +12,4 @@ def rank() -> int:
     return 1
 
 
-__all__ = ["ON_HOST", "backend", "rank"]
+__all__ = ["CAPABILITIES", "backend", "make_stencils", "plane_product", "rank"]

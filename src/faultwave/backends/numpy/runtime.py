@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import cast
 
 import numpy as np
 
-from faultwave.backends.base import Here, Immediate, Launch
+from faultwave.backends.base import Bound, Buffer, Capabilities, Here, Immediate, Launch, Store
 from faultwave.kernels.expr import Scalars, Table
 from faultwave.kernels.language import (
     Array,
@@ -160,6 +160,7 @@ class NumpyBackend(Immediate):
     """Reference backend, which executes each statement with NumPy."""
 
     name = "numpy"
+    capabilities = Capabilities(on_host=True, stencils=True, planes=True)
     lanes = fixed_lanes = 1
     failures: tuple[type[Exception], ...] = ()
 
@@ -171,7 +172,7 @@ class NumpyBackend(Immediate):
     def described(self) -> str:
         return self.name
 
-    def first_touch(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
+    def first_touch(self, buffers: Sequence[Buffer | Store], ranges: Iterable[tuple[int, int]]) -> None:
         """Do nothing: there is one thread."""
 
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False, narrow: bool = False) -> ArrayBuffer:
@@ -191,15 +192,17 @@ class NumpyBackend(Immediate):
         values = np.array(values, np.float64 if fixed else self.dtype)
         return ArrayBuffer(values.reshape(-1, *values.shape[-2:]))
 
-    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Any]], Launch]]:
+    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Bound]], Launch]]:
         return {k.name: functools.partial(self._launch, k) for k in kernels}
 
-    def _launch(self, kernel: Kernel, buffers: Mapping[str, ArrayBuffer]) -> Any:
+    def _launch(self, kernel: Kernel, buffers: Mapping[str, Bound]) -> Launch:
+        values = {a.name: cast(ArrayBuffer, buffers[a.name]) for a in kernel.arguments}
+
         def launch(begin: int, end: int, **scalars: Table) -> None:
             if begin == end:
                 return
             data = {
-                a.name: buffers[a.name].values if a.space in ("store", "matrix") else buffers[a.name].values[begin:end]
+                a.name: values[a.name].values if a.space in ("store", "matrix") else values[a.name].values[begin:end]
                 for a in kernel.arguments
             }
             execute(kernel, data, scalars, self.dtype)

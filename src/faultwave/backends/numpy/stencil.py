@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from faultwave.backends.base import Band
 from faultwave.backends.grid import GridArrays, HostHaloBuffer, offsets, wrap_axis
 from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Program, Work, check, inside, record, whole_work
 
@@ -55,8 +55,9 @@ class _Slices:
         table, first = self.arrays.view(self._name(name)), self.program.arrays[self._name(name)].box.lo[2]
         return table[np.ix_(np.arange(z0, z1) % 2, np.arange(y0, y1) % 2, np.arange(x0, x1) - first)]
 
-    def scalar(self, name: str) -> Any:
-        return self.arrays.dtype.type(self.program.scalars[name])
+    def scalar(self, name: str) -> np.floating:
+        number: np.floating = self.arrays.dtype.type(self.program.scalars[name])
+        return number
 
 
 def _part(view: np.ndarray, own: Layout, box: Box, offset: tuple[int, int, int]) -> np.ndarray:
@@ -150,3 +151,20 @@ def written(level: Sequence[Launch], program: Program, with_halo: bool = True) -
     """Return the names of the arrays that the launches of a level write: arrays with a halo or, without ``with_halo``, all."""
     names = dict.fromkeys(launch.names.get(n, n) for launch in level for n in record(launch.stencil)[1])
     return [name for name in names if program.arrays[name].halo or not with_halo]
+
+
+def plane_product(rows: Band, columns: Band, values: np.ndarray, into: np.ndarray) -> Callable[[], None]:
+    """Return the product of matrices and a plane (see ``backends.plane_product``): the rows first, in the order of the weights."""
+    across = np.zeros((into.shape[0], values.shape[1]), values.dtype)
+    down, over = (
+        [(first + n, w.astype(values.dtype)) for n, w in enumerate(all_.T)] for first, all_ in (rows, columns)
+    )
+
+    def product() -> None:
+        across[...] = into[...] = 0
+        for at, weight in down:
+            across[...] += weight[:, None] * values[at]
+        for at, weight in over:
+            into[...] += weight * across[:, at]
+
+    return product

@@ -12,8 +12,10 @@ import numpy as np
 
 from faultwave.backends.device.backend import Call, DeviceBackend, readable_bytes
 from faultwave.backends.device.calls import Arguments, Function, Memory
+from faultwave.backends.device.stencil_runner import DeviceStencilRunner
 from faultwave.backends.device.target import TARGETS
 from faultwave.base.errors import BackendError
+from faultwave.kernels.stencil import Program
 
 ALIGNED = 128  # [bytes] alignment of memory for messages
 
@@ -295,4 +297,11 @@ def backend(precision: str = "double", threads: int | None = None, place: int = 
     return DeviceBackend("opencl", device(place), precision)
 
 
-__all__ = ["OpenClDevice", "backend", "missing", "rank"]
+def make_stencils(program: Program, precision: str, threads: int | None = None, place: int = 0) -> DeviceStencilRunner:
+    """Prepare a stencil program; ``threads`` is ignored, and processes use similar devices in cyclic order of their number ``place``."""
+    if why := missing():
+        raise BackendError(why)
+    return DeviceStencilRunner(program, precision, device(place))
+
+
+__all__ = ["OpenClDevice", "backend", "make_stencils", "missing", "rank"]

@@ -127,7 +127,7 @@ class AttachedSnapshots(Capability):
             for i, listed in enumerate(pieces)
         ]
         shots.due_clusters |= {c for c, items in enumerate(seen) if len(items)}
-        waits = not solver.backend.asynchronous
+        waits = not solver.backend.capabilities.asynchronous
 
         def deliver(number: int, cluster: int) -> None:
             mine, whole = members[cluster], dict[int, np.ndarray]()

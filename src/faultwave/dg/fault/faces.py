@@ -318,7 +318,7 @@ class Fault:
         self.uniform = {name: float(model.parameters[name].flat[0]) for name in model.uniform}
         kernel = rupture(self.law, self.constants, sizes, self.coupling)
         self._buffers(kernel, model)
-        self.launch = operator.backend.compile([kernel])["rupture"](self.buffers | self._tables(kernel))
+        self.launch = operator.backend.compile([kernel])["rupture"](self.buffers | self.indices | self._tables(kernel))
 
     def _tables(self, kernel: Kernel) -> dict[str, Buffer]:
         """Upload the constant matrices that the friction kernel uses, by name."""
@@ -387,9 +387,8 @@ class Fault:
             values["nucleation"] = np.concatenate([e.traction for e in self.episodes], -1)
         sizes = [end - begin for begin, end in self.list.ranges]
         group = np.repeat(np.arange(len(sizes)) % groups, sizes)  # padding belongs to the group that it completes
-        self.buffers = {
-            "slots": b.index(slots, True), "waves_in_time": op.friction, "waves": op.waves, "group": b.index(group[:, None], True)
-        }  # fmt: skip
+        self.indices = {"slots": b.index(slots, True), "group": b.index(group[:, None], True)}
+        self.buffers: dict[str, Buffer] = {"waves_in_time": op.friction, "waves": op.waves}
         for a in kernel.arguments:
             if a.space == "batch":
                 buffer = b.batch(size, a.rows, a.cols, True)
@@ -509,7 +508,8 @@ class Fault:
 
     def nbytes(self) -> int:
         """Return the memory of the friction buffers [bytes]."""
-        return sum(b.nbytes for name, b in self.buffers.items() if name not in ("waves", "waves_in_time"))
+        own = [b.nbytes for name, b in self.buffers.items() if name not in ("waves", "waves_in_time")]
+        return sum(own) + sum(b.nbytes for b in self.indices.values())
 
     def moment_rate(self, record: dict[str, np.ndarray]) -> float:
         """Return the seismic moment rate [N m/s] of the faces that this process owns."""
@@ -554,7 +554,9 @@ class Fault:
             kernel = jump_energies(self.columns, self.rule.phi.shape[2], self.rule.weights, plain_mean)
         else:
             kernel = fault_energies(self.columns, self.state_columns, self.rule.weights, plain_mean)
-        arrays = self.buffers | {"back": b.matrix(self.rule.back, True), "scale": scale, "energies": each}
+        arrays = (
+            self.buffers | self.indices | {"back": b.matrix(self.rule.back, True), "scale": scale, "energies": each}
+        )
         arrays = {a.name: arrays[a.name] for a in kernel.arguments}
         return b.compile([kernel])["fault_energies"](arrays), each
 

@@ -207,7 +207,9 @@ class FaultProbe:
         patient: bool = False,
     ):
         self.tag, self.late = tag, late
-        self.patient = patient and not fault.operator.backend.asynchronous  # devices copy readings during the steps
+        self.patient = (
+            patient and not fault.operator.backend.capabilities.asynchronous
+        )  # devices copy readings during the steps
         self.before: list[np.ndarray] = []  # both sides at the previous reading
         self.fault, self.items = fault, np.asarray(items)
         self.values = FaultValues(fault, self.items, points, exact, from_velocity, from_waves)
@@ -255,7 +257,7 @@ class FaultProbe:
         elsewhere are read only for their owner.
         """
         if self.sample_buffer.full:
-            self.finish_reads(wait=not self.fault.operator.backend.asynchronous)
+            self.finish_reads(wait=not self.fault.operator.backend.capabilities.asynchronous)
         self.sample_buffer.take(int(self.fault.predicted), self.fault.replayed)
         last = self.asked[-1] if self.asked else None
         if last is not None and last.then is then and last.names == names:

@@ -110,7 +110,7 @@ class Buffers:
             self.cell.put(self._constants(cells)[:, None], piece)
             self.face.put(self.form.face_constants(cells), piece)
 
-        if self.backend.asynchronous:
+        if self.backend.capabilities.asynchronous:
             fill(None)
         else:
             in_pieces(fill, len(source))

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from faultwave import backends
-from faultwave.backends.base import Buffer, Launch
+from faultwave.backends.base import Bound, Launch
 from faultwave.dg.method.outgoing_waves import part_weights
 from faultwave.dg.operators import kernels
 from faultwave.dg.operators.operator import Operator
 from faultwave.kernels.expr import Scalars, Table
 from faultwave.kernels.language import fuse
-
-PreparedLaunch = Callable[[], None]
-"""Kernel launch with all its arguments."""
-
-MAX_PREPARED_STEPS = 256
-"""Largest number of prepared steps of a cluster; the steps of a run differ in a few numbers that recur."""
 
 FEW_CELLS = 4096
 """Largest number of plain cells of a cluster that do not get a launch of their own.
@@ -27,26 +20,13 @@ A large device works on more cells than this at once, so that a separate launch 
 """
 
 
-@dataclass(frozen=True)
-class PreparedStep:
-    """Launches of one step of a cluster.
+@dataclass
+class DeferredCells:
+    """Plain cells that a started step has not processed yet, from index ``at`` to ``end``, and the ``launch`` for a range of them."""
 
-    Attributes
-    ----------
-    special : tuple of PreparedLaunch
-        Launches on cells that publish more than waves.
-    plain : tuple of int
-        Range of the plain cells, which publish waves only.
-    whole : PreparedLaunch
-        Launch on all plain cells.
-    part : callable
-        Launch on a range of the plain cells.
-    """
-
-    special: tuple[PreparedLaunch, ...]
-    plain: tuple[int, int]
-    whole: PreparedLaunch
-    part: Callable[[int, int], None]
+    at: int
+    end: int
+    launch: Callable[[int, int], None]
 
 
 class LaunchTable:
@@ -60,8 +40,6 @@ class LaunchTable:
         Suffixes of the kernels of cells without stored derivatives, of cells with all outputs, and of cells without parts of steps.
     merges_plain : list of bool
         Clusters whose plain cells run the storing kernel with the others: one launch instead of several.
-    prepared : list of dict
-        Prepared steps of each cluster by their arguments.
     """
 
     def __init__(self, operator: Operator, alone: bool = True):
@@ -84,9 +62,10 @@ class LaunchTable:
         self.suffixes = tuple(variant.name if variant else "" for variant in (split, most, lean or most))
         self.launches = self._bind((split, lean, storing))
         # On a device only: in small clusters a launch costs more than the storing kernel on plain cells.
-        few = [end - begin <= FEW_CELLS and alone and backend.asynchronous for begin, end in lay.plain_ranges]
+        few = [
+            end - begin <= FEW_CELLS and alone and backend.capabilities.asynchronous for begin, end in lay.plain_ranges
+        ]
         self.merges_plain = [f and end > begin for f, (begin, end) in zip(few, lay.storing_ranges, strict=True)]
-        self.prepared: list[dict[tuple[Hashable, ...], PreparedStep]] = [{} for _ in range(lay.clusters)]
 
     def _bind(self, storing: tuple[kernels.StoringVariant | None, ...]) -> dict[str, list[Launch]]:
         """Return the launches of all kernels; ``storing`` are the variants that store, the last of them with all outputs."""
@@ -100,7 +79,7 @@ class LaunchTable:
         wanted += [kernels.correct(form, storing[-1], compensated)] if penalty else []
         wanted += [fuse("between", *work)] if work else []
         compiled = op.backend.compile(wanted)
-        common: dict[str, Buffer | None] = {
+        common: dict[str, Bound | None] = {
             "q": op.q, "cell": op.cell, "face": op.face, "waves": op.waves, "kept": op.kept, "history": op.history,
             "slot": op.history_slot, "friction": op.friction, "friction_slots": op.friction_slots, "part_slots": op.part_slots,
             **op.own,
@@ -112,7 +91,8 @@ class LaunchTable:
             incoming = op.incoming[turn % len(op.incoming)]
             for parity, sums in enumerate(op.sum_slots or [None]):
                 slots = {"incoming": incoming, "outgoing": op.outgoing[turn % 2], "sum_slots": sums}
-                buffers = common | slots | (penalty.bound(turn, parity) if penalty else {})
+                bound = common | slots | (penalty.bound(turn, parity) if penalty else {})
+                buffers = {name: buffer for name, buffer in bound.items() if buffer is not None}
                 for name, bind in compiled.items():
                     launches[name].append(bind(buffers))
         return launches
@@ -127,8 +107,10 @@ class LaunchTable:
         if cells[1] > cells[0]:
             self.launches[name][index](*cells, **scalars)
 
-    def step(self, name: str, cluster: int, before: float, restart: bool, ends: Sequence[float]) -> PreparedStep:
-        """Return the launches of a step.
+    def begin(
+        self, name: str, cluster: int, before: float, restart: bool, ends: Sequence[float]
+    ) -> DeferredCells | None:
+        """Launch a step on the cells that publish more than waves, and return the plain cells; None if there are none.
 
         Parameters
         ----------
@@ -141,18 +123,6 @@ class LaunchTable:
         restart, ends
             As in ``AderStepper.predict``.
         """
-        op, adjacent = self.operator, slice(max(cluster - 1, 0), cluster + 1)
-        key = name, before, op.steps[cluster], restart, *ends, *op.turns[adjacent], *op.sums[adjacent]
-        known = self.prepared[cluster]
-        found = known.get(key)
-        if found is None:
-            if len(known) >= MAX_PREPARED_STEPS:
-                known.clear()
-            found = known[key] = self._prepare(name, cluster, before, restart, ends)
-        return found
-
-    def _prepare(self, name: str, cluster: int, before: float, restart: bool, ends: Sequence[float]) -> PreparedStep:
-        """Return the launches of the step that begins after one of length ``before`` [s]."""
         op, launches, index, suffixes = self.operator, self.launches, self.index(cluster), self.suffixes
         lay, weights = op.layout, self._weights(cluster, restart, ends)
         observed = "predict" + suffixes[1], lay.observed_ranges[cluster], weights
@@ -167,10 +137,9 @@ class LaunchTable:
         for i in kinds:
             listed.append((name + suffixes[i], (begin, bounds[i]), weights))
             begin = bounds[i]
-        special = [backends.prepared(launches[n][index], a, b, **w) for n, (a, b), w in listed if b > a]
-        launch = launches[name][index]
-        whole = backends.prepared(launch, plain[0], plain[1], **weights)
-        return PreparedStep(tuple(special), plain, whole, partial(launch, **weights))
+        for kernel, cells, scalars in listed:
+            self.run(kernel, cells, index, **scalars)
+        return DeferredCells(*plain, partial(launches[name][index], **weights)) if plain[1] > plain[0] else None
 
     def work_scalars(self, step: float) -> Scalars:
         """Return the scalars of the operations between correction and prediction, after a step of length ``step`` [s]."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from faultwave.backends import Backend
-from faultwave.backends.base import Buffer
+from faultwave.backends.base import Bound
 from faultwave.comm.exchange import Channel, Kind
 from faultwave.dg.method.forms import Cells, Form
 from faultwave.dg.operators.layout import Layout, part_slots
@@ -98,7 +98,7 @@ class PenaltyBuffers:
         self.incoming = [backend.index(slots) for slots in where.incoming]
         self.outgoing = [backend.index(slots) for slots in where.outgoing]
 
-    def bound(self, turn: int, sums: int) -> dict[str, Buffer]:
+    def bound(self, turn: int, sums: int) -> dict[str, Bound]:
         """Return the kernel arguments in step ``turn`` and for even or odd steps of slower neighbours."""
         return {
             "sides": self.sides, "held": self.held, "shown": self.shown, "own": self.own, "shown_part_slots": self.part_slots,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Protocol
 
 from faultwave.backends import Backend
 from faultwave.dg.method.forms import Cells, Form
-from faultwave.dg.operators.launch_table import LaunchTable, PreparedStep
+from faultwave.dg.operators.launch_table import DeferredCells, LaunchTable
 from faultwave.dg.operators.layout import Layout
 from faultwave.dg.operators.operator import CellWork, Operator
 
@@ -64,14 +63,6 @@ class AderOperator(Operator):
         self.table = LaunchTable(self, alone)
 
 
-@dataclass
-class DeferredCells:
-    """Plain cells that a started step has not processed yet, from index ``at`` on."""
-
-    at: int
-    step: PreparedStep
-
-
 class AderStepper:
     """ADER steps of an operator.
 
@@ -117,16 +108,13 @@ class AderStepper:
         op = self.operator
         before, op.steps[cluster] = op.steps[cluster], step
         op.sums[cluster] ^= int(restart)
-        prepared = self.table.step(name, cluster, before, restart, ends)
-        for launch in prepared.special:
-            launch()
+        deferred = self.table.begin(name, cluster, before, restart, ends)
         if name != "predict" and self.border:
             self.border.border_corrected(cluster)
         op.turns[cluster] = (op.turns[cluster] + 1) % op.layout.parts
         if self.border:
             self.border.border_predicted(cluster)
-        begin, end = prepared.plain
-        self.deferred[cluster] = DeferredCells(begin, prepared) if end > begin else None
+        self.deferred[cluster] = deferred
 
     def correct(self, cluster: int, step: float) -> None:
         """Add the face terms to all cells of a cluster, after friction has been solved."""
@@ -169,17 +157,12 @@ class AderStepper:
         rest = self.deferred[cluster]
         if rest is None:
             return False
-        begin, end = rest.step.plain
-        if cells is None and rest.at == begin:
-            rest.step.whole()
-            self.deferred[cluster] = None
-            return False
         backend = self.operator.backend
         lanes = max(backend.lanes, backend.fixed_lanes)
-        to = end if cells is None else min(end, rest.at + -(-cells // lanes) * lanes)
-        rest.step.part(rest.at, to)
+        to = rest.end if cells is None else min(rest.end, rest.at + -(-cells // lanes) * lanes)
+        rest.launch(rest.at, to)
         rest.at = to
-        if to < end:
+        if to < rest.end:
             return True
         self.deferred[cluster] = None
         return False

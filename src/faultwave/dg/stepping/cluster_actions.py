@@ -142,7 +142,7 @@ class ClusterActions:
         """
         self.timeline.start_timer("predict")
         begin, end = self.plain_ranges[cluster]
-        far = self.backend.asynchronous
+        far = self.backend.capabilities.asynchronous
         while self._queued and self._queued[0].done:
             self._queued.popleft()
         more = True

@@ -90,4 +90,4 @@ def open_channels(
 
 
 def _path(world: World, backend: Backend, ranks: list[int], halo: str) -> HaloPath | None:
-    return halo_path(world, halo, getattr(backend, "device", None), ranks, getattr(backend, "name", "host"))
+    return halo_path(world, halo, backend.device, ranks, backend.name)

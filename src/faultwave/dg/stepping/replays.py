@@ -90,10 +90,10 @@ class Replays:
         True: clusters that do not meet combine correction and prediction in one pass through memory.
         """
         march, op, advance = self.march, self.operator, self.actions.advance
-        if self.has_clusters and not self.backend.asynchronous and not self.has_messages:
+        if self.has_clusters and not self.backend.capabilities.asynchronous and not self.has_messages:
             advance(march.time_after(min(most, AHEAD)), pause)
             return
-        steps = self._at_once(most) if self.has_clusters and self.backend.asynchronous else 0
+        steps = self._at_once(most) if self.has_clusters and self.backend.capabilities.graphs else 0
         until = march.time_after(steps)
         if not steps or not self.on_device(until):
             advance(march.time + march.longest, pause)

@@ -2,7 +2,7 @@
 
    Half-step m of a pass (level m % LEVELS) works on plane p - Z_BEHIND(m) when the front is at p, and in tile t on the rows
    [y_t - Y_BEHIND(m), y_t+1 - Y_BEHIND(m)): every read finds its half-step, done in this tile or the one before, and nothing is
-   overwritten that is still needed (skew.py). The front moves by PLANES_AT_ONCE, and each half-step works on as many planes. The same distances do:
+   overwritten that is still needed (blocking.py). The front moves by PLANES_AT_ONCE, and each half-step works on as many planes. The same distances do:
    half-steps before it have then worked on as many planes more, so that what it reads ahead is done, and what it overwrites they need no longer.
    From the plane TOGETHER on, a half-step works on all planes at once when it gets there, so that what reads several of them finds them at one time. A tile may be at p once the tile before has finished p, so threads take tiles in
    turn and follow each other. */
@@ -24,19 +24,12 @@ struct points {
 struct call { long entry, z0, z1, y0, y1, x[MOST_SEGMENTS][2]; };
 struct part { const struct call *begin, *end; };
 
-static const long z_behind[] = Z_OF_LEVELS, y_behind[] = Y_OF_LEVELS, low_z_behind[] = LOW_Z_OF_LEVELS;
+static const long z_behind[] = Z_OF_LEVELS, y_behind[] = Y_OF_LEVELS;
 #define Z_BEHIND(m) (z_behind[(m) % LEVELS] + Z_OF_STEP * ((m) / LEVELS))
 #define Y_BEHIND(m) (y_behind[(m) % LEVELS] + Y_OF_STEP * ((m) / LEVELS))
 #define PLANES (Z1 - Z0 + 2 * REACH)
 #define ROWS (Y1 - Y0 + 2 * REACH)
 F long clip(long x, long low, long high) { return x < low ? low : x > high ? high : x; }
-/* The plane of half-step m when the front is at p. Half-steps stay closer together below FAR_APART_FROM, where that is enough; once the
-   front is there, each waits until it is as far behind as is needed above. */
-F long plane_at(long p, long m) {
-  const long low = (p < FAR_APART_FROM ? p : FAR_APART_FROM) - low_z_behind[m % LEVELS] - LOW_Z_OF_STEP * (m / LEVELS);
-  const long high = p - Z_BEHIND(m);
-  return low > high ? low : high;
-}
 F long row_number(int level, long k, long j) { return (level * PLANES + k - Z0 + REACH) * ROWS + j - Y0 + REACH; }
 
 /* ``row``: the function of an entry for one plane, or that for ``both`` of two at once, which is 0 where there is none. */
@@ -46,34 +39,12 @@ static void rows_of(const struct call *c, row_function row, R *const *base, cons
   row(own, scalar, k, from, to, c->x);
 }
 
-/* The same in pieces of at most LONGEST points along x: rows that are longer push each other out of the first cache. */
-static void pieces_of(const struct call *c, row_function row, R *const *base, const R *scalar, long k, long from, long to) {
-  long first = 1L << 40, last = -(1L << 40);
-  for (const long(*x)[2] = c->x; x < c->x + MOST_SEGMENTS; ++x) {
-    if ((*x)[0] < (*x)[1] && (*x)[0] < first) first = (*x)[0];
-    if ((*x)[0] < (*x)[1] && (*x)[1] > last) last = (*x)[1];
-  }
-  const long count = first < last ? (last - first + LONGEST - 1) / LONGEST : 1;
-  const long size = ((last - first + count - 1) / count + LANES - 1) / LANES * LANES; /* all about as long, of whole vectors */
-  for (long at = first; at < last; at += size) {
-    struct call piece = *c;
-    for (long(*x)[2] = piece.x; x < piece.x + MOST_SEGMENTS; ++x)
-      (*x)[0] = clip((*x)[0], at, at + size), (*x)[1] = clip((*x)[1], at, at + size);
-    rows_of(&piece, row, base, scalar, k, from, to);
-  }
-}
-
-/* Rows of one plane, in pieces where that is quicker. */
-static void plane_of(const struct call *c, R *const *base, const R *scalar, long k, long from, long to) {
-  (entries[c->entry].in_pieces ? pieces_of : rows_of)(c, entries[c->entry].row, base, scalar, k, from, to);
-}
-
 /* Launches without a lag on the rows [y0, y1) of plane k, one after the other, for their boxes are apart. */
 static void plane(R *const *base, const R *scalar, struct part work, long k, long y0, long y1) {
   for (const struct call *c = work.begin; c < work.end; ++c) {
     if (k < c->z0 || k >= c->z1 || c->entry >= ENTRIES || entries[c->entry].lag) continue;
     const long from = clip(y0, c->y0, c->y1), to = clip(y1, c->y0, c->y1);
-    if (from < to) plane_of(c, base, scalar, k, from, to);
+    if (from < to) rows_of(c, entries[c->entry].row, base, scalar, k, from, to);
   }
 }
 
@@ -85,9 +56,9 @@ static void two_planes(R *const *base, const R *scalar, struct part work, long k
     const long from = clip(y0, c->y0, c->y1), to = clip(y1, c->y0, c->y1);
     if (from >= to) continue;
     const int both = k >= c->z0 && k + 1 < c->z1 && entries[c->entry].both;
-    if (both) pieces_of(c, entries[c->entry].both, base, scalar, k, from, to);
+    if (both) rows_of(c, entries[c->entry].both, base, scalar, k, from, to);
     for (long at = k; !both && at < k + 2; ++at)
-      if (at >= c->z0 && at < c->z1) plane_of(c, base, scalar, at, from, to);
+      if (at >= c->z0 && at < c->z1) rows_of(c, entries[c->entry].row, base, scalar, at, from, to);
   }
 }
 
@@ -190,7 +161,7 @@ void run(ARGUMENTS, long tile, long threads) {
         for (int spin = 0; __atomic_load_n(&done[8 * t], __ATOMIC_ACQUIRE) < p; ++spin)
           if (spin > 1000) sched_yield();
         for (long m = 0; m < halves; ++m) {
-          const long k = clip(plane_at(p, m), below, last), next = clip(plane_at(p + PLANES_AT_ONCE, m), below, last);
+          const long k = clip(p - Z_BEHIND(m), below, last), next = clip(p + PLANES_AT_ONCE - Z_BEHIND(m), below, last);
           if (k < next) half_step(GIVEN, m, k, next > TOGETHER ? above : next, low - Y_BEHIND(m), high - Y_BEHIND(m));
         }
         __atomic_store_n(&done[8 * (t + 1)], p, __ATOMIC_RELEASE);
