@@ -24,7 +24,8 @@ from faultwave.engine.capability import Capability, CapabilityPlan
 from faultwave.fd.method.effective_medium import Medium
 from faultwave.fd.method.grid import Grid, SideKind
 from faultwave.fd.method.grid_block import GridBlock
-from faultwave.fd.method.program import Observer, Scheme
+from faultwave.fd.method.program import Observer
+from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.operators.operator import Machine, Operator, Shared
 from faultwave.fd.operators.points import Drive, Sampler, outside
 from faultwave.fd.operators.resources import Memory

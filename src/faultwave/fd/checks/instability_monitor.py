@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.fd.capability import FdPlan, GridCapability
-from faultwave.fd.method.program import AXES, VELOCITY_LEVEL
-from faultwave.fd.method.stencils import VELOCITY
+from faultwave.fd.method.scheme import Level
+from faultwave.fd.method.stencils import AXES, VELOCITY
 from faultwave.fd.operators.operator import Operator
 from faultwave.kernels.stencil import Injection
 from faultwave.physics.sources.point import PointSource, Sources
@@ -104,7 +104,7 @@ def source_energy_bound(
     """
     found = np.zeros(shape)
     for injection in injections:
-        stiff = heaviest if injection.level == VELOCITY_LEVEL else 1.0 / softest
+        stiff = heaviest if injection.level == Level.VELOCITY else 1.0 / softest
         energy = 0.5 * volume * stiff * np.square(injection.weights)
         found[injection.level] += np.bincount(injection.sources, energy, shape[1])
     return np.sqrt(found)

@@ -25,7 +25,8 @@ from faultwave.fd.method import fluid_solid_interface, split_nodes
 from faultwave.fd.method.differences import WHOLE
 from faultwave.fd.method.effective_medium import Medium, Units, spread_rounding
 from faultwave.fd.method.grid_block import DIRECTIONS, Subdomain, undivided
-from faultwave.fd.method.program import ELASTIC, LEVELS, Observer, Scheme, build_program, profiles, sheets
+from faultwave.fd.method.program import ELASTIC, Observer, build_program, profiles, sheets
+from faultwave.fd.method.scheme import LEVELS, Level, Scheme
 from faultwave.fd.method.split_nodes import high
 from faultwave.fd.method.stencils import FIELDS, NORMAL, SHEAR, VELOCITY
 from faultwave.fd.operators.points import RECORDED, Drive, Drives, Sampler, interpolation_stencils, norm_weights
@@ -480,7 +481,7 @@ class Operator:
         squares = np.einsum("lsc,lsc->s", amplitudes, amplitudes)
         self.pushed += squares.sum(), squares @ np.arange(self.steps, self.steps + steps)
         levels = np.zeros((len(self.runner.program.levels), *amplitudes.shape[1:]))
-        levels[[self.scheme.level(n) for n in range(LEVELS)]] = amplitudes
+        levels[[self.scheme.levels[Level(n)] for n in range(LEVELS)]] = amplitudes
         return levels
 
     def seen(self, sample_buffers: Sequence[np.ndarray]) -> list[np.ndarray]:
