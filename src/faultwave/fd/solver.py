@@ -137,7 +137,7 @@ class FdSolver:
     def take_memory(self) -> None:
         """Do nothing: set-up has already written to all memory."""
 
-    def hook(self) -> None:
+    def refresh_callbacks(self) -> None:
         """Do nothing: capabilities supply their callbacks when a run begins."""
 
     def rates(self) -> dict[str, float]:

@@ -114,6 +114,8 @@ class YieldingCells:
 
 
 class AttachedPlasticity(Capability):
+    """Plasticity attached to a solver."""
+
     def __init__(self, part: Plasticity, solver: Solver):
         self.part, self.solver, self.medium = part, solver, part.medium
         self.columns = part.medium.rheology.state_columns
@@ -221,6 +223,7 @@ class AttachedPlasticity(Capability):
 
 
 def plan(planning: Planning) -> Plasticity | None:
+    """Return the plan of plasticity, None if the case has none."""
     setting, problems = planning.case.plasticity, planning.problems
     if setting is None:
         return None

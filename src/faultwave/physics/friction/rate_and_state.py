@@ -310,6 +310,8 @@ class Classical(Regularised):
 
 
 class Ageing(Classical):
+    """Rate-and-state friction with the ageing law."""
+
     name = "rate-and-state-ageing"
     title = "Rate and state, ageing law"
     deck_number = 3
@@ -363,6 +365,8 @@ V0 = Parameter(
 
 
 class SevereVelocityWeakening(RateAndState):
+    """Rate-and-state friction with severe velocity weakening."""
+
     name = "severe-velocity-weakening"
     title = "Severe velocity weakening"
     deck_number = 7
@@ -432,6 +436,8 @@ mu_LV is negative at very small slip rates where a > b, and friction has a stead
 
 
 class StrongVelocityWeakening(Regularised):
+    """Rate-and-state friction with strong velocity weakening, the flash heating of contacts."""
+
     name = "strong-velocity-weakening"
     title = "Strong velocity weakening (flash heating), slip law"
     deck_number = 103

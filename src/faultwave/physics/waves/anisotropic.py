@@ -78,6 +78,8 @@ def _isotropic_constant(i: int, j: int, values: Named) -> Number:
 
 
 class Anisotropic(VelocityStress):
+    """Waves in an elastic solid with 21 constants."""
+
     name = "anisotropic"
     title = "Anisotropic elastic solid with 21 constants"
     parameters = (

@@ -364,6 +364,7 @@ def as_matrix(of: Callable[[list[np.ndarray]], Components], size: int, shape: tu
 
 
 def dot(a: Numbers, b: Numbers) -> Number:
+    """Return the scalar product of two vectors."""
     total = a[0] * b[0]
     for x, y in zip(a[1:], b[1:], strict=True):
         total = total + x * y
@@ -371,6 +372,7 @@ def dot(a: Numbers, b: Numbers) -> Number:
 
 
 def cross(a: Numbers, b: Numbers) -> Components:
+    """Return the vector product of two vectors."""
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 

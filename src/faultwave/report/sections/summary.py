@@ -18,6 +18,7 @@ Value = TypeVar("Value")
 
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
+    """Yield the section that summarises one run or two."""
     runs = [run] if other is None else [run, other]
     reported = [_facts(r) for r in runs]
     names = list(dict.fromkeys(name for facts in reported for name in facts))

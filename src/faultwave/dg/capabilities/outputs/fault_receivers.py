@@ -84,6 +84,7 @@ class FaultReceivers(CapabilityPlan):
 
 
 def plan(planning: Planning) -> FaultReceivers | None:
+    """Return the plan of fault receivers, None if the case has none."""
     case, whole = planning.case, planning.whole
     setting, rupture = case.output.fault_receivers, planning.parts.get("rupture")
     if setting is None or (rupture is None and case.fault is not None and not whole.elsewhere):
@@ -120,7 +121,7 @@ class AttachedFaultReceivers(Capability):
         """Record the state that a correction left, also if the cluster has predicted since."""
 
         def read(cluster: int, time: float, step: float) -> None:
-            fault.predicted = self.solver.predicted
+            fault.predicted = self.solver.actions.predicted
             recorder.record(cluster, time, step)
             fault.predicted = False
 

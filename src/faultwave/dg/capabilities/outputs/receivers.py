@@ -75,6 +75,7 @@ class Receivers(CapabilityPlan):
 
 
 def plan(planning: Planning) -> Receivers | None:
+    """Return the plan of receivers, None if the case has none."""
     case, setting = planning.case, planning.case.output.receivers
     placed = place_receivers(
         planning.mesh, planning.topology, planning.geometry, planning.whole, case, planning.problems

@@ -23,6 +23,8 @@ AFTER = ("receivers",)
 
 @dataclass(frozen=True)
 class Resonances(CapabilityPlan):
+    """Plan of the table of resonances."""
+
     setting: Any
     name: str = name
 
@@ -35,6 +37,7 @@ class Resonances(CapabilityPlan):
 
 
 def plan(planning: Planning) -> Resonances | None:
+    """Return the plan of the table of resonances, None if the case has none."""
     out, problems = planning.case.output, planning.problems
     if out.spectrum is None:
         return None

@@ -69,6 +69,8 @@ _OF_ZONE = ("tp_width_squared", "tp_thermal_diffusivity", "tp_hydraulic_diffusiv
 
 
 class ThermalPressurisation(Modifier):
+    """Pore pressure raised by frictional heat."""
+
     name = "thermal-pressurisation"
     title = "Thermal pressurisation: frictional heat raises pore pressure"
     parameters = (

@@ -29,6 +29,7 @@ _TABLES = ("centres", "subfaults", "sroffsets")
 def read(
     path: Path, setting: Setting, projection: Projection | None, warned: Problems | None = None
 ) -> list[PointSource]:
+    """Return the point sources of a file, as every module of this folder does."""
     return read_nrf(path)
 
 
