@@ -15,7 +15,7 @@ from faultwave.base.types import Record, Settings
 from faultwave.engine.capability import BlockState, State
 from faultwave.engine.solver import BlowUp, Control, Diagnosis, Progress, TimeErrors
 from faultwave.fd.blocks.coupled_blocks import operator_of, samplers_of
-from faultwave.fd.capability import FdPlan, Solution, StepCallback
+from faultwave.fd.capability import FdPlan, GridCapability, Solution, StepCallback
 from faultwave.fd.checkpoint import blocks, check_identity, identity
 from faultwave.fd.checks.instability_monitor import InstabilityMonitor, explain_blowup
 from faultwave.fd.operators.time_dispersion import Stepped, late, removes
@@ -55,7 +55,7 @@ class FdSolver:
         self.operator = operator_of(plan, list(self.samplers.values()))
         self.operator.prepare(plan.steps)
         self.watch, self.wrong = InstabilityMonitor(plan, self.operator), ""
-        self.parts = {name: part.attach(self) for name, part in plan.parts.items()}
+        self.parts: dict[str, GridCapability] = {name: part.attach(self) for name, part in plan.parts.items()}
         self.watch.givers = tuple(self.parts.values())
         self._identity: Settings | None = None
         for part in plan.parts.values():
