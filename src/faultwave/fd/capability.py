@@ -26,7 +26,8 @@ from faultwave.fd.method.grid import Grid, SideKind
 from faultwave.fd.method.grid_block import GridBlock
 from faultwave.fd.method.program import Observer
 from faultwave.fd.method.scheme import Scheme
-from faultwave.fd.operators.operator import Machine, Operator, Shared
+from faultwave.fd.operators.operator import Machine, Operator
+from faultwave.fd.operators.overlap import Shared
 from faultwave.fd.operators.points import Drive, Sampler, outside
 from faultwave.fd.operators.resources import Memory
 from faultwave.fd.operators.topography import placed

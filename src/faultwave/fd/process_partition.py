@@ -22,7 +22,7 @@ from faultwave.fd.method.program import Observer, build_program
 from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.method.split_nodes import FaultPlane
 from faultwave.fd.method.stencils import AXES
-from faultwave.fd.operators.operator import Shared
+from faultwave.fd.operators.overlap import Shared
 from faultwave.fd.snapshots import observe_surface
 from faultwave.kernels.overlap import Reach, key_of, reach
 from faultwave.kernels.stencil import Box, Program, record
