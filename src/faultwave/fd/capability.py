@@ -252,6 +252,7 @@ class FdPlan:
     Attributes
     ----------
     case : Case
+        Case with the choices of planning, such as the precision; the case that was planned is unchanged.
     law : Law
     scheme : Scheme
         Grid, time step, boundary conditions and order of the uppermost block.
