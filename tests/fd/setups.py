@@ -6,7 +6,8 @@ from faultwave.backends import make_stencils
 from faultwave.fd.method.absorbing import Absorber
 from faultwave.fd.method.effective_medium import Units
 from faultwave.fd.method.grid import SIDES, Grid
-from faultwave.fd.method.program import Scheme, build_program, fields, profiles
+from faultwave.fd.method.program import build_program, fields, profiles
+from faultwave.fd.method.scheme import Scheme
 
 RHO, VP, VS = 2700.0, 6000.0, 3464.0
 LAM, MU = RHO * (VP**2 - 2 * VS**2), RHO * VS**2

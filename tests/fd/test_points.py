@@ -7,7 +7,6 @@ from faultwave.fd.method.differences import WHOLE
 from faultwave.fd.method.effective_medium import Medium
 from faultwave.fd.method.grid import HALF
 from faultwave.fd.method.stencils import SHEAR, STRESS, VELOCITY
-from faultwave.fd.operators import operator
 from faultwave.fd.operators.operator import Machine, Operator
 from faultwave.fd.operators.points import ACROSS, MARGIN, RECORDED, interpolation_stencils, norm_weights
 from faultwave.run import simulate
@@ -155,7 +154,7 @@ def test_energies_do_not_depend_on_threads_and_blocks_of_rows(monkeypatch):
     shear = sum((weights(of, n) * rock[: len(fields[n])] * fields[n] ** 2).sum() for n in SHEAR) / (2 * MU)
     expected = of.grid.spacing**3 * ((weights(of, "szz") * density).sum() + shear)
     assert whole["elastic_energy"] == pytest.approx(expected, rel=1e-12)
-    monkeypatch.setattr(operator, "POINTS_AT_ONCE", 23)  # two rows
+    monkeypatch.setattr("faultwave.fd.operators.energies.POINTS_AT_ONCE", 23)  # two rows
     monkeypatch.setattr(made.runner, "threads", 2, raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     assert made.energies() == whole

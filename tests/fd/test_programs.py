@@ -5,7 +5,7 @@ import pytest
 
 from faultwave.backends import missing
 from faultwave.backends.cpu.stencil import Blocking
-from faultwave.fd.method.program import STRESS_LEVEL, VELOCITY_LEVEL
+from faultwave.fd.method.scheme import Level
 from faultwave.kernels.stencil import Injection, SampleBuffer
 
 from .setups import everything, runner, scheme
@@ -28,12 +28,12 @@ def shaken(of):
     points = np.array([(nz - 1, j, nx // 2) for j in range(5, ny - 5)] + [(nz // 2, ny // 2, i) for i in range(nx)])
     numbers = np.arange(len(points)) % 3
     injections = [
-        Injection(VELOCITY_LEVEL, "w", points, np.linspace(0.5, 1.0, len(points)), numbers),
-        Injection(STRESS_LEVEL, "sxy", points, np.linspace(1e6, 2e6, len(points)), numbers),
+        Injection(Level.VELOCITY, "w", points, np.linspace(0.5, 1.0, len(points)), numbers),
+        Injection(Level.STRESS, "sxy", points, np.linspace(1e6, 2e6, len(points)), numbers),
     ]
     sample_buffers = [
-        SampleBuffer(VELOCITY_LEVEL, "u", points + [of.free_surface, 0, 0]),
-        SampleBuffer(STRESS_LEVEL, "szz", points),
+        SampleBuffer(Level.VELOCITY, "u", points + [of.free_surface, 0, 0]),
+        SampleBuffer(Level.STRESS, "szz", points),
     ]
     return {"injections": injections, "sample_buffers": sample_buffers}
 

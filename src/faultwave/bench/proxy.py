@@ -91,17 +91,12 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
     setup = time.perf_counter() - started
     book = solver.backend
     assert isinstance(book, Book)
-    threads = int(book.threads)
     far = hasattr(book, "device")  # whose memory and arithmetic are not the processor's
-    roofs: DeviceRoofs | Roofs = DeviceRoofs(book.inner, sweep) if far else Roofs(setting.precision, threads, sweep)
-    cache = 0 if far else last_cache_bytes()
-    roofs.sample()  # warms up, and sizes the loops
-    roofs.samples.clear()
+    roofs, cache = _roofs(book, far, setting.precision, sweep), 0 if far else last_cache_bytes()
     _advance(solver, 1)  # pages, caches, threads
     steps, cells = setting.steps or _enough_steps(solver), solver.plan.cells
-    if far:  # so that every number of steps that comes has been recorded
-        for _ in range(4):
-            _advance(solver, steps)
+    for _ in range(4 * far):  # so that every number of steps that comes has been recorded
+        _advance(solver, steps)
     plain = problem.plain(replace(setting, cells=cells))
     adjacent = None if plain is None else problem.solver(plain)
     faces = int(solver.plan.frictional.sum()) // 2
@@ -112,7 +107,7 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
     found = {
         "format": FORMAT,
         **known,
-        "setting": asdict(replace(setting, cells=setting.cells or cells, steps=steps, threads=threads)),
+        "setting": asdict(replace(setting, cells=setting.cells or cells, steps=steps, threads=int(book.threads))),
         "cells": cells,
         "faces_between_cells": int((solver.plan.topology.neighbours >= 0).sum()) // 2,
         "fault_faces": faces,
@@ -134,6 +129,14 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
     }
     found["dofs_per_second"] = found["updates_per_second"] * found["dofs_per_cell"]
     return found
+
+
+def _roofs(book: Book, far: bool, precision: str, sweep: int | None) -> DeviceRoofs | Roofs:
+    """Return the roofs of the device, if ``far``, or of the processor, with loops that are warm and sized."""
+    roofs = DeviceRoofs(book.inner, sweep) if far else Roofs(precision, int(book.threads), sweep)
+    roofs.sample()
+    roofs.samples.clear()
+    return roofs
 
 
 def _update(samples: list[Sample], kernels: list[Measured], cells: int, leanest: int | None) -> Measured:

@@ -180,31 +180,16 @@ def warn_friction(
         listed = [(n, np.asarray(values[n], float)) for n in names if n in values]
         return listed + [(n, np.array([constants[n]])) for n in names if n in constants and n not in values]
 
+    def doubt(limits: Range, name: str, x: np.ndarray, reported: Callable[[str], str], unit: str = "") -> None:
+        _doubt(limits, x, where, f"{name} is", problems, unit, reported, SHARE_OUT_OF_RANGE)
+
     where = "fault.parameters"
     for name, x in given("mu_s", "mu_d", "rs_f0", "rs_muw", "rs_muW"):
         usual = x[(x >= 0.0) & (x < 1e3)]  # SCEC's barriers have 10000, and -1 stands for an absent value
         if len(usual):
-            _doubt(
-                ranges.FRICTION,
-                usual,
-                where,
-                f"{name} is",
-                problems,
-                "",
-                lambda unit: "Is it in per cent, or an angle in degrees?",
-                SHARE_OUT_OF_RANGE,
-            )
+            doubt(ranges.FRICTION, name, usual, lambda unit: "Is it in per cent, or an angle in degrees?")
     for name, x in given("rs_a", "rs_b"):
-        _doubt(
-            ranges.RATE_DEPENDENCE,
-            np.maximum(x, 0.0),
-            where,
-            f"{name} is",
-            problems,
-            "",
-            lambda unit: "0.01 is usual.",
-            SHARE_OUT_OF_RANGE,
-        )
+        doubt(ranges.RATE_DEPENDENCE, name, np.maximum(x, 0.0), lambda unit: "0.01 is usual.")
     if length > 0:
         for name, x in given("d_c", "rs_sl0", "rs_srL"):
             _warn_lengths(ranges.WEAKENING_DISTANCE, name, x, length, problems)
@@ -214,7 +199,7 @@ def warn_friction(
     for name, x in given("cohesion"):
         size = np.abs(x[x != 0])
         if len(size) and length >= SMALLEST_PLACE:
-            _doubt(ranges.COHESION, size, where, f"{name} is", problems, "Pa", advice(name, "Pa"), SHARE_OUT_OF_RANGE)
+            doubt(ranges.COHESION, name, size, advice(name, "Pa"), "Pa")
     for name, x in given("tp_initial_temperature", "tp_iniTemp", "IniTemp"):
         if np.any((x > -100.0) & (x < ranges.TEMPERATURE.low)):
             what = f"{name} is {_range_text(x)} K"

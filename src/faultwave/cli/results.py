@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -234,20 +234,12 @@ def compare(
 
     Exits with 0 within all limits, 1 over a limit or something missing, 2 nothing to compare.
     """
-    if _has_records(reference):
-        limits = {"--limit": limit != LIMIT, "--group": bool(group), "--rupture-time": rupture_time != RUPTURE_TIME}
-        if given := [name for name, reported in limits.items() if reported]:
-            raise InputError(Problem(", ".join(given), f"does nothing: {reference} holds records", "--least SCORE"))
+    limits = {"--limit": limit != LIMIT, "--group": bool(group), "--rupture-time": rupture_time != RUPTURE_TIME}
+    observed = _has_records(reference)
+    _check_options(reference, observed, [name for name, reported in limits.items() if reported], records)
+    if observed:
         _score(run, reference, records, until, json)
         return
-    if replace(records, low=None, high=None) != Records():
-        raise InputError(
-            Problem(
-                str(reference),
-                "holds no records: --quantity, --units, --least do nothing",
-                advice="Leave them out, or name a folder of miniSEED or SAC files.",
-            )
-        )
     from faultwave.output.atomic import atomic_text
     from faultwave.verify.compare import compare as compare_runs
     from faultwave.verify.compare import render_comparison
@@ -272,6 +264,16 @@ def compare(
             file.write("\n")
     if comparison.exit_code:
         raise typer.Exit(comparison.exit_code)
+
+
+def _check_options(reference: Path, observed: bool, of_runs: Sequence[str], records: Records) -> None:
+    """Raise InputError for options that do nothing: ``of_runs`` with observed records, those of records with a run."""
+    if observed and of_runs:
+        raise InputError(Problem(", ".join(of_runs), f"does nothing: {reference} holds records", "--least SCORE"))
+    if not observed and replace(records, low=None, high=None) != Records():
+        what = "holds no records: --quantity, --units, --least do nothing"
+        advice = "Leave them out, or name a folder of miniSEED or SAC files."
+        raise InputError(Problem(str(reference), what, advice=advice))
 
 
 def _has_records(folder: Path) -> bool:

@@ -24,8 +24,10 @@ from faultwave.engine.capability import Capability, CapabilityPlan
 from faultwave.fd.method.effective_medium import Medium
 from faultwave.fd.method.grid import Grid, SideKind
 from faultwave.fd.method.grid_block import GridBlock
-from faultwave.fd.method.program import Observer, Scheme
-from faultwave.fd.operators.operator import Machine, Operator, Shared
+from faultwave.fd.method.program import Observer
+from faultwave.fd.method.scheme import Scheme
+from faultwave.fd.operators.operator import Machine, Operator
+from faultwave.fd.operators.overlap import Shared
 from faultwave.fd.operators.points import Drive, Sampler, outside
 from faultwave.fd.operators.resources import Memory
 from faultwave.fd.operators.topography import placed
@@ -250,6 +252,7 @@ class FdPlan:
     Attributes
     ----------
     case : Case
+        Case with the choices of planning, such as the precision; the case that was planned is unchanged.
     law : Law
     scheme : Scheme
         Grid, time step, boundary conditions and order of the uppermost block.

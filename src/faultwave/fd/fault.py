@@ -31,7 +31,8 @@ from faultwave.base.errors import Problems, collect_problems
 from faultwave.base.types import Setting
 from faultwave.case.plausibility import warn_friction
 from faultwave.fd.method.grid import Grid
-from faultwave.fd.method.program import FRICTION_LEVEL, STRESS_LEVEL, VERTICAL_FRICTION_LEVEL, Observer, Scheme
+from faultwave.fd.method.program import Observer
+from faultwave.fd.method.scheme import Level, Scheme
 from faultwave.fd.method.split_nodes import EVEN, FaultPlane, compliance, high, locked
 from faultwave.kernels import math as m
 from faultwave.kernels.expr import Components, Named, Number, Numbers
@@ -377,9 +378,9 @@ def observer(scheme: Scheme, of: Sliding, box: Box) -> Observer:
         region = intersect(available, Box((low, *available.lo[1:]), (end, *available.hi[1:])))
         for axis in plane.sliding:
             if region.points and not (axis == "z" and kind == "surface"):
-                level = VERTICAL_FRICTION_LEVEL if axis == "z" else FRICTION_LEVEL
+                level = Level.VERTICAL_FRICTION if axis == "z" else Level.FRICTION
                 launches.append((level, Launch(of.slide(axis, kind, scheme.step), region)))
-                launches.append((STRESS_LEVEL, Launch(of.age(axis, kind, scheme.step), region)))
+                launches.append((Level.STRESS, Launch(of.age(axis, kind, scheme.step), region)))
     return Observer(arrays, launches)
 
 

@@ -40,7 +40,7 @@ from faultwave.fd.method.differences import WEIGHTS
 from faultwave.fd.method.effective_medium import Medium, count_samples, effective_medium, survey_medium
 from faultwave.fd.method.grid import SIDES, Grid, SideKind
 from faultwave.fd.method.grid_block import GridBlock, Subdomain
-from faultwave.fd.method.program import Scheme
+from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.operators.resources import check_disk, check_memory, check_stored_output, disk_needed
 from faultwave.fd.operators.time_dispersion import check_removal
 from faultwave.fd.operators.topography import (

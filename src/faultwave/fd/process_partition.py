@@ -18,10 +18,11 @@ from faultwave.fd.method.effective_medium import Medium, Units, effective_medium
 from faultwave.fd.method.fluid_solid_interface import at_ends, bordered, grown, plain
 from faultwave.fd.method.grid import SideKind
 from faultwave.fd.method.grid_block import FUSED, WORTH, GridBlock, Subdomain
-from faultwave.fd.method.program import Observer, Scheme, build_program
+from faultwave.fd.method.program import Observer, build_program
+from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.method.split_nodes import FaultPlane
 from faultwave.fd.method.stencils import AXES
-from faultwave.fd.operators.operator import Shared
+from faultwave.fd.operators.overlap import Shared
 from faultwave.fd.snapshots import observe_surface
 from faultwave.kernels.overlap import Reach, key_of, reach
 from faultwave.kernels.stencil import Box, Program, record

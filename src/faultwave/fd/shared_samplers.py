@@ -15,8 +15,8 @@ from faultwave.comm import World
 from faultwave.comm.messages import gather_rows, swap
 from faultwave.engine.capability import RestoredFrom, State
 from faultwave.fd.method.grid_block import Subdomain
-from faultwave.fd.method.program import Scheme
-from faultwave.fd.operators.operator import Shared
+from faultwave.fd.method.scheme import Scheme
+from faultwave.fd.operators.overlap import Shared
 from faultwave.fd.operators.points import Sampler, near
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.observe.receivers import SeriesRecorder

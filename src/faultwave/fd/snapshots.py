@@ -12,7 +12,8 @@ from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.capability import Files, LatticeFiles, LatticeSeries
 from faultwave.fd.capability import FdPlan, GridCapability, Running, StepCallback
-from faultwave.fd.method.program import VELOCITY_LEVEL, Observer, above
+from faultwave.fd.method.program import Observer
+from faultwave.fd.method.scheme import Level, above
 from faultwave.kernels import math
 from faultwave.kernels.expr import Number
 from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
@@ -150,7 +151,7 @@ def observe_surface(points: Box, step: float, order: int = 4) -> Observer:
     names = [f"surface_{q}{c}" for q in "vua" for c in COMPONENTS] + ["surface_peak"]
     layout = Layout(box, group="surface", halo=0)
     launch = Launch(Stencil("surface_motion", function), box, lag=SURFACE_LAG)
-    return Observer(dict.fromkeys(names, layout), [(VELOCITY_LEVEL, launch)], {"step": step, "per_step": 1.0 / step})
+    return Observer(dict.fromkeys(names, layout), [(Level.VELOCITY, launch)], {"step": step, "per_step": 1.0 / step})
 
 
 class SurfaceView:

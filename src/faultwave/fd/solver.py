@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from faultwave.base.types import Record, Settings
 from faultwave.engine.capability import BlockState, State
 from faultwave.engine.solver import BlowUp, Control, Diagnosis, Progress, TimeErrors
 from faultwave.fd.blocks.coupled_blocks import operator_of, samplers_of
-from faultwave.fd.capability import FdPlan, Solution, StepCallback
+from faultwave.fd.capability import FdPlan, GridCapability, Solution, StepCallback
 from faultwave.fd.checkpoint import blocks, check_identity, identity
 from faultwave.fd.checks.instability_monitor import InstabilityMonitor, explain_blowup
 from faultwave.fd.operators.time_dispersion import Stepped, late, removes
@@ -54,10 +54,8 @@ class FdSolver:
         self.samplers = samplers_of(plan)
         self.operator = operator_of(plan, list(self.samplers.values()))
         self.operator.prepare(plan.steps)
-        self.watch, self.wrong = InstabilityMonitor(plan, self.operator), ""
-        self.parts = {name: part.attach(self) for name, part in plan.parts.items()}
-        self.watch.givers = tuple(self.parts.values())
-        self._identity: Settings | None = None
+        self.parts: dict[str, GridCapability] = {name: part.attach(self) for name, part in plan.parts.items()}
+        self.watch, self.wrong = InstabilityMonitor(plan, self.operator, tuple(self.parts.values())), ""
         for part in plan.parts.values():
             if (state := part.state(plan)) is not None:
                 self.set_initial(state)
@@ -282,8 +280,6 @@ class FdSolver:
 
     def notes(self) -> Settings:
         """Return the metadata of a checkpoint: identity of the grid, time, steps and timings."""
-        if self._identity is None:
-            self._identity = identity(self.plan, self.operator)
         return {
             "time": self.time,
             "steps": self.operator.steps,
@@ -293,12 +289,16 @@ class FdSolver:
             "pushed": self.watch.bound(),
         }
 
+    @cached_property
+    def _identity(self) -> Settings:
+        """Identity of the grid; computed by all processes together."""
+        return identity(self.plan, self.operator)
+
     def accept(self, notes: Record, where: str) -> bool:
         """Return True if the checkpoint fits, whatever its number of processes.
 
         Raises InputError if the grid differs.
         """
-        self._identity = identity(self.plan, self.operator)
         check_identity(where, notes.get("grid"), self._identity)
         return True
 

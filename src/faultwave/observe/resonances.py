@@ -20,6 +20,7 @@ FEWEST = 12  # minimum number of samples after decimation
 LONGEST = 600  # maximum number of samples used after decimation
 ATTENUATION = 100.0  # [dB] attenuation outside the band
 GROWTH = 0.01  # over all samples: more cannot be rounding of an undamped resonance
+LISTED_LINES = 5  # most frequencies that a warning states
 LOWEST_QUALITY = float(np.pi)
 """Minimum quality factor of a resonance.
 
@@ -103,26 +104,32 @@ def resonances(
     retained = inside & ~grows & ringing
     found = [(omega[i] / (2 * np.pi), rate[i].real, amplitudes[i]) for i in np.flatnonzero(retained)]
     strongest = max((a for *_, a in found), default=0.0)
-    loud = grows & (amplitudes >= floor * strongest)
-    if loud.any():
-        reported = ", ".join(f"{f:.6g}" for f in np.sort(omega[loud])[:5] / (2 * np.pi))
-        get_logger(__name__).warning(
-            "left out %d lines that grow, at %s Hz: a source may still be acting (start later), or they are noise (raise the resolution)",
-            loud.sum(), reported,
-        )  # fmt: skip
-    fades = inside & ~grows & ~ringing & (amplitudes >= floor * strongest)
-    if fades.any():
-        worst = np.argmax(np.where(fades, amplitudes, 0.0))
-        get_logger(__name__).warning(
-            "left out %d lines that do not ring, the strongest at %.6g Hz with a quality factor of %.2g: a source may still be acting "
-            "(start later), or waves leave",
-            fades.sum(), omega[worst] / (2 * np.pi), _quality(omega[worst] / (2 * np.pi), rate[worst].real),
-        )  # fmt: skip
+    strong = amplitudes >= floor * strongest
+    _warn_omitted(omega / (2 * np.pi), rate.real, amplitudes, grows & strong, inside & ~grows & ~ringing & strong)
     return [
         Resonance(float(f), _quality(f, r), 2.0 * float(a), float(a / strongest))
         for f, r, a in sorted(found)
         if a >= floor * strongest
     ]
+
+
+def _warn_omitted(
+    frequency: np.ndarray, growth: np.ndarray, amplitudes: np.ndarray, grow: np.ndarray, fade: np.ndarray
+) -> None:
+    """Warn of strong lines (n,) that ``grow`` or ``fade`` too quickly to be resonances; ``growth`` is their rate [1/s]."""
+    if grow.any():
+        reported = ", ".join(f"{f:.6g}" for f in np.sort(frequency[grow])[:LISTED_LINES])
+        get_logger(__name__).warning(
+            "left out %d lines that grow, at %s Hz: a source may still be acting (start later), or they are noise (raise the resolution)",
+            grow.sum(), reported,
+        )  # fmt: skip
+    if fade.any():
+        worst = np.argmax(np.where(fade, amplitudes, 0.0))
+        get_logger(__name__).warning(
+            "left out %d lines that do not ring, the strongest at %.6g Hz with a quality factor of %.2g: a source may still be acting "
+            "(start later), or waves leave",
+            fade.sum(), frequency[worst], _quality(frequency[worst], growth[worst]),
+        )  # fmt: skip
 
 
 def rings(frequency: np.ndarray, decay: np.ndarray, band: float) -> np.ndarray:

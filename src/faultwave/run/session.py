@@ -285,11 +285,7 @@ class Session:
         Interrupted
             If the run was stopped and left a checkpoint (a RunError).
         """
-        end = seconds(until, option("until"))
-        if end is not None and not end >= self.time * (1 - 1e-9):
-            what = f"{end:g} s, and the run has reached {self.time:g} s"
-            raise InputError(Problem("until", what, f"at least {self.time:g} s"))
-        self.end = end if end is not None else self.case.end_time
+        self.end = self._end_time(until)
         self.files, self.folder, failure, self.noted = [], None, None, False
         self.started = datetime.now(UTC)
         self.interrupted, self.advancing = False, True
@@ -308,11 +304,7 @@ class Session:
                     self._write(self.folder, "failed" if failure else None)
                     self.resumed = self.reached  # a later run of this session continues the same files
             except BaseException as error:
-                if error.args == (STOPPED_TWICE,):
-                    error.args = (self._ended_at_once,)
-                if isinstance(error, RunError) and self.folder and self.world.size == 1:
-                    self._save()
-                self._fail(error)
+                self._fail_running(error)
                 raise
         if failure:
             raise self.world.mark_raised_everywhere(failure)
@@ -322,6 +314,24 @@ class Session:
                 raise self.world.mark_raised_everywhere(RunError(text))
             raise self.world.mark_raised_everywhere(Interrupted(f"{text}; go on with: {self._go_on}"))
         return self
+
+    def _fail_running(self, error: BaseException) -> None:
+        """Save the results so far where possible, and record the failure."""
+        if error.args == (STOPPED_TWICE,):
+            error.args = (self._ended_at_once,)
+        if isinstance(error, RunError) and self.folder and self.world.size == 1:
+            self._save()
+        self._fail(error)
+
+    def _end_time(self, until: float | str | None) -> float:
+        """Return the end time [s] of a run; raise InputError if it is invalid or has passed."""
+        end = seconds(until, option("until"))
+        if end is None:
+            return self.case.end_time
+        if not end >= self.time * (1 - 1e-9):
+            what = f"{end:g} s, and the run has reached {self.time:g} s"
+            raise InputError(Problem("until", what, f"at least {self.time:g} s"))
+        return end
 
     def _advance(self, progress: Callable[[Progress], None] | None) -> RunError | None:
         """Advance to the end and write fields on the way; return the error of a blow-up, if there was one."""

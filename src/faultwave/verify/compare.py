@@ -238,9 +238,20 @@ def compare(
     whole = a, b
     if band:
         a, b = filter_runs(a, b, band)
-    misfits: list[Misfit] = []
-    missing: list[str] = []
-    notes: list[str] = []
+    misfits, missing, notes = _compare_runs(a, b, chosen, last)
+    notes += [*_estimated("the run", a), *_estimated("the reference", b)]
+    over = [m for m in misfits if m.kind == "receiver" and m.group == "velocity" and not m.passed]
+    if over and not band:
+        notes += _about_resolved(*whole, chosen, last)
+    reported = tuple(dict.fromkeys(missing)), tuple(dict.fromkeys(notes))
+    return Comparison(Path(run), Path(reference), tuple(misfits), *reported, band)
+
+
+def _compare_runs(
+    a: Results, b: Results, limits: dict[str, float], until: float | None
+) -> tuple[list[Misfit], list[str], list[str]]:
+    """Return the misfits of a run ``a`` from the reference ``b``, what is missing in the run, and notes."""
+    misfits, missing, notes = list[Misfit](), list[str](), list[str]()
     for kind in KINDS:
         for number, trace in b.traces[kind].items():
             if number not in a.traces[kind]:
@@ -249,20 +260,15 @@ def compare(
             notes += _place(a.traces[kind][number], trace)
         both = [(a.traces[kind][n].time, t.time) for n, t in b.traces[kind].items() if n in a.traces[kind]]
         for times in both:
-            _span(f"{kind}s", *times, last, notes, missing)
-        misfits += _receivers(kind, a, b, chosen, last)
+            _span(f"{kind}s", *times, until, notes, missing)
+        misfits += _receivers(kind, a, b, limits, until)
     if b.energies is not None:
         if a.energies is None:
             missing.append("energies")
         else:
-            _span("energies", a.energies["time"], b.energies["time"], last, notes, missing)
-            misfits += _energies(a.energies, b.energies, chosen["energy"], last)
-    notes += [*_estimated("the run", a), *_estimated("the reference", b)]
-    over = [m for m in misfits if m.kind == "receiver" and m.group == "velocity" and not m.passed]
-    if over and not band:
-        notes += _about_resolved(*whole, chosen, last)
-    reported = tuple(dict.fromkeys(missing)), tuple(dict.fromkeys(notes))
-    return Comparison(Path(run), Path(reference), tuple(misfits), *reported, band)
+            _span("energies", a.energies["time"], b.energies["time"], until, notes, missing)
+            misfits += _energies(a.energies, b.energies, limits["energy"], until)
+    return misfits, missing, notes
 
 
 def _about_resolved(a: Results, b: Results, limits: dict[str, float], until: float | None) -> list[str]:

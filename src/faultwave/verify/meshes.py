@@ -100,15 +100,7 @@ def shells(
 
         for entity, name in zip(sorted(gmsh.model.getEntities(3), key=reach), names, strict=True):
             gmsh.model.addPhysicalGroup(3, [entity[1]], name=name)
-        sides: dict[str, list[int]] = {}
-        for dimension, tag in gmsh.model.getEntities(2):
-            extremes = np.reshape(gmsh.model.getBoundingBox(dimension, tag), (2, 3))
-            flat = [axis for i, axis in enumerate("xyz") if octant and np.ptp(extremes[:, i]) < 1e-3 * radii[-1]]
-            outer = not flat and extremes[1].max() > 0.99 * radii[-1]
-            if flat or outer:
-                sides.setdefault(flat[0] if flat else "outside", []).append(tag)
-        for name, tags in sides.items():
-            gmsh.model.addPhysicalGroup(2, tags, name=name)
+        _name_sides(gmsh, radii[-1], octant)
         _graded(gmsh, radii, sizes)
         gmsh.model.mesh.generate(3)
         with tempfile.TemporaryDirectory(prefix="faultwave-verify-") as folder:
@@ -120,6 +112,19 @@ def shells(
     inner = signed_volumes(mesh)[mesh.groups == mesh.named(3)[names[0]]].sum()
     exact = 4 / 3 * np.pi * radii[0] ** 3 / (8 if octant else 1)
     return replace(mesh, vertices=mesh.vertices * (exact / inner) ** (1 / 3))
+
+
+def _name_sides(gmsh: ModuleType, radius: float, octant: bool) -> None:
+    """Name the outer surface 'outside', and of an octant the planes through the centre 'x', 'y' and 'z'."""
+    sides: dict[str, list[int]] = {}
+    for dimension, tag in gmsh.model.getEntities(2):
+        extremes = np.reshape(gmsh.model.getBoundingBox(dimension, tag), (2, 3))
+        flat = [axis for i, axis in enumerate("xyz") if octant and np.ptp(extremes[:, i]) < 1e-3 * radius]
+        outer = not flat and extremes[1].max() > 0.99 * radius
+        if flat or outer:
+            sides.setdefault(flat[0] if flat else "outside", []).append(tag)
+    for name, tags in sides.items():
+        gmsh.model.addPhysicalGroup(2, tags, name=name)
 
 
 def _graded(gmsh: ModuleType, radii: Sequence[float], sizes: tuple[float, float]) -> None:

@@ -18,7 +18,7 @@ from faultwave.bench.proxy import facts
 from faultwave.bench.report import Section
 from faultwave.bench.results import Measured, check_counts
 from faultwave.fd.method import stencils
-from faultwave.fd.method.program import Scheme
+from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.operators.operator import Operator
 from faultwave.fd.rheology.yielding import LOST_SHARE
 from faultwave.fd.solver import FdSolver

@@ -19,7 +19,8 @@ from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.base.types import Settings
 from faultwave.fd.method.absorbing import Absorber
 from faultwave.fd.method.grid import SIDES, Grid, SideKind
-from faultwave.fd.method.program import Scheme, build_program
+from faultwave.fd.method.program import build_program
+from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.process_partition import observers
 from faultwave.kernels.mathematics import write_stencil
 from faultwave.kernels.stencil import Launch, Program, cost, record

@@ -21,7 +21,8 @@ from faultwave.fd.method import stencils
 from faultwave.fd.method.absorbing import Absorber
 from faultwave.fd.method.effective_medium import Medium
 from faultwave.fd.method.grid import SIDES, Grid, SideKind
-from faultwave.fd.method.program import Scheme, fields, point_nbytes
+from faultwave.fd.method.program import fields, point_nbytes
+from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.operators.operator import Machine, Operator
 from faultwave.kernels.stencil import cost
 from faultwave.media.attenuation import Spectrum, relaxation

@@ -90,7 +90,8 @@ class _Writing:
     """
 
     def __init__(self, listed: Any, boxes: Boxes, dtype: np.dtype):
-        self.planes, self._boxes, self._dtype = _views(listed), boxes, dtype
+        self.planes: list[np.ndarray] = _views(listed)
+        self._boxes, self._dtype = boxes, dtype
         self._message: Target | None = None
         if not self.planes:
             self._message = box_target(listed, dtype, "exact", False)

@@ -15,7 +15,7 @@ from faultwave.fd.capability import FdPlan, GridCapabilityPlan, PlacementContext
 from faultwave.fd.method.differences import LOW, LOWS, WEIGHTS
 from faultwave.fd.method.grid import Grid, SideKind
 from faultwave.fd.method.grid_block import GridBlock, order_of
-from faultwave.fd.method.program import PLANES_BELOW_CURVILINEAR
+from faultwave.fd.method.scheme import PLANES_BELOW_CURVILINEAR
 from faultwave.kernels.stencil import REACH
 from faultwave.media.field import Field, axes_of
 from faultwave.media.homogenise import at_points
@@ -64,12 +64,8 @@ def build_blocks(
     spacings = [spacing, *(block.spacing for block in setting.blocks)]
     tops = [0.0, *(block.below for block in setting.blocks)]
     depth = float(upper[2] - lower[2])
-    ends = [
-        *tops[1:],
-        tops[-1]
-        + max(LEASTS[order_of(case, len(tops) - 1)], int(np.ceil((depth - tops[-1]) / spacings[-1] - EVEN)))
-        * spacings[-1],
-    ]
+    fewest, needed = LEASTS[order_of(case, len(tops) - 1)], int(np.ceil((depth - tops[-1]) / spacings[-1] - EVEN))
+    ends = [*tops[1:], tops[-1] + max(fewest, needed) * spacings[-1]]
     before = len(problems.errors)
     _check(case, lower, upper, spacings, [*tops, depth], problems)
     if sides["z-"] == "periodic":
@@ -92,24 +88,9 @@ def build_blocks(
         low, high = lower.copy(), upper.copy()
         high[2] = upper[2] if n == 0 else found[-1].lower[2]
         low[2] = high[2] - cells[2] * h
-        own: dict[str, SideKind] = {
-            **sides,
-            "z-": sides["z-"] if last else "rigid",
-            "z+": "rigid" if n else sides["z+"],
-        }
-        corner = (first[0], first[1], float(low[2] - deeper * h))
-        found.append(
-            GridBlock(
-                Grid(corner, h, (cells[2] + deeper + higher, ny, nx)),
-                low,
-                high,
-                own,
-                points,
-                n > 0,
-                not last,
-                order_of(case, n),
-            )
-        )
+        own = {**sides, "z-": sides["z-"] if last else "rigid", "z+": "rigid" if n else sides["z+"]}
+        grid = Grid((first[0], first[1], float(low[2] - deeper * h)), h, (cells[2] + deeper + higher, ny, nx))
+        found.append(GridBlock(grid, low, high, own, points, n > 0, not last, order_of(case, n)))
     return found
 
 

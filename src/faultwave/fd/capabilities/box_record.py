@@ -43,7 +43,7 @@ from faultwave.fd.injection.total_field import (
 )
 from faultwave.fd.method.effective_medium import LIVES
 from faultwave.fd.method.grid import HALF, Grid
-from faultwave.fd.method.program import STRESS_LEVEL, VELOCITY_LEVEL
+from faultwave.fd.method.scheme import Level
 from faultwave.fd.method.stencils import VELOCITY
 from faultwave.fd.operators.points import RECORDED, Sampler
 from faultwave.fd.operators.resources import Memory, number_bytes
@@ -186,7 +186,7 @@ class GridSampler:
             if plan.shared is not None:
                 subdomain = plan.shared.subdomain
                 here = np.flatnonzero(subdomain.cut.rank_of(listed) == subdomain.rank)
-            level = VELOCITY_LEVEL if name in VELOCITY else STRESS_LEVEL
+            level = Level.VELOCITY if name in VELOCITY else Level.STRESS
             self.sample_buffers.append(SampleBuffer(level, name, listed[here]))
             mine.append(first + here)
             first += len(listed)

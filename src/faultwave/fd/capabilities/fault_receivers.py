@@ -33,7 +33,7 @@ from faultwave.fd.capability import (
     Solution,
 )
 from faultwave.fd.fault import STEPS, Directions, Given, Sliding, array_at, parameter
-from faultwave.fd.method.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
+from faultwave.fd.method.scheme import Level, Scheme
 from faultwave.fd.method.split_nodes import INVERSE_SIDE_NORM, FaultPlane
 from faultwave.fd.operators.points import Sampler
 from faultwave.fd.operators.resources import Memory
@@ -181,15 +181,15 @@ class FaultReader:
         self.beside = around(plane, places, np.ones(places.shape[:3], bool), points, True)
         self.names = [(n, plane.along) for n in self.horizontal] + [(n, "z") for n in VERTICAL]
         self.sample_buffers = [
-            SampleBuffer(STRESS_LEVEL, array_at(n, axis), self.near[axis].points.reshape(-1, 3))
+            SampleBuffer(Level.STRESS, array_at(n, axis), self.near[axis].points.reshape(-1, 3))
             for n, axis in self.names
         ]
         self.around_crossing = [
-            (STRESS_LEVEL, array_at("slip_rate1", plane.along), self._beside(plane.along, -1)),
-            (STRESS_LEVEL, array_at("slip_rate1", plane.along), self._beside(plane.along, 0)),
-            (STRESS_LEVEL, array_at("slip_rate2", "z"), self._below(-1)),
-            (STRESS_LEVEL, array_at("slip_rate2", "z"), self._below(0)),
-            *((VELOCITY_LEVEL, self.normal_velocity, self._beside(plane.axis, n)) for n in range(-2, 2)),
+            (Level.STRESS, array_at("slip_rate1", plane.along), self._beside(plane.along, -1)),
+            (Level.STRESS, array_at("slip_rate1", plane.along), self._beside(plane.along, 0)),
+            (Level.STRESS, array_at("slip_rate2", "z"), self._below(-1)),
+            (Level.STRESS, array_at("slip_rate2", "z"), self._below(0)),
+            *((Level.VELOCITY, self.normal_velocity, self._beside(plane.axis, n)) for n in range(-2, 2)),
         ]
         self.sample_buffers += [SampleBuffer(level, n, p.reshape(-1, 3)) for level, n, p in self.around_crossing]
 

@@ -15,7 +15,7 @@ from faultwave.fd.capability import FdPlan, GridCapabilityPlan, MaterialContext,
 from faultwave.fd.injection.incident import Incident
 from faultwave.fd.injection.incident_fields import Source, source_of
 from faultwave.fd.injection.total_field import (
-    Level,
+    LevelCorrections,
     Points,
     StencilCoefficients,
     TotalField,
@@ -30,7 +30,8 @@ from faultwave.fd.injection.total_field import (
     total_field,
 )
 from faultwave.fd.method.grid import Grid
-from faultwave.fd.method.program import LEVELS, interior_coefficients
+from faultwave.fd.method.program import interior_coefficients
+from faultwave.fd.method.scheme import LEVELS
 from faultwave.fd.operators.operator import memory_tables
 from faultwave.fd.operators.points import images
 from faultwave.kernels.stencil import Injection as Push
@@ -183,7 +184,7 @@ class InjectedWaveInjector:
             lambda name: stored_coefficient(plan, name, places), interior_coefficients(plan.scheme), tables
         )
         found = levels(where, update, numbers, listed, strip[number]) if len(places) else []
-        self.levels: list[Level] = [level for level in found if level.count]
+        self.levels: list[LevelCorrections] = [level for level in found if level.count]
         self.count = max((level.count for level in self.levels), default=0)
         self.injections: list[Push] = []
         for level in self.levels:

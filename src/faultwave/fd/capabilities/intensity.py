@@ -30,7 +30,8 @@ from faultwave.fd.capability import (
     Running,
     StepCallback,
 )
-from faultwave.fd.method.program import VELOCITY_LEVEL, Observer, above
+from faultwave.fd.method.program import Observer
+from faultwave.fd.method.scheme import Level, above
 from faultwave.fd.operators.resources import Memory, number_bytes
 from faultwave.fd.snapshots import COMPONENTS, SURFACE_LAG, SurfaceView
 from faultwave.kernels import math
@@ -167,7 +168,7 @@ def _peaks(box: Box, name: str, of: str) -> Observer:
 
     layout = Layout(box, group=f"peaks {name}", halo=0)
     launch = Launch(Stencil(f"peaks_{name}", function), box, lag=SURFACE_LAG)
-    return Observer({peak(name, n): layout for n in range(ANGLES)}, [(VELOCITY_LEVEL, launch)])
+    return Observer({peak(name, n): layout for n in range(ANGLES)}, [(Level.VELOCITY, launch)])
 
 
 def _arias(box: Box, step: float) -> Observer:
@@ -179,7 +180,7 @@ def _arias(box: Box, step: float) -> Observer:
 
     launch = Launch(Stencil("arias", function), box, lag=SURFACE_LAG)
     return Observer(
-        {"arias": Layout(box, halo=0)}, [(VELOCITY_LEVEL, launch)], {"arias_factor": np.pi / (2 * GRAVITY) * step}
+        {"arias": Layout(box, halo=0)}, [(Level.VELOCITY, launch)], {"arias_factor": np.pi / (2 * GRAVITY) * step}
     )
 
 
@@ -205,7 +206,7 @@ def _oscillator(box: Box, n: int, period: float, damping: float, step: float) ->
     layout = Layout(box, group=f"oscillator {n}", halo=0)
     names = [f"oscillator{n}_{q}{c}" for q in "xva" for c in COMPONENTS[:2]]
     launch = Launch(Stencil(f"oscillator{n}", function), box, lag=SURFACE_LAG)
-    return Observer(dict.fromkeys(names, layout), [(VELOCITY_LEVEL, launch)], numbers)
+    return Observer(dict.fromkeys(names, layout), [(Level.VELOCITY, launch)], numbers)
 
 
 # ---- maps of a run -------------------------------------------------------------------------------------------------------

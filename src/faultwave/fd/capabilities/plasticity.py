@@ -22,7 +22,8 @@ from faultwave.fd.capability import (
     Planning,
     Running,
 )
-from faultwave.fd.method.program import Observer, Scheme
+from faultwave.fd.method.program import Observer
+from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.operators.operator import Operator
 from faultwave.fd.operators.points import norm_weights
 from faultwave.fd.operators.resources import Memory, number_bytes

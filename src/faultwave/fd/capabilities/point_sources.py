@@ -13,7 +13,7 @@ from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan, MaterialContext, PlacementContext, Planning
 from faultwave.fd.method.effective_medium import Units, rounded_at
-from faultwave.fd.method.program import LEVELS, STRESS_LEVEL, VELOCITY_LEVEL, Scheme
+from faultwave.fd.method.scheme import LEVELS, Level, Scheme
 from faultwave.fd.method.stencils import VELOCITY
 from faultwave.fd.operators.operator import storage_units
 from faultwave.fd.operators.points import MOMENT, images, interpolation_stencils, near, norm_weights, vertical_stretch
@@ -200,9 +200,9 @@ class PointSourceInjector:
         scale = scheme.step / scheme.grid.spacing**3
         moments, forces = sources.moment_tensors(*moduli.T), sources.force
         for column, name in enumerate(MOMENT):
-            self._add(name, STRESS_LEVEL, points, -scale * moments[:, column])
+            self._add(name, Level.STRESS, points, -scale * moments[:, column])
         for column, name in enumerate(VELOCITY):
-            self._add(name, VELOCITY_LEVEL, points, scale * forces[:, column], coefficients)
+            self._add(name, Level.VELOCITY, points, scale * forces[:, column], coefficients)
 
     @property
     def count(self) -> int:
@@ -269,9 +269,9 @@ class PointSourceInjector:
         dt, sources = self.scheme.step, self.sources
         edges = (first + np.arange(self._block + 1)) * dt
         found = np.zeros((LEVELS, self._block, max(1, len(sources))))
-        pushed = {VELOCITY_LEVEL: sources.force.any(1), STRESS_LEVEL: sources.moment.any(1) | sources.potency.any(1)}
+        pushed = {Level.VELOCITY: sources.force.any(1), Level.STRESS: sources.moment.any(1) | sources.potency.any(1)}
         for level, some in pushed.items():
-            times = edges - (0.5 * dt if level == VELOCITY_LEVEL else 0.0)
+            times = edges - (0.5 * dt if level == Level.VELOCITY else 0.0)
             found[level][:, some] = np.diff(sources.released(times, np.flatnonzero(some)), axis=1).T / dt
         return found
 

@@ -23,7 +23,7 @@ from faultwave.fd.capability import (
     Running,
     Solution,
 )
-from faultwave.fd.method.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
+from faultwave.fd.method.scheme import Level, Scheme
 from faultwave.fd.method.stencils import VELOCITY
 from faultwave.fd.operators.points import RECORDED, Sampler, interpolation_stencils
 from faultwave.fd.operators.resources import Memory, number_bytes
@@ -148,7 +148,7 @@ class PointSampler:
         self.shape = (4 if gradients else 1, len(RECORDED))
         self.around = [interpolation_stencils(scheme, name, points) for name in RECORDED]
         self.sample_buffers = [
-            SampleBuffer(VELOCITY_LEVEL if name in VELOCITY else STRESS_LEVEL, name, s.points.reshape(-1, 3))
+            SampleBuffer(Level.VELOCITY if name in VELOCITY else Level.STRESS, name, s.points.reshape(-1, 3))
             for name, s in zip(RECORDED, self.around, strict=True)
         ]
 

@@ -17,7 +17,7 @@ from faultwave.case.settings.model import Case
 from faultwave.case.settings.sources import Source
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan, MaterialContext, Planning
 from faultwave.fd.method.grid import HALF
-from faultwave.fd.method.program import LEVELS, VELOCITY_LEVEL
+from faultwave.fd.method.scheme import LEVELS, Level
 from faultwave.fd.method.stencils import VELOCITY
 from faultwave.fd.operators.points import images
 from faultwave.kernels.stencil import Injection
@@ -173,7 +173,7 @@ class PlaneWaveInjector:
         weights = 2.0 * plan.scheme.step / grid.spacing * setting.velocity[axis] * speed
         number = np.full(len(inside), len(self.rising))
         self.rising.append(PointSource(np.zeros(3), wave.function, force=np.ones(3), onset=onset))
-        self.injections.append(Injection(VELOCITY_LEVEL, name, inside, weights, number))
+        self.injections.append(Injection(Level.VELOCITY, name, inside, weights, number))
 
     def amplitudes(self, first: int, steps: int) -> np.ndarray:
         """Return amplitudes (levels, steps, count) (see ``Drive``)."""
@@ -181,7 +181,7 @@ class PlaneWaveInjector:
         edges = (first + np.arange(steps + 1) - 0.5) * dt
         found = np.zeros((LEVELS, steps, len(self.rising)))
         for n, wave in enumerate(self.rising):
-            found[VELOCITY_LEVEL, :, n] = wave.integral(edges[:-1], edges[1:]) / dt
+            found[Level.VELOCITY, :, n] = wave.integral(edges[:-1], edges[1:]) / dt
         return found
 
 

@@ -40,7 +40,9 @@ from faultwave.fd.fault import (
     parameter,
 )
 from faultwave.fd.method.grid import Grid
-from faultwave.fd.method.program import VECTOR, Observer, Scheme
+from faultwave.fd.method.program import Observer
+from faultwave.fd.method.regions import VECTOR
+from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.method.split_nodes import EVEN, FaultPlane, normal_axis, plane_of
 from faultwave.fd.operators.points import norm_weights
 from faultwave.fd.operators.resources import Memory, number_bytes

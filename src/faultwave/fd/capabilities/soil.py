@@ -37,7 +37,8 @@ from faultwave.fd.capability import (
     Planning,
     Running,
 )
-from faultwave.fd.method.program import LOSS_LEVEL, VELOCITY_LEVEL, YIELD_LEVEL, Observer, Scheme
+from faultwave.fd.method.program import Observer
+from faultwave.fd.method.scheme import Level, Scheme
 from faultwave.fd.method.stencils import NORMAL
 from faultwave.fd.operators.points import norm_weights
 from faultwave.fd.operators.resources import Memory, number_bytes
@@ -254,7 +255,7 @@ def observer(scheme: Scheme, box: Box, of: Surfaces, listed: Sequence[Tile]) -> 
     for low, high, kind in planes:
         if low < high:
             available = Box((low, *box.lo[1:]), (high, *box.hi[1:]))
-            launches.append((YIELD_LEVEL, Launch(_yielding(kind), available)))
+            launches.append((Level.YIELD, Launch(_yielding(kind), available)))
     for tile in listed:
         part = tile.box(scheme.filled(box))
         if part.points:
@@ -273,8 +274,8 @@ def _of_tile(
         available = intersect(part, Box((low, *part.lo[1:]), (max(low, high), *part.hi[1:])))
         if available.points:
             groups = [_elements(of, n, kind) for n in range(0, len(of.strains), ELEMENTS_PER_LAUNCH)]
-            found.append((VELOCITY_LEVEL, Launch(_store_deviator(kind), available, names)))
-            found += [(LOSS_LEVEL, Launch(stencil, available, names)) for stencil in (_advance_strain(kind), *groups)]
+            found.append((Level.VELOCITY, Launch(_store_deviator(kind), available, names)))
+            found += [(Level.LOSS, Launch(stencil, available, names)) for stencil in (_advance_strain(kind), *groups)]
     return found
 
 

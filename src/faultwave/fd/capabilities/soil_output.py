@@ -33,7 +33,7 @@ from faultwave.fd.capability import (
     Running,
     Solution,
 )
-from faultwave.fd.method.program import VELOCITY_LEVEL
+from faultwave.fd.method.scheme import Level
 from faultwave.fd.operators.resources import Memory, number_bytes
 from faultwave.fd.shared_samplers import ANY, checkpoint_state, gather_series
 from faultwave.kernels.stencil import SampleBuffer
@@ -172,9 +172,9 @@ class CellSampler:
                 self.read.append(here)
                 listed = cells[own][here]
                 names = [*map(tile.named, arrays), *map(soil.loss, PARTS)]
-                self.sample_buffers += [SampleBuffer(VELOCITY_LEVEL, n, listed) for n in names]
+                self.sample_buffers += [SampleBuffer(Level.VELOCITY, n, listed) for n in names]
         if not self.read:  # to learn the number of steps
-            self.sample_buffers.append(SampleBuffer(VELOCITY_LEVEL, ANY, cells[:0]))
+            self.sample_buffers.append(SampleBuffer(Level.VELOCITY, ANY, cells[:0]))
 
     def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
         """Return strains and the strains lost in each step, both twice the tensor's, (steps, points, 1, 10)."""

@@ -15,7 +15,7 @@ from faultwave.comm.messages import gather_rows
 from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running
 from faultwave.fd.method.curvilinear_layer import MEAN, rise_at, slope_at
 from faultwave.fd.method.differences import curvilinear_along_z
-from faultwave.fd.method.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
+from faultwave.fd.method.scheme import Level, Scheme
 from faultwave.fd.method.stencils import NORMAL, STRAINS, VELOCITY, beyond
 from faultwave.fd.operators.points import MOMENT, Sampler, interpolation_stencils, vertical_stretch
 from faultwave.fd.operators.time_dispersion import removed, removes
@@ -147,7 +147,7 @@ class StrainSampler:
             planes %= scheme.grid.shape[k]
         places = np.repeat(points[..., None, :], planes.shape[-1], -2)
         places[..., k] = planes
-        self.sample_buffers.append(SampleBuffer(VELOCITY_LEVEL, of, places.reshape(-1, 3)))
+        self.sample_buffers.append(SampleBuffer(Level.VELOCITY, of, places.reshape(-1, 3)))
         self.parts.append((column, (shares / scheme.grid.spacing * value[..., None]).reshape(self.count, -1)))
 
     def _add_across(self, scheme: Scheme, of: str, points: np.ndarray, value: np.ndarray, column: int) -> None:
@@ -157,7 +157,7 @@ class StrainSampler:
                 continue
             shares = scheme.ends.across_z(of, points[..., 0], above)
             reported = points * np.array([0, 1, 1])  # one plane only
-            self.sample_buffers.append(SampleBuffer(STRESS_LEVEL, beyond(of, above), reported.reshape(-1, 3)))
+            self.sample_buffers.append(SampleBuffer(Level.STRESS, beyond(of, above), reported.reshape(-1, 3)))
             self.parts.append((column, (shares / scheme.grid.spacing * value).reshape(self.count, -1)))
 
     def _add_curvilinear(
@@ -178,7 +178,7 @@ class StrainSampler:
         weights = factor[..., None, None] * (np.array(MEAN) * slope)[..., None] * shares[..., None, :]
         if axis in scheme.periodic:
             places[..., k] %= scheme.grid.shape[k]
-        self.sample_buffers.append(SampleBuffer(VELOCITY_LEVEL, of, places.reshape(-1, 3)))
+        self.sample_buffers.append(SampleBuffer(Level.VELOCITY, of, places.reshape(-1, 3)))
         self.parts.append((column, (weights / scheme.grid.spacing).reshape(self.count, -1)))
 
     def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:

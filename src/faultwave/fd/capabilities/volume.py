@@ -17,7 +17,7 @@ from faultwave.engine.capability import Requirements
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan, PlacementContext, Planning, Running
 from faultwave.fd.method.grid import HALF
 from faultwave.fd.method.grid_block import AXES as DOWN
-from faultwave.fd.method.program import Scheme
+from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.operators.operator import Operator
 from faultwave.fd.operators.points import RECORDED, along, lagrange
 from faultwave.fd.rheology.yielding import YIELDED

@@ -166,7 +166,7 @@ def check_reflections(
     bottom = placing.blocks[-1]
     thickness, of_sources = bottom.width * bottom.grid.spacing, parts["sources"].radiating
     corners = {"-": placing.lower, "+": placing.upper}
-    absorbing = {s: float(corners[s[1]]["xyz".index(s[0])]) for s in SIDES if sides[s] == "absorbing"}
+    absorbing: dict[str, float] = {s: float(corners[s[1]]["xyz".index(s[0])]) for s in SIDES if sides[s] == "absorbing"}
     sources, receivers = (_some(parts[name].places) for name in ("sources", "receivers"))
     frequency = dominant_frequency(of_sources, step, case.end_time)
     if not len(receivers) or not frequency > 0 or not absorbing:

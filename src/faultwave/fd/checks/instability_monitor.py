@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.fd.capability import FdPlan, GridCapability
-from faultwave.fd.method.program import AXES, VELOCITY_LEVEL
-from faultwave.fd.method.stencils import VELOCITY
+from faultwave.fd.method.scheme import Level
+from faultwave.fd.method.stencils import AXES, VELOCITY
 from faultwave.fd.operators.operator import Operator
 from faultwave.kernels.stencil import Injection
 from faultwave.physics.sources.point import PointSource, Sources
@@ -104,7 +104,7 @@ def source_energy_bound(
     """
     found = np.zeros(shape)
     for injection in injections:
-        stiff = heaviest if injection.level == VELOCITY_LEVEL else 1.0 / softest
+        stiff = heaviest if injection.level == Level.VELOCITY else 1.0 / softest
         energy = 0.5 * volume * stiff * np.square(injection.weights)
         found[injection.level] += np.bincount(injection.sources, energy, shape[1])
     return np.sqrt(found)
@@ -121,21 +121,21 @@ class InstabilityMonitor:
         Sums of squared velocities times the cell volume since the sources are silent.
     root : float
         Square root of the initial energy [J], or of its bound at a checkpoint.
-    givers : sequence of GridCapability
-        Capabilities that may release energy.
+    energy_sources : tuple of GridCapability
+        Capabilities that may release energy, such as the initial stress of yielding rock.
     lightest, heaviest : float
         Smallest and largest density [kg/m^3].
     softest : float
         Smallest modulus [Pa].
     """
 
-    def __init__(self, plan: FdPlan, operator: Operator):
+    def __init__(self, plan: FdPlan, operator: Operator, energy_sources: Sequence[GridCapability]):
         self.plan, self.operator = plan, operator
         self.peak: Peak | None = None
         self.squares: list[float] = []  # sums of the checks since the sources are silent
         self.root = 0.0  # square root of the initial energy [J], or of its bound at a checkpoint
         self._silent: float | None = None
-        self.givers: Sequence[GridCapability] = ()  # release energy, as initial stress in yielding rock
+        self.energy_sources = tuple(energy_sources)
         moduli, specific = list[np.ndarray](), list[np.ndarray]()
         for made in (block.medium.coefficients for block in plan.blocks):
             moduli += [np.asarray(made[name]) for name in ("mu2", "mu_xy", "mu_xz", "mu_yz")]
@@ -156,15 +156,13 @@ class InstabilityMonitor:
         """Return the upper bound of the square root of the energy; a collective call of all processes."""
         here = 0.0
         for n, op in enumerate(self.operator.blocks):
-            if not op.given.ndim:
-                continue
             if n not in self._pushes:
                 volume = op.scheme.grid.spacing**3
                 self._pushes[n] = source_energy_bound(
                     op.drives.injections, op.given.shape, self.heaviest, self.softest, volume
                 )
             here += float((self._pushes[n] * op.given).sum())
-        given = self._sum(sum(part.energy_given() for part in self.givers))
+        given = self._sum(sum(part.energy_given() for part in self.energy_sources))
         return self.root + self._sum(here) + float(np.sqrt(given))
 
     def _sum(self, here: float) -> float:

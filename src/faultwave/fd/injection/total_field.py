@@ -22,7 +22,8 @@ from faultwave.fd.method import stencils
 from faultwave.fd.method.differences import WEIGHTS, WHOLE, Weights
 from faultwave.fd.method.effective_medium import rounded_at
 from faultwave.fd.method.grid import Grid
-from faultwave.fd.method.program import STRESS_LEVEL, VELOCITY_LEVEL, coefficients, fields
+from faultwave.fd.method.program import coefficients, fields
+from faultwave.fd.method.scheme import Level
 from faultwave.fd.operators.operator import storage_units
 from faultwave.fd.operators.time_dispersion import removes
 from faultwave.kernels.stencil import Axis, Box, Stencil
@@ -140,13 +141,13 @@ class _Point:
 
 
 @dataclass(frozen=True)
-class Level:
+class LevelCorrections:
     """Corrections after one level of the program.
 
     Attributes
     ----------
     number : int
-        Level.
+        LevelCorrections.
     rows : mapping of str to ndarray
         Indices of the corrected points by array; rows of all arrays are concatenated.
     weights : mapping of str to sparse array (rows, points)
@@ -185,8 +186,8 @@ class Update:
         """Stencils by level."""
         place = stencils.StencilPlace(order=self.order)
         return (
-            (VELOCITY_LEVEL, stencils.velocity(False, place)),
-            (STRESS_LEVEL, stencils.stress(self.attenuation, False, place)),
+            (Level.VELOCITY, stencils.velocity(False, place)),
+            (Level.STRESS, stencils.stress(self.attenuation, False, place)),
         )
 
     @property
@@ -266,7 +267,7 @@ def _forms(points: Points, update: Update, numbers: StencilCoefficients) -> list
 
 def levels(
     where: TotalField, update: Update, numbers: StencilCoefficients, listed: Mapping[str, Points], points: Points
-) -> list[Level]:
+) -> list[LevelCorrections]:
     """Return the corrections at ``points`` due to an incident field.
 
     Parameters
@@ -281,7 +282,7 @@ def levels(
 
     Returns
     -------
-    list of Level
+    list of LevelCorrections
     """
     columns = {name: _Columns(of) for name, of in listed.items()}
     found = []
@@ -307,7 +308,7 @@ def levels(
 
             row, column, factor = (np.concatenate(part) for part in zip(*listed_parts, strict=True))
             weights[name] = sparse.csr_array((factor, (row, column)), (count, len(listed[name])))
-        found.append(Level(number, rows, weights))
+        found.append(LevelCorrections(number, rows, weights))
     return found
 
 

@@ -220,19 +220,14 @@ def effective_medium(
     axes = _axes(field, grid)
     slices = axes | {"z"} if relaxation else axes  # mechanisms alternate, so that defects differ from plane to plane
     box = box or grid.box
-    top = grid.shape[0]
-    cells = Box((max(box.lo[0], 0), *box.lo[1:]), (min(box.hi[0], top), *box.hi[1:]))
-    lo, hi = (
-        tuple(v if a in slices else end for v, a in zip(c, "zyx", strict=True))
-        for end, c in ((0, cells.lo), (1, cells.hi))
-    )
-    whole_axes = tuple(a in slices for a in "zyx")
+    top, whole_axes = grid.shape[0], tuple(a in slices for a in "zyx")
+    lo, hi = _sampled_cells(box, top, whole_axes)
     samples = SAMPLES[len(axes)]
     parts: list[dict[str, np.ndarray]] = []
     fastest, slow, bounds = list[float](), list[_Slow](), list[tuple[Bound, Bound]]()
     plane = 2 * samples * int(np.prod([2 * samples * (hi[k] - lo[k]) if whole_axes[k] else 1 for k in (1, 2)]))
     for first, last in _slabs(lo[0], hi[0], plane):
-        part = Box((first, lo[1], lo[2]), (last, hi[1], hi[2]))
+        part = Box((first, *lo[1:]), (last, *hi[1:]))
         lattice, points = _sample(field, grid, part, whole_axes, lower, upper, samples, relaxation is not None)
         slow.append(_slow(lattice, points, limit))
         if relaxation:
@@ -251,13 +246,20 @@ def effective_medium(
     if top < box.hi[0] and "z" not in slices and not joined:
         whole |= _still(whole, lattice["mu"], samples, box.shape[0])
     if grid.relief is not None:
-        for name, values in whole.items():
-            if name in LIVES:
-                whole[name] = np.asarray(values / grid.stretch(LIVES[name], box), dtype)
+        whole |= {n: np.asarray(v / grid.stretch(LIVES[n], box), dtype) for n, v in whole.items() if n in LIVES}
     gains, strong = (combine_bounds(b) for b in zip(*bounds, strict=True)) if bounds else (Bound(), Bound())
     worst, too_slow = min(slow, key=lambda s: s.speed), sum(s.below for s in slow) / sum(s.sampled for s in slow)
     shear = min(s.shear for s in slow)
     return Medium(whole, max(fastest), worst.speed, worst.place, too_slow, shear, gains, strong)
+
+
+def _sampled_cells(box: Box, top: int, varies: Sequence[bool]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the first cell and the end of the cells of a box along z, y and x; one cell where nothing varies along an axis."""
+    lo, hi = (max(box.lo[0], 0), *box.lo[1:]), (min(box.hi[0], top), *box.hi[1:])
+    first, end = (
+        tuple(v if a else same for v, a in zip(corner, varies, strict=True)) for same, corner in ((0, lo), (1, hi))
+    )
+    return first, end
 
 
 def _axes(field: Field, grid: Grid) -> frozenset[str]:

@@ -13,7 +13,8 @@ from faultwave.fd.method.differences import grid_of
 from faultwave.kernels.stencil import Box
 
 SideKind = Literal["absorbing", "free-surface", "periodic", "rigid"]
-SIDES = ("x-", "x+", "y-", "y+", "z-", "z+")
+Side = Literal["x-", "x+", "y-", "y+", "z-", "z+"]
+SIDES: tuple[Side, ...] = ("x-", "x+", "y-", "y+", "z-", "z+")
 
 HALF: dict[str, Half] = {
     "u": (1, 0, 0), "v": (0, 1, 0), "w": (0, 0, 1), "sxx": (0, 0, 0), "syy": (0, 0, 0), "szz": (0, 0, 0),
@@ -88,4 +89,4 @@ class Grid(RegularGrid):
         return np.minimum(found, self.upper[2])
 
 
-__all__ = ["HALF", "SIDES", "Grid", "SideKind"]
+__all__ = ["HALF", "SIDES", "Grid", "Side", "SideKind"]

@@ -13,7 +13,7 @@ from faultwave.case.settings.model import Case
 from faultwave.domain.grids import Cut, Triple
 from faultwave.fd.method.absorbing import Absorber
 from faultwave.fd.method.grid import Grid, SideKind
-from faultwave.fd.method.program import Scheme
+from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.method.split_nodes import plane_of
 from faultwave.kernels.overlap import Owned, intersect
 from faultwave.kernels.stencil import Axis, Box, Layout, Program

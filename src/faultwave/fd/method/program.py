@@ -2,46 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import ModuleType
 
 import numpy as np
 
 from faultwave.fd.method import curvilinear_layer, fluid_solid_interface, split_nodes, stencils
-from faultwave.fd.method.absorbing import Absorber, along, cpml, depths, sponge
-from faultwave.fd.method.differences import CURVILINEAR_PLANES, LOWS, WEIGHTS, Ends, Weights
+from faultwave.fd.method.absorbing import along, cpml, depths, sponge
 from faultwave.fd.method.effective_medium import SI, Units
-from faultwave.fd.method.grid import SIDES, Grid, SideKind
-from faultwave.fd.method.split_nodes import FaultPlane
-from faultwave.kernels.overlap import FAR
-from faultwave.kernels.stencil import REACH, Axis, Box, Injection, Launch, Layout, Peak, Program, SampleBuffer
+from faultwave.fd.method.regions import region_launches
+from faultwave.fd.method.scheme import Level, Scheme, above, line_of
+from faultwave.fd.method.stencils import AXES
+from faultwave.kernels.stencil import REACH, Box, Injection, Launch, Layout, Peak, Program, SampleBuffer
 
 ELASTIC = ("b_x", "b_y", "b_z", "lam", "mu2", "mu_xy", "mu_xz", "mu_yz")
 DEFECTS = ("defect_p", "defect_s")
-AXES = stencils.AXES
-MEMORIES = (*(f"psi_{n}" for n in stencils.VELOCITY), *(f"psi_e{n}" for n in stencils.VELOCITY))
-"""Memory variables of a perfectly matched layer, of the stress derivatives and of the velocity gradients."""
-VECTOR = 16
-"""Granularity along x of the first point of a layer, in points."""
-VELOCITY_LEVEL, STRESS_LEVEL = 0, 1
-LEVELS = 2
-LOSS_LEVEL, YIELD_LEVEL = 2, 3
-"""Levels after the stresses in rock that yields: share of the deviator lost at centres, then the reduced stresses."""
-FRICTION_LEVEL, VERTICAL_FRICTION_LEVEL = 4, 5
-"""Levels between velocities and stresses on a fault: friction of horizontal, then of vertical slip.
-
-Only the second reads a plane above its own, so that a pass needs no more planes in cache than without a fault.
-"""
-FAULT_LEVELS = {VELOCITY_LEVEL: 0, FRICTION_LEVEL: 1, VERTICAL_FRICTION_LEVEL: 2, STRESS_LEVEL: 3}
-CURVILINEAR_LEVELS = (1, 3, 4, 5)
-"""Program levels of velocities, stresses and the two yield levels with a topography.
-
-Velocities and stresses each come after a level of preparations of the curvilinear layer.
-"""
-PLANES_BELOW_CURVILINEAR = 4
-"""Planes below the lowest curvilinear one that are computed as curvilinear, because it reads them."""
 
 
 @dataclass(frozen=True)
@@ -63,150 +38,6 @@ class Observer:
     launches: Sequence[tuple[int, Launch]] = ()
     scalars: Mapping[str, float] = field(default_factory=dict)
     peaks: Mapping[str, Peak] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Scheme:
-    """Discretisation of a block: all that the program, sources and receivers depend on.
-
-    Attributes
-    ----------
-    grid : Grid
-    step : float
-        Time step [s].
-    speed : float
-        Largest P speed [m/s].
-    sides : mapping of str to SideKind
-        Boundary condition of each side.
-    absorber : Absorber
-        Absorbing layers.
-    attenuation : bool
-        True if stresses have memory variables.
-    order : int
-        Order of spatial differences, 4 or 8.
-    border : tuple of int or None
-        First plane and end of the planes around fluid-solid interfaces (``fd.method.fluid_solid_interface``).
-    joined_above, joined_below : bool
-        True if another grid adjoins in that direction.
-    yields : bool
-        True if rock yields beyond its strength.
-    fault : FaultPlane or None
-        Plane on which nodes are split.
-    """
-
-    grid: Grid
-    step: float
-    speed: float
-    sides: Mapping[str, SideKind]
-    absorber: Absorber
-    attenuation: bool
-    order: int = 4
-    border: tuple[int, int] | None = None
-    joined_above: bool = False
-    joined_below: bool = False
-    yields: bool = False
-    fault: FaultPlane | None = None
-
-    @property
-    def differences(self) -> Weights:
-        """Difference weights of the scheme's order."""
-        return WEIGHTS[self.order]
-
-    @property
-    def deep(self) -> int:
-        """Number of planes below a free surface or a face to a grid above whose stencils differ from interior ones."""
-        return self.differences.deep if self.cap is None else CURVILINEAR_PLANES
-
-    @property
-    def reach(self) -> int:
-        """Number of points to either side that stencils read."""
-        return self.differences.reach
-
-    @property
-    def weights(self) -> tuple[tuple[str, float], ...]:
-        """Difference weights away from the free surface, by the names that stencils use."""
-        return tuple((f"c{n}", c) for n, c in enumerate(self.differences.inside, 1))
-
-    @property
-    def ends(self) -> Ends:
-        """Closures of the differences at the ends of the grid along z."""
-        return Ends(self.grid.shape[0], self.free_surface, self.joined_above, self.joined_below, self.order)
-
-    @property
-    def stages(self) -> tuple[tuple[int, ...], ...]:
-        """Levels that run together between two exchanges with adjoining grids; empty without such grids."""
-        if not (self.joined_above or self.joined_below):
-            return ()
-        before = 1 if self.cap is None else 2
-        return tuple(range(before)), tuple(range(before, 2 * before + 2 * self.yields))
-
-    @property
-    def interior_planes(self) -> tuple[int, int]:
-        """First plane and end of the planes whose differences do not involve a face to another grid."""
-        first = LOWS[self.order] - 1 if self.joined_below else -FAR
-        return first, self.grid.shape[0] + 1 - self.differences.deep if self.joined_above else FAR
-
-    @property
-    def free_surface(self) -> bool:
-        return self.sides["z+"] == "free-surface"
-
-    @property
-    def periodic(self) -> frozenset[Axis]:
-        return frozenset(a for a in AXES if self.sides[f"{a}-"] == "periodic")
-
-    @property
-    def cap(self) -> int | None:
-        """Lowest plane of the curvilinear layer below a topography, None without one."""
-        relief = self.grid.relief
-        if relief is None:
-            return None
-        return int(np.floor((relief.bottom - self.grid.lower[2]) / self.grid.spacing)) - PLANES_BELOW_CURVILINEAR
-
-    def across(self, box: Box) -> Box | None:
-        """Return the box of intermediate arrays of the curvilinear layer within ``box``.
-
-        None if the layer is not in it.
-        """
-        if self.cap is None or box.hi[0] <= self.cap - REACH:
-            return None
-        return Box((max(box.lo[0], self.cap - REACH), *box.lo[1:]), box.hi)
-
-    def level(self, number: int) -> int:
-        """Return the program's level of velocities, stresses or yielding."""
-        if self.fault is not None:
-            return FAULT_LEVELS[number]
-        return number if self.cap is None else CURVILINEAR_LEVELS[number]
-
-    def read_level(self, number: int) -> int:
-        """Return the level after which velocities or stresses are read.
-
-        Stresses are read after yielding, velocities after friction.
-        """
-        if self.fault is not None and number == VELOCITY_LEVEL:
-            return FAULT_LEVELS[VERTICAL_FRICTION_LEVEL]
-        return self.level(YIELD_LEVEL if self.yields and number == STRESS_LEVEL else number)
-
-    def observed_level(self, number: int) -> int:
-        """Return the level after which observers act on velocities or stresses."""
-        return self.level(number) if self.fault is None or number != VELOCITY_LEVEL else self.read_level(number)
-
-    def together(self, box: Box) -> int | None:
-        """Return the lowest plane of ``box`` from which levels are run on all planes at once; None if there is none."""
-        if not self.surfaced(box):
-            return None
-        return self.grid.shape[0] + 1 - self.deep - (self.cap is not None)  # curvilinear stencils read a plane farther
-
-    def surfaced(self, box: Box) -> bool:
-        """Return True if a free surface or a face to a grid above bounds ``box``.
-
-        Quantities on half planes then have one more plane, which lies on it.
-        """
-        return self.ends.upper and box.hi[0] == self.grid.shape[0]
-
-    def filled(self, box: Box) -> Box:
-        """Return ``box`` with the planes on the free surface and on faces to other grids that bound it."""
-        lowest = box.lo[0] - (self.joined_below and box.lo[0] == 0)
-        return Box((lowest, *box.lo[1:]), (box.hi[0] + self.surfaced(box), *box.hi[1:]))
 
 
 def build_program(
@@ -234,55 +65,68 @@ def build_program(
     -------
     Program
     """
-    grid, box, of = scheme.grid, part or scheme.grid.box, scheme.differences
-    arrays = {name: Layout(box, group="wave", halo=of.reach) for name in fields(scheme.attenuation)}
-    arrays |= {name: Layout(box, group="medium", halo=of.reach, half=True) for name in coefficients(scheme.attenuation)}
-    if scheme.border is not None:
-        arrays |= {name: Layout(box, group="border", halo=of.reach, half=True) for name in fluid_solid_interface.ARRAYS}
-    velocity: list[Launch] = []
-    stress: list[Launch] = []
-    if scheme.attenuation:
-        table = Layout(Box((0, 0, box.lo[2]), (2, 2, box.hi[2])), "parity")
-        arrays |= {"A": table, "B": table}
-    if scheme.absorber.kind == "sponge" and "absorbing" in scheme.sides.values():
-        arrays |= {f"g{axis}": line_of(scheme, box, axis) for axis in AXES}
-    weights = list(scheme.weights)
-    if scheme.ends.upper or scheme.joined_below:
-        if scheme.surfaced(box) or scheme.joined_below:
-            arrays |= {name: line_of(scheme, box, "z") for name in scheme.ends.lines()}
-            weights.append(("share_", 1.0))
-        arrays |= _adjoining_face_arrays(scheme, box)
-    if scheme.fault is not None:
-        arrays |= scheme.fault.layouts(box, of.reach)
-        arrays |= {name: line_of(scheme, box, scheme.fault.axis) for name in split_nodes.LINES}
-        weights = [*dict([*weights, ("share_", 1.0)]).items()]
-    _add_regions(scheme, box, arrays, velocity, stress)
-    levels = [velocity, stress]
+    box = part or scheme.grid.box
+    velocity, stress, layers = region_launches(scheme, box)
+    arrays = _point_arrays(scheme, box) | _profile_arrays(scheme, box) | layers
+    levels: list[list[Launch]] = [[] for _ in range(1 + max(scheme.levels.values()))]
+    levels[scheme.levels[Level.VELOCITY]], levels[scheme.levels[Level.STRESS]] = velocity, stress
     if scheme.cap is not None:
-        before = _add_cap(scheme, box, arrays)
-        levels = [before[0], velocity, before[1], stress]
-        weights += curvilinear_layer.weights()
-    if scheme.yields:
-        levels += [[], []]
+        arrays |= _curvilinear_arrays(scheme, box)
+        levels[0], levels[2] = _curvilinear_launches(scheme, box)
+    scalars = _scalars(scheme, units)
+    peaks = _observe(scheme, observers, arrays, scalars, levels)
+    injections = [replace(i, level=scheme.levels[Level(i.level)]) for i in injections]
+    sample_buffers = [replace(b, level=scheme.last_level(Level(b.level))) for b in sample_buffers]
+    return Program(
+        "fd_step", box, arrays, levels, scalars, injections, sample_buffers, frozenset() if part else scheme.periodic,
+        scheme.together(box), scheme.reach, scheme.stages, peaks,
+    )  # fmt: skip
+
+
+def _point_arrays(scheme: Scheme, box: Box) -> dict[str, Layout]:
+    """Return the layouts of fields and coefficients at all points."""
+    halo = scheme.reach
+    arrays = {name: Layout(box, group="wave", halo=halo) for name in fields(scheme.attenuation)}
+    arrays |= {name: Layout(box, group="medium", halo=halo, half=True) for name in coefficients(scheme.attenuation)}
+    if scheme.border is not None:
+        arrays |= {name: Layout(box, group="border", halo=halo, half=True) for name in fluid_solid_interface.ARRAYS}
+    return arrays
+
+
+def _profile_arrays(scheme: Scheme, box: Box) -> dict[str, Layout]:
+    """Return the layouts of relaxation tables and profiles, and of the arrays on faces to other grids and on a fault."""
+    arrays: dict[str, Layout] = {}
+    if scheme.attenuation:
+        arrays |= dict.fromkeys("AB", Layout(Box((0, 0, box.lo[2]), (2, 2, box.hi[2])), "parity"))
+    if scheme.sponge:
+        arrays |= {f"g{axis}": line_of(scheme, box, axis) for axis in AXES}
+    if scheme.surfaced(box) or scheme.joined_below:
+        arrays |= {name: line_of(scheme, box, "z") for name in scheme.ends.lines()}
+    arrays |= _adjoining_face_arrays(scheme, box)
     if scheme.fault is not None:
-        levels = [velocity, [], [], stress]
-    share = scheme.step / grid.spacing
+        arrays |= scheme.fault.layouts(box, scheme.reach)
+        arrays |= {name: line_of(scheme, box, scheme.fault.axis) for name in split_nodes.LINES}
+    return arrays
+
+
+def _scalars(scheme: Scheme, units: Units) -> dict[str, float]:
+    """Return the difference weights times dt/h and the units of coefficients, by the names that stencils use."""
+    weights = dict(scheme.weights)
+    if scheme.ends.upper or scheme.joined_below or scheme.fault is not None:
+        weights["share_"] = 1.0
+    if scheme.cap is not None:
+        weights |= curvilinear_layer.weights()
+    ratio = scheme.step / scheme.grid.spacing
     scalars = {
-        f"{c}{kind}": value * share * unit
-        for c, value in weights
+        f"{c}{kind}": value * ratio * unit
+        for c, value in weights.items()
         for kind, unit in (("s", units.buoyancy), ("v", units.modulus))
     }
     if scheme.border is not None:
-        scalars |= fluid_solid_interface.scalars(share, units.buoyancy, units.modulus)
+        scalars |= fluid_solid_interface.scalars(ratio, units.buoyancy, units.modulus)
     if scheme.yields:
         scalars["unit_of_moduli"] = units.modulus
-    peaks = _observe(scheme, observers, arrays, scalars, levels)
-    injections = [replace(i, level=scheme.level(i.level)) for i in injections]
-    sample_buffers = [replace(t, level=scheme.read_level(t.level)) for t in sample_buffers]
-    return Program(
-        "fd_step", box, arrays, levels, scalars, injections, sample_buffers, frozenset() if part else scheme.periodic,
-        scheme.together(box), of.reach, scheme.stages, peaks,
-    )  # fmt: skip
+    return scalars
 
 
 def _observe(
@@ -293,9 +137,9 @@ def _observe(
     for observer in observers:
         arrays |= observer.arrays
         scalars |= observer.scalars
-        peaks |= {n: replace(p, level=scheme.observed_level(p.level)) for n, p in observer.peaks.items()}
+        peaks |= {n: replace(p, level=scheme.observed_level(Level(p.level))) for n, p in observer.peaks.items()}
         for level, launch in observer.launches:
-            at = scheme.observed_level(level)
+            at = scheme.observed_level(Level(level))
             levels[at].append(replace(launch, lag=scheme.differences.reach) if launch.lag else launch)
     return peaks
 
@@ -329,164 +173,35 @@ def point_nbytes(attenuation: bool, precision: str) -> int:
     return full * len(fields(attenuation)) + half * len(coefficients(attenuation))
 
 
-def line_of(scheme: Scheme, box: Box, axis: Axis) -> Layout:
-    """Return the layout of a profile along an axis of the grid.
-
-    Along a periodic axis it covers ``box``, which may extend beyond the ends of the grid.
-    """
-    return Layout(scheme.filled(box if axis in scheme.periodic else scheme.grid.box), "line", axis)
-
-
-def segments(scheme: Scheme, axis: Axis, box: Box) -> list[tuple[int, int, str]]:
-    """Return segments (first, end, side) of a box along an axis; ``side`` names the absorbing layer, "" outside layers.
-
-    Along x segments begin at whole vectors; a layer then has some additional points, where it has no effect. The
-    boundaries depend on the grid alone, so that a point is computed identically in every decomposition.
-    """
-    k, width = "zyx".index(axis), scheme.absorber.width
-    low, high = (scheme.absorber.kind == "cpml" and scheme.sides[f"{axis}{end}"] == "absorbing" for end in ("-", "+"))
-    count = scheme.grid.shape[k]
-    first, last = (width if low else 0), (count - width if high else count)
-    if axis == "x" and -(-first // VECTOR) <= last // VECTOR:
-        first, last = -(-first // VECTOR) * VECTOR, (last // VECTOR * VECTOR if high else count)
-    if first > last:
-        raise ValueError(f"layers of {width} points at both ends of {count} points overlap")
-    found = [(first if low else box.lo[k], last if high else box.hi[k], "")]
-    found += ([(0, first, f"{axis}-")] if low else []) + ([(last, count, f"{axis}+")] if high else [])
-    cut = [(max(a, box.lo[k]), min(b, box.hi[k]), side) for a, b, side in sorted(found)]
-    return [(a, b, side) for a, b, side in cut if a < b]
-
-
-def _add_regions(
-    scheme: Scheme, box: Box, arrays: dict[str, Layout], velocity: list[Launch], stress: list[Launch]
-) -> None:
-    """Add one launch for every region of points that lie in the same layers."""
-    sponge_layers = scheme.absorber.kind == "sponge" and "absorbing" in scheme.sides.values()
-    damped = scheme.absorber.along > 0
-    parts = {axis: segments(scheme, axis, box) for axis in AXES}
-    for axis in AXES:
-        for first, end, side in parts[axis]:
-            if side:
-                arrays |= _layer_arrays(scheme, side, first, end, box, damped)
-    top = scheme.grid.shape[0]
-    if scheme.free_surface and top - scheme.deep < box.hi[0] < top:
-        raise ValueError(f"a part ends {top - box.hi[0]} planes below the free surface, within those that differ there")
-    if scheme.cap is not None:
-        parts["z"] = _with_cap(parts["z"], scheme.cap)
-    if scheme.joined_below:
-        parts["z"] = _with_low_end(parts["z"], scheme.cap, LOWS[scheme.order])
-    if scheme.surfaced(box):
-        parts["z"] = _with_surface(scheme, parts["z"])
-    if scheme.border is not None:
-        for at in scheme.border:
-            parts["z"] = _cut(parts["z"], at)
-    if scheme.fault is not None:
-        parts[scheme.fault.axis] = split_nodes.cut(parts[scheme.fault.axis], scheme.fault)
-    for (z0, z1, below), (y0, y1, aside), (x0, x1, adjacent) in itertools.product(parts["z"], parts["y"], parts["x"]):
-        sides = [side for side in (adjacent, aside, below) if side in SIDES]
-        layers = tuple(axis for axis in AXES if any(side[0] == axis for side in sides))
-        joined = below == "low" or (below == "surface" and scheme.joined_above)
-        near = top if below in ("surface", "near") and scheme.cap is not None else None
-        place = stencils.StencilPlace(layers, damped, top if below == "surface" else None, scheme.order, joined, near)
-        region = Box((z0, y0, x0), (z1, y1, x1))
-        names = {f"{memory}_{side[0]}": f"{memory}@{side}" for side in sides for memory in MEMORIES}
-        for kind, part in _kinds(scheme, region, (below, aside, adjacent), bool(layers)):
-            for level, of in (
-                (velocity, kind.velocity(sponge_layers, place)),
-                (stress, kind.stress(scheme.attenuation, sponge_layers, place)),
-            ):
-                level.append(Launch(of, part, names))
-
-
-def _kinds(
-    scheme: Scheme, region: Box, segment: tuple[str, str, str], in_layer: bool
-) -> list[tuple[ModuleType | split_nodes.Rows, Box]]:
-    """Return the stencil modules of a region and their boxes.
-
-    ``segment`` holds the names of its segments along (z, y, x). Next to a fault a region has several sets of stencils.
-    """
-    rows = next((name for name in segment if name in split_nodes.ROWS), None)
-    if rows is not None and scheme.fault is not None:
-        return list(split_nodes.regions(scheme.fault, rows, region, in_layer))
-    return [(_kind(scheme, region.lo[0], region.hi[0], segment[0]), region)]
-
-
-def _kind(scheme: Scheme, first: int, end: int, place: str) -> ModuleType:
-    """Return the stencil module of the planes from ``first`` to ``end``."""
-    if scheme.cap is not None and end > scheme.cap:
-        return curvilinear_layer
-    adjacent = (
-        scheme.border is not None and place != "surface" and scheme.border[0] <= first and end <= scheme.border[1]
-    )
-    return fluid_solid_interface if adjacent else stencils
-
-
-def _cut(parts: list[tuple[int, int, str]], at: int) -> list[tuple[int, int, str]]:
-    """Return segments along z, divided at the plane ``at``; those next to the surface are not divided."""
-    found = []
-    for first, end, side in parts:
-        inside = first < at < end and side != "surface"
-        found += [(first, at, side), (at, end, side)] if inside else [(first, end, side)]
-    return found
-
-
-def _layer_arrays(scheme: Scheme, side: str, first: int, end: int, box: Box, damped: bool) -> dict[str, Layout]:
-    """Return the layouts of a layer's memory variables and of the profiles across it."""
-    axis: Axis = side[0]  # type: ignore[assignment]
-    filled, k = scheme.filled(box), "zyx".index(axis)
-    lo, hi = list(filled.lo), list(filled.hi)
-    lo[k], hi[k] = first, end
-    available = Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
-    needed = [*(["pml_g"] if damped else []), *(f"pml_{c}{at}" for c in "ba" for at in "ch")]
-    found = {f"{memory}@{side}": Layout(available, group=f"psi@{side}", halo=0) for memory in MEMORIES}
-    return found | {f"{line}@{axis}": line_of(scheme, box, axis) for line in needed}
-
-
-def _with_cap(parts: list[tuple[int, int, str]], lowest: int) -> list[tuple[int, int, str]]:
-    """Return segments along z, divided at the lowest plane of the curvilinear layer.
-
-    No absorbing layer may extend into it.
-    """
-    found = []
-    for first, end, side in parts:
-        if side and end > lowest:
-            raise ValueError(f"the layer {side} reaches the cap below the topography")
-        found += [(first, lowest, side), (lowest, end, side)] if first < lowest < end else [(first, end, side)]
-    return found
-
-
-def _add_cap(scheme: Scheme, box: Box, arrays: dict[str, Layout]) -> list[list[Launch]]:
-    """Add arrays and profiles of the curvilinear layer.
-
-    Returns
-    -------
-    list of list of Launch
-        Launches before the velocities and before the stresses, one level each.
-    """
-    (_, y0, x0), (_, y1, x1) = box.lo, box.hi
-    arrays |= {name: Layout(Box((0, y0, x0), (1, y1, x1)), group="relief") for name in curvilinear_layer.sheets()}
+def _curvilinear_arrays(scheme: Scheme, box: Box) -> dict[str, Layout]:
+    """Return the layouts of heights, slopes, profiles and intermediate values of the curvilinear layer."""
+    plane = Box((0, *box.lo[1:]), (1, *box.hi[1:]))
+    arrays = {name: Layout(plane, group="relief") for name in curvilinear_layer.sheets()}
     arrays |= {name: line_of(scheme, box, "z") for name in cap_profiles(scheme)}
-    found: list[list[Launch]] = [[], []]
     available = scheme.across(box)
-    if available is None:
-        return found
-    arrays |= {name: Layout(available, group="across") for name in curvilinear_layer.MEANS.values()}
+    if available is not None:
+        arrays |= {name: Layout(available, group="across") for name in curvilinear_layer.MEANS.values()}
+    return arrays
+
+
+def _curvilinear_launches(scheme: Scheme, box: Box) -> tuple[list[Launch], list[Launch]]:
+    """Return the launches that prepare the curvilinear layer before the velocities and before the stresses."""
+    available = scheme.across(box)
     assert scheme.cap is not None
-    lowest = max(available.lo[0], scheme.cap)  # below, the deformation is zero and all values stay zero
-    if lowest >= available.hi[0]:
-        return found
+    lowest = 0 if available is None else max(available.lo[0], scheme.cap)  # below, all values stay zero
+    if available is None or lowest >= available.hi[0]:
+        return [], []
+    (_, y0, x0), (_, y1, x1), surfaced = box.lo, box.hi, scheme.surfaced(box)
     available = Box((lowest, *available.lo[1:]), available.hi)
-    whole, first = scheme.filled(available), scheme.grid.shape[0] + 1 - scheme.deep
-    for part in (available, above(box)) if scheme.surfaced(box) else (available,):
-        found[0].append(Launch(curvilinear_layer.slope_forces(), part))
-    for z0, z1 in (
-        ((available.lo[0], first), (first, whole.hi[0]))
-        if scheme.surfaced(box)
-        else ((available.lo[0], available.hi[0]),)
-    ):
-        place = stencils.StencilPlace(near=scheme.grid.shape[0] if z0 == first else None)
-        found[1].append(Launch(curvilinear_layer.mean_gradients(place), Box((z0, y0, x0), (z1, y1, x1))))
-    return found
+    parts = (available, above(box)) if surfaced else (available,)
+    forces = [Launch(curvilinear_layer.slope_forces(), part) for part in parts]
+    top, first, end = scheme.grid.shape[0], scheme.grid.shape[0] + 1 - scheme.deep, scheme.filled(available).hi[0]
+    ranges = [(lowest, first, None), (first, end, top)] if surfaced else [(lowest, available.hi[0], None)]
+    gradients = [
+        Launch(curvilinear_layer.mean_gradients(stencils.StencilPlace(near=near)), Box((z0, y0, x0), (z1, y1, x1)))
+        for z0, z1, near in ranges
+    ]
+    return forces, gradients
 
 
 def cap_profiles(scheme: Scheme) -> dict[str, np.ndarray]:
@@ -509,36 +224,6 @@ def sheets(scheme: Scheme, box: Box) -> dict[str, np.ndarray]:
     return {
         name: relief.sheet(halves[at], axis, first, count) for name, (at, axis) in curvilinear_layer.sheets().items()
     }
-
-
-def _with_surface(scheme: Scheme, parts: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Return segments along z, the uppermost divided into interior, 'near' (see ``StencilPlace``) and 'surface' planes."""
-    *below, (first, _, side) = parts
-    top = scheme.grid.shape[0]
-    lowest, adjacent = top + 1 - scheme.deep, top + 1 - scheme.differences.deep
-    if side or first > lowest:
-        raise ValueError(
-            f"layers of so many points leave fewer than {scheme.deep} of {top} planes below the free surface"
-        )
-    listed = [(first, lowest, side), (lowest, adjacent, "near"), (adjacent, top + 1, "surface")]
-    return [*below, *((a, b, name) for a, b, name in listed if a < b)]
-
-
-def _with_low_end(parts: list[tuple[int, int, str]], cap: int | None, planes: int) -> list[tuple[int, int, str]]:
-    """Return segments along z, the lowest divided above the planes at a face to a grid below."""
-    (first, end, side), *over = parts
-    last = planes - 1
-    if side or end < last or (cap is not None and cap - REACH < last):
-        raise ValueError(
-            f"layers or the cap of so many points reach the {planes} planes beside the face to a grid below"
-        )
-    return [(-1, last, "low"), *([(last, end, side)] if last < end else []), *over]
-
-
-def above(box: Box) -> Box:
-    """Return the plane above the last one of a box."""
-    (_, y0, x0), (nz, y1, x1) = box.lo, box.hi
-    return Box((nz, y0, x0), (nz + 1, y1, x1))
 
 
 def profiles(scheme: Scheme) -> dict[str, np.ndarray]:

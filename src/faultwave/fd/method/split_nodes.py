@@ -18,8 +18,8 @@ of normal traction. Therefore tractions do no work except for friction with the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
@@ -179,8 +179,19 @@ Half of the weight on the plane for each side.
 """
 INVERSE_SIDE_NORM = 24 / 11
 """Inverse norm weight of one side on the plane."""
-ROWS = {"fault-low": (-2, 0), "fault-on": (0, 1), "fault-high": (1, 2)}
-"""Rows relative to the plane that have stencils of their own."""
+
+
+class FaultRows(Enum):
+    """Rows near a fault by their stencils; the values are parts of kernel names."""
+
+    LOW = "fault_low"
+    LOCKED = "fault_on"  # on the plane, where the sides move together
+    SPLIT = "split"  # on the plane, where they may slide
+    HIGH = "fault_high"
+
+
+ROWS = {FaultRows.LOW: (-2, 0), FaultRows.LOCKED: (0, 1), FaultRows.HIGH: (1, 2)}
+"""Rows relative to the plane that have stencils of their own; those on it are then divided."""
 
 
 LINES = tuple(f"split_{way}{n}" for way in ("forward", "backward") for n in range(4))
@@ -244,12 +255,11 @@ class Rows:
     Attributes
     ----------
     plane : FaultPlane
-    part : str
-        Rows: 'fault-low', 'fault-on' where the sides move together, 'split' where they may slide, or 'fault-high'.
+    part : FaultRows
     """
 
     plane: FaultPlane
-    part: str
+    part: FaultRows
 
     def velocity(self, sponge: bool, place: StencilPlace) -> Stencil:
         """Return the stencil of the velocities.
@@ -260,11 +270,11 @@ class Rows:
         def function(p: Point) -> dict[str, Number]:
             result: dict[str, Number] = {}
             for name, axis in VELOCITY.items():
-                if self.part == "split" and axis != self.plane.axis:
+                if self.part is FaultRows.SPLIT and axis != self.plane.axis:
                     result |= self._free(p, name, axis, place)
                     continue
                 result[name] = p.at(name) + p.at(f"b_{axis}") * self._force(p, name, place, result)
-            result = damped(p, result, VELOCITY, sponge, place) if self.part != "split" else result
+            result = damped(p, result, VELOCITY, sponge, place) if self.part is not FaultRows.SPLIT else result
             return result | self._mirror_to_upper_side(result)
 
         return Stencil(self._name("velocity", sponge, place), function)
@@ -274,28 +284,27 @@ class Rows:
 
         def function(p: Point) -> dict[str, Number]:
             result: dict[str, Number] = {}
-            if self.part == "split":
+            if self.part is FaultRows.SPLIT:
                 result |= self._split_stresses(p, place)
             else:
                 e = {axis: self._slope(p, p, of, axis, False, place, result) for of, axis in VELOCITY.items()}
                 result |= normal_stresses(p, e, attenuation)
             for name, axes in SHEAR.items():
-                if self.part == "split" and self.plane.axis not in axes:
+                if self.part is FaultRows.SPLIT and self.plane.axis not in axes:
                     continue
                 parts = [self._slope(p, p, of, axis, True, place, result) for of, axis in STRAINS[name]]
                 result |= shear_stress(p, name, parts[0] + parts[1], attenuation)
-            result = damped(p, result, STRESS, sponge, place) if self.part != "split" else result
+            result = damped(p, result, STRESS, sponge, place) if self.part is not FaultRows.SPLIT else result
             return result | self._mirror_to_upper_side(result)
 
         return Stencil(self._name("stress", sponge, place), function)
 
     def _name(self, of: str, sponge: bool, place: StencilPlace) -> str:
-        part = self.part.replace("-", "_")
-        return f"{of}_{part}_{self.plane.axis}" + "_sponge" * sponge + place.name
+        return f"{of}_{self.part.value}_{self.plane.axis}" + "_sponge" * sponge + place.name
 
     def _mirror_to_upper_side(self, result: Named) -> dict[str, Number]:
         """Return the values of the upper side where it moves with the lower one."""
-        return {high(n): result[n] for n in self.plane.doubled if n in result} if self.part == "fault-on" else {}
+        return {high(n): result[n] for n in self.plane.doubled if n in result} if self.part is FaultRows.LOCKED else {}
 
     def _force(self, p: Point, name: str, place: StencilPlace, result: dict[str, Number]) -> Number:
         return total(
@@ -316,7 +325,7 @@ class Rows:
     def _across(self, p: Point, of: str, forward: bool) -> Number:
         """Return the difference across the plane, including dt/h and the unit of the coefficient that multiplies it."""
         axis, start, terms = self.plane.axis, -1 if forward else -2, list[Number]()
-        on_plane = {"fault-high": -1, "fault-on": 0, "split": 0}.get(self.part)
+        on_plane = {FaultRows.HIGH: -1, FaultRows.LOCKED: 0, FaultRows.SPLIT: 0}.get(self.part)
         for n in range(4):
             upper = forward and start + n == on_plane and of in self.plane.doubled
             terms.append(p.line(_line(forward, n), axis) * p.at(high(of) if upper else of, **{axis: start + n}))
@@ -395,24 +404,9 @@ def _share(p: Point, of: str) -> Number:
     return p.scalar("share_v" if of in VELOCITY else "share_s")
 
 
-def cut(parts: Sequence[tuple[int, int, str]], plane: FaultPlane) -> list[tuple[int, int, str]]:
-    """Return segments across the plane with the rows near it separated."""
-    found = []
-    for first, end, side in parts:
-        low, top = plane.index + ROWS["fault-low"][0], plane.index + ROWS["fault-high"][1]
-        if not first < low or not top < end:
-            found.append((first, end, side))
-            continue
-        if side:
-            raise ValueError(f"the plane of a fault lies in the layer {side}")
-        rows = [(plane.index + a, plane.index + b, part) for part, (a, b) in ROWS.items()]
-        found += [(first, low, side), *rows, (top, end, side)]
-    return found
-
-
-def regions(plane: FaultPlane, part: str, region: Box, in_layer: bool) -> list[tuple[Rows, Box]]:
+def regions(plane: FaultPlane, part: FaultRows, region: Box, in_layer: bool) -> list[tuple[Rows, Box]]:
     """Return stencils and boxes of a region of rows; on the plane, split nodes are separated from locked ones."""
-    if part != "fault-on" or in_layer:
+    if part is not FaultRows.LOCKED or in_layer:
         return [(Rows(plane, part), region)]
     rest, found = region, []
     for k, axis in enumerate("zyx"):
@@ -426,7 +420,7 @@ def regions(plane: FaultPlane, part: str, region: Box, in_layer: bool) -> list[t
         if a >= b:
             return found
         rest = _bounded(rest, k, a, b)
-    return [*found, (Rows(plane, "split"), rest)]
+    return [*found, (Rows(plane, FaultRows.SPLIT), rest)]
 
 
 def _bounded(box: Box, axis: int, first: int, end: int) -> Box:

@@ -1,15 +1,9 @@
-"""Operator of a grid: arrays and program on a backend, advanced by whole steps, and the energies of the wave field.
-
-A plane is processed in blocks of rows that fit in a cache. Results are summed plane by plane, so that no sum depends
-on the number of threads. No quantity is averaged: each counts with the coefficient at its own place, and next to the
-free surface with the weights for which the operator is self-adjoint.
-"""
+"""Operator of a grid: arrays and program on a backend, advanced by whole steps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -17,182 +11,19 @@ from faultwave import backends
 from faultwave.backends.grid import wrap_axis
 from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.base.processes import host
-from faultwave.base.processes.pieces import in_pieces
-from faultwave.comm import World
-from faultwave.comm.exchange import HaloExchange, Neighbour
-from faultwave.comm.gpu_aware import HaloPath
 from faultwave.fd.method import fluid_solid_interface, split_nodes
 from faultwave.fd.method.differences import WHOLE
 from faultwave.fd.method.effective_medium import Medium, Units, spread_rounding
-from faultwave.fd.method.grid_block import DIRECTIONS, Subdomain, undivided
-from faultwave.fd.method.program import ELASTIC, LEVELS, Observer, Scheme, build_program, profiles, sheets
+from faultwave.fd.method.grid_block import undivided
+from faultwave.fd.method.program import ELASTIC, Observer, build_program, profiles, sheets
+from faultwave.fd.method.scheme import LEVELS, Level, Scheme
 from faultwave.fd.method.split_nodes import high
-from faultwave.fd.method.stencils import FIELDS, NORMAL, SHEAR, VELOCITY
-from faultwave.fd.operators.points import RECORDED, Drive, Drives, Sampler, interpolation_stencils, norm_weights
-from faultwave.kernels.overlap import Reach, works
-from faultwave.kernels.stencil import REACH, Box, Program, Runner, Work
+from faultwave.fd.method.stencils import FIELDS, VELOCITY
+from faultwave.fd.operators.energies import ENERGIES, Side, Sums
+from faultwave.fd.operators.overlap import Overlap, Shared
+from faultwave.fd.operators.points import RECORDED, Drive, Drives, Sampler, interpolation_stencils
+from faultwave.kernels.stencil import REACH, Box
 from faultwave.media.attenuation import ORDER, Relaxation
-
-ENERGIES = ("elastic_energy", "elastic_kinetic_energy", "momentumX", "momentumY", "momentumZ")
-"""Quantities returned by ``Operator.energies``."""
-
-POINTS_AT_ONCE = 1 << 14
-"""Number of points of a block of rows; a dozen arrays of this size fill most of a second-level cache."""
-
-
-@dataclass(frozen=True)
-class Side:
-    """Values of the grid, or of one side of a fault, as the sums read them.
-
-    Attributes
-    ----------
-    read : callable
-        Returns the values (ny, nx) of a quantity in a plane.
-    unit : callable
-        Returns the unit of a quantity in SI units.
-    share : callable
-        Returns the weights of its points: a number, (nx,) or (ny, 1).
-    """
-
-    read: Callable[[str, int], np.ndarray]
-    unit: Callable[[str], float]
-    share: Callable[[str], float | np.ndarray]
-
-
-@dataclass(frozen=True)
-class Sums:
-    """Sums of energy and momentum over planes of a grid.
-
-    Attributes
-    ----------
-    scheme : Scheme
-    sides : sequence of Side
-        The grid, and the upper side of a fault separately.
-    top : int
-        Plane above the last cells.
-    """
-
-    scheme: Scheme
-    sides: Sequence[Side]
-    top: int
-
-    def of(self, planes: range) -> np.ndarray:
-        """Return the sums of ENERGIES over the planes, divided by h^3."""
-        found = np.zeros((len(planes), len(self.sides), len(ENERGIES)))
-
-        def work(piece: slice) -> None:
-            for i in range(piece.start, piece.stop):
-                for k, side in enumerate(self.sides):
-                    found[i, k] = self._plane(planes[i], side)
-
-        in_pieces(work, len(planes), 1)
-        total = np.zeros(len(ENERGIES))
-        for row in found.reshape(-1, len(ENERGIES)):
-            total += row
-        return total
-
-    def _plane(self, plane: int, side: Side) -> list[float]:
-        kinetic, momentum = self._motion(plane, side)
-        return [self._normal(plane, side) + self._shear(plane, side), kinetic, *momentum]
-
-    def _weight(self, name: str, plane: int) -> float:
-        return float(norm_weights(self.scheme, name, plane))
-
-    def _motion(self, plane: int, side: Side) -> tuple[float, list[float]]:
-        """Return kinetic energy and momentum of a plane; on the surface only half planes have any."""
-        energy, momentum = 0.0, [0.0, 0.0, 0.0]
-        for k, (name, axis) in enumerate(VELOCITY.items()):
-            if name in WHOLE and plane == self.top:
-                continue
-            weight, given = self._weight(name, plane), _Given(side, plane, name, f"b_{axis}")
-            moved, densities = np.empty(given.shape), np.empty(given.shape)
-            for rows, (speed, specific) in given.blocks():
-                rho = _over(weight, specific)
-                _weigh(rho, side.share(name), rows)
-                np.multiply(rho, speed, out=moved[rows])
-                np.multiply(moved[rows], speed, out=densities[rows])
-            energy += 0.5 * float(densities.sum())
-            momentum[k] = float(moved.sum())
-        return energy, momentum
-
-    def _normal(self, plane: int, side: Side) -> float:
-        """Return the strain energy of the normal stresses of a plane."""
-        given = _Given(side, plane, "lam", "mu2", *NORMAL)
-        densities = np.empty(given.shape)
-        for rows, (lam, mu2, *normal) in given.blocks():
-            trace, square = normal[0] + normal[1], normal[0] * normal[0]
-            trace += normal[2]
-            for stress in normal[1:]:
-                stress *= stress
-                square += stress
-            trace *= trace
-            solid = mu2 > 0
-            fluid = not solid.all()
-            stiff = np.where(solid, mu2, 1.0) if fluid else mu2
-            share = 3.0 * lam
-            share += stiff
-            np.divide(lam, share, out=share)
-            share *= trace
-            square -= share
-            square /= 2.0 * stiff
-            found = np.where(solid, square, trace / (18.0 * lam)) if fluid else square
-            _weigh(found, side.share("szz"), rows)
-            densities[rows] = found
-        return self._weight("szz", plane) * float(densities.sum())
-
-    def _shear(self, plane: int, side: Side) -> float:
-        """Return the strain energy of the shear stresses of a plane, zero in fluids."""
-        energy = 0.0
-        for name in SHEAR:
-            given = _Given(side, plane, f"mu_{name[1:]}", name)
-            densities = np.empty(given.shape)
-            for rows, (mu, stress) in given.blocks():
-                stress *= stress
-                found = stress / mu if (mu > 0).all() else np.divide(stress, mu, out=np.zeros_like(mu), where=mu > 0)
-                _weigh(found, side.share(name), rows)
-                densities[rows] = found
-            energy += 0.5 * self._weight(name, plane) * float(densities.sum())
-        return energy
-
-
-class _Given:
-    """Some quantities of one plane."""
-
-    def __init__(self, side: Side, plane: int, *names: str):
-        self.planes = [(side.read(name, plane), side.unit(name)) for name in names]
-        self.shape = self.planes[0][0].shape
-
-    def blocks(self) -> Iterator[tuple[slice, list[np.ndarray]]]:
-        """Yield slices of rows and copies of the quantities there in double precision and SI units."""
-        ny, nx = self.shape
-        size = max(1, POINTS_AT_ONCE // max(1, nx))
-        for first in range(0, ny, size):
-            rows = slice(first, first + size)
-            found = [values[rows].astype(float) for values, _ in self.planes]
-            for values, (_, unit) in zip(found, self.planes, strict=True):
-                if unit != 1.0:
-                    values *= unit
-            yield rows, found
-
-
-def _over(weight: float, specific: np.ndarray) -> np.ndarray:
-    """Return a weight times density from specific volume; 0 where the latter is zero."""
-    if (specific > 0).all():
-        rho = 1.0 / specific
-    else:
-        rho = np.divide(1.0, specific, out=np.zeros_like(specific), where=specific > 0)
-    if weight != 1.0:
-        rho *= weight
-    return rho
-
-
-def _weigh(values: np.ndarray, share: float | np.ndarray, rows: slice) -> None:
-    """Multiply values in place by the weights of the points in these rows."""
-    if isinstance(share, np.ndarray):
-        values *= share[rows] if share.ndim == 2 else share
-    elif share != 1.0:
-        values *= share
-
 
 AT_ONCE = 1 << 24
 """Largest number of values passed to injections and taken by sample buffers in one call."""
@@ -207,33 +38,6 @@ class Machine:
     threads: int | None = None
 
 
-@dataclass(frozen=True)
-class Shared:
-    """Partition of a grid over several processes, as one of them sees it.
-
-    Attributes
-    ----------
-    world : World
-    subdomain : Subdomain
-        Box of this process.
-    units : Units
-        Units of coefficients common to all processes.
-    rounding : str
-        Compression of exchanged values (``numerics.halo_compression``).
-    way : callable
-        Returns the path of messages between devices.
-    reach : Reach
-        Reach of the whole grid's program for the steps between two exchanges.
-    """
-
-    world: World
-    subdomain: Subdomain
-    units: Units
-    rounding: str
-    way: Callable[[Any, Sequence[int]], HaloPath | None]  # arguments: device, None on the host, and its neighbours
-    reach: Reach  # for the steps between two exchanges
-
-
 def storage_units(medium: Medium, precision: str, shared: Shared | None) -> Units | None:
     """Return the units of coefficients stored in sixteen bits, or None if all bits are stored."""
     if precision != "single":
@@ -245,43 +49,6 @@ def memory_tables(relaxation: Relaxation, step: float) -> dict[str, np.ndarray]:
     """Return the coefficients A and B (2, 2, 2) of r' = A r - B (...) by parity along z, y and x."""
     tau = relaxation.spectrum.times[ORDER].reshape(2, 2, 2) / step
     return {"A": (tau - 0.5) / (tau + 0.5), "B": 0.5 / (tau + 0.5)}
-
-
-class Overlap:
-    """Steps of one of several processes, with work that is done while messages travel, and the rest."""
-
-    def __init__(self, shared: Shared, program: Program, runner: Runner, precision: str):
-        self.shared, self.program, self.runner = shared, program, runner
-        self.works: dict[int, tuple[Work | None, Work]] = {}
-        listed = []
-        for rank, direction, out, into in shared.subdomain.exchanges(program, shared.reach.depth):
-            if out or into:
-                opposite = len(DIRECTIONS) - 1 - direction
-                listed.append(Neighbour(rank, direction, opposite, runner.halo_buffer(out), runner.halo_buffer(into)))
-        dtype = np.float32 if precision == "single" else np.float64
-        self.way = shared.way(getattr(runner, "device", None), [n.rank for n in listed])
-        gpu_aware = self.way is not None and self.way.gpu_aware
-        self.halo = HaloExchange(shared.world, listed, dtype, shared.rounding, gpu_aware)
-
-    def run(self, steps: int, amplitudes: np.ndarray) -> list[np.ndarray]:
-        parts: list[list[np.ndarray]] = []
-        for first in range(0, steps, self.shared.subdomain.steps):
-            count = min(self.shared.subdomain.steps, steps - first)
-            before, after = self.works_of(count)
-            given = amplitudes[:, first : first + count]
-            self.halo.start()
-            ahead = self.runner.run(count, given, before) if before is not None else None
-            self.halo.finish()
-            sample_buffers = self.runner.run(count, given, after)
-            parts.append([a + b for a, b in zip(ahead, sample_buffers, strict=True)] if ahead else sample_buffers)
-        return [np.concatenate(buffer) for buffer in zip(*parts, strict=True)]
-
-    def works_of(self, count: int) -> tuple[Work | None, Work]:
-        """Return the work of ``count`` steps before the messages arrive, and the rest."""
-        if count not in self.works:
-            found = self.shared.reach.last(count, len(self.program.levels))
-            self.works[count] = works(self.program, self.shared.subdomain.owned, found)
-        return self.works[count]
 
 
 def _planes(view: np.ndarray, box: Box, first: int) -> np.ndarray:
@@ -323,7 +90,9 @@ class Operator:
     runner : Runner
         Arrays and program on the backend.
     given : ndarray, shape (levels, sources)
-        Sums over steps of absolute source amplitudes, 0-dimensional before the first step.
+        Sums over steps of absolute source amplitudes.
+    pushed : ndarray, shape (2,)
+        Sums over steps of squared amplitudes, and of these times the number of the step.
     """
 
     def __init__(
@@ -351,10 +120,7 @@ class Operator:
                 self.fill_line(name, values)
         for name, values in sheets(scheme, self.box).items():
             self.runner.view(name, REACH)[REACH] = values
-        self.given = np.zeros(
-            ()
-        )  # sums over steps of absolute source amplitudes (levels, sources), after the first step
-        self.pushed = np.zeros(2)  # sums over steps of squared amplitudes, and of these times the number of the step
+        self.given, self.pushed = np.zeros((LEVELS, self.drives.count)), np.zeros(2)
         if relaxation is not None:
             self._memory_coefficients(relaxation)
         self.overlap = Overlap(shared, program, self.runner, precision) if shared else None
@@ -480,7 +246,7 @@ class Operator:
         squares = np.einsum("lsc,lsc->s", amplitudes, amplitudes)
         self.pushed += squares.sum(), squares @ np.arange(self.steps, self.steps + steps)
         levels = np.zeros((len(self.runner.program.levels), *amplitudes.shape[1:]))
-        levels[[self.scheme.level(n) for n in range(LEVELS)]] = amplitudes
+        levels[[self.scheme.levels[Level(n)] for n in range(LEVELS)]] = amplitudes
         return levels
 
     def seen(self, sample_buffers: Sequence[np.ndarray]) -> list[np.ndarray]:

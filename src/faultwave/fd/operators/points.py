@@ -13,7 +13,7 @@ from faultwave.domain.grid_relief import Relief
 from faultwave.domain.grids import RegularGrid
 from faultwave.fd.method.differences import WHOLE
 from faultwave.fd.method.grid import HALF, Grid
-from faultwave.fd.method.program import LEVELS, Scheme
+from faultwave.fd.method.scheme import LEVELS, Scheme
 from faultwave.fd.method.stencils import AXES
 from faultwave.kernels.stencil import Axis, Box, Injection, SampleBuffer
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.case.settings.model import Case
-from faultwave.fd.method.program import LEVELS, STRESS_LEVEL
+from faultwave.fd.method.scheme import LEVELS, Level
 from faultwave.fd.operators.points import Drive
 from faultwave.kernels.stencil import Injection
 
@@ -173,7 +173,7 @@ class DispersionCorrectedSource:
         middle = np.exp(-0.5j * angles + 1j * half)  # time of the amplitudes of stresses within a step
         for level, series in found.items():
             for number in np.flatnonzero(np.any(series, axis=1)):
-                mapped = spectrum(series[number]) / means * (middle if level == STRESS_LEVEL else 1.0)
+                mapped = spectrum(series[number]) / means * (middle if level == Level.STRESS else 1.0)
                 series[number] = np.fft.irfft(mapped, length)[:count]
         return found
 

@@ -12,7 +12,7 @@ from faultwave.case.settings.model import Case
 from faultwave.domain.grid_relief import BEND, MARGIN, Relief
 from faultwave.fd.method.differences import C1, C2, LOW, M1, M2
 from faultwave.fd.method.grid import Grid, SideKind
-from faultwave.fd.method.program import PLANES_BELOW_CURVILINEAR
+from faultwave.fd.method.scheme import PLANES_BELOW_CURVILINEAR
 from faultwave.kernels.stencil import REACH
 from faultwave.media.field import Expression, Field
 from faultwave.media.points import Floats, Integers

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from faultwave.fd.method.differences import LOWS
-from faultwave.fd.method.program import Scheme
+from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.operators.points import norm_weights
 from faultwave.kernels.expr import Number
 from faultwave.kernels.stencil import Axis, Box, Layout, Point

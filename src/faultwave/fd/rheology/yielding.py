@@ -24,7 +24,8 @@ import numpy as np
 
 from faultwave.fd.method.curvilinear_layer import stretched
 from faultwave.fd.method.grid import Grid
-from faultwave.fd.method.program import LOSS_LEVEL, STRESS_LEVEL, YIELD_LEVEL, Observer, Scheme, line_of
+from faultwave.fd.method.program import Observer
+from faultwave.fd.method.scheme import Level, Scheme, line_of
 from faultwave.fd.method.stencils import AXES, NORMAL
 from faultwave.fd.rheology.cell_means import IN_PLANE, LOW_OFFSETS, OFFSETS, mean, mean_arrays, mean_lines, planes_of
 from faultwave.kernels import math as m
@@ -50,11 +51,11 @@ def row_peaks() -> dict[str, Peak]:
     """Return the row peaks of wave stresses: sum of squares of normal ones [Pa^2], size of shear ones [Pa]."""
 
     def size(name: str) -> Peak:
-        return Peak(STRESS_LEVEL, lambda p: m.abs(p.at(name)))
+        return Peak(Level.STRESS, lambda p: m.abs(p.at(name)))
 
     found = {
         row_peak("normal"): Peak(
-            STRESS_LEVEL, lambda p: sum(p.at(n) * p.at(n) for n in NORMAL[1:]) + p.at("sxx") * p.at("sxx")
+            Level.STRESS, lambda p: sum(p.at(n) * p.at(n) for n in NORMAL[1:]) + p.at("sxx") * p.at("sxx")
         )
     }
     return found | {row_peak(n): size(n.replace("_", "")) for n in IN_PLANE}
@@ -321,8 +322,8 @@ def observers(
     for low, high, kind in planes_of(scheme, box):
         region = Box((low, *box.lo[1:]), (high, *box.hi[1:]))
         launches += [
-            (LOSS_LEVEL, Launch(losses(law, constants, kept, kind), region)),
-            (YIELD_LEVEL, Launch(yielding(kept, kind), region)),
+            (Level.LOSS, Launch(losses(law, constants, kept, kind), region)),
+            (Level.YIELD, Launch(yielding(kept, kind), region)),
         ]
     relaxed = float(np.asarray(law.relaxed(constants, scheme.step)))
     scalars = {"yield_step": scheme.step, "yield_relaxed": relaxed}

@@ -19,7 +19,7 @@ from faultwave.case.settings.yielding import Overburden, RockQuality
 from faultwave.domain.grid_relief import Relief
 from faultwave.fd.capability import MaterialContext
 from faultwave.fd.method.grid import Grid
-from faultwave.fd.method.program import Scheme
+from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.rheology import yielding
 from faultwave.kernels.stencil import Box
 from faultwave.media import Field

@@ -47,6 +47,33 @@ def spectral_name(period: float) -> str:
     return "PSA" + np.format_float_positional(period, trim="0").replace(".", "p")
 
 
+def _header(event: Mapping[str, object]) -> str:
+    """Return the text of grid.xml up to the element of the event."""
+    from xml.sax.saxutils import quoteattr  # slow import, needed by few runs
+
+    identity = quoteattr(str(event.get("event_id", "")))
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    described = {
+        **dict.fromkeys(EVENT[1:5], "nan"),
+        "event_timestamp": timestamp(UNKNOWN),
+        "event_network": "",
+        **event,
+    }
+    undated = "event_timestamp" not in event
+    attributes = "".join(f" {key}={quoteattr(str(described.get(key, '')))}" for key in EVENT)
+    return (
+        '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<shakemap_grid'
+        f' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns="{NAMESPACE}" xsi:schemaLocation="{SCHEMA}"'
+        f" event_id={identity} shakemap_id={identity}"
+        f' shakemap_version="1" code_version="faultwave" process_timestamp="{now}"'
+        ' shakemap_originator="faultwave" map_status="AUTOMATIC" shakemap_event_type="SCENARIO">\n'
+        + "<!-- The run has no origin time: event_timestamp is no date. -->\n"
+        * undated
+        + "<!-- PGA, PGV and PSA are RotD50 of the horizontal motion; points that were not simulated are nan. -->\n"
+        f"<event{attributes} />\n"
+    )
+
+
 def write_shakemap(path: str | Path, maps: Dataset, to_local: Callable[[np.ndarray, np.ndarray], np.ndarray], corners: np.ndarray,
                    event: Mapping[str, object]) -> Path:  # fmt: skip
     """Write grid.xml over the largest longitude-latitude rectangle covered by the maps, at about their spacing.
@@ -64,8 +91,6 @@ def write_shakemap(path: str | Path, maps: Dataset, to_local: Callable[[np.ndarr
     event : mapping
         Attributes of the event element; a comment marks a date that is unknown.
     """
-    from xml.sax.saxutils import quoteattr  # slow import, needed by few runs
-
     path = Path(path)
     (west, south), (east, north) = corners.min(0), corners.max(0)
     ny, nx = maps["PGV"].shape
@@ -88,27 +113,7 @@ def write_shakemap(path: str | Path, maps: Dataset, to_local: Callable[[np.ndarr
             columns[spectral_name(float(name[3:].rstrip("s")))] = ("pctg", _sample(maps, name, xy) / PERCENT_G)
     with atomic_text(path) as file:
         write = file.write
-        write('<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<shakemap_grid')
-        write(
-            f' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns="{NAMESPACE}" xsi:schemaLocation="{SCHEMA}"'
-        )
-        identity = quoteattr(str(event.get("event_id", "")))
-        write(f" event_id={identity} shakemap_id={identity}")
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        write(f' shakemap_version="1" code_version="faultwave" process_timestamp="{now}"')
-        write(' shakemap_originator="faultwave" map_status="AUTOMATIC" shakemap_event_type="SCENARIO">\n')
-        if "event_timestamp" not in event:
-            write("<!-- The run has no origin time: event_timestamp is no date. -->\n")
-        write(
-            "<!-- PGA, PGV and PSA are RotD50 of the horizontal motion; points that were not simulated are nan. -->\n<event"
-        )
-        described = {
-            **dict.fromkeys(EVENT[1:5], "nan"),
-            "event_timestamp": timestamp(UNKNOWN),
-            "event_network": "",
-            **event,
-        }
-        write("".join(f" {key}={quoteattr(str(described.get(key, '')))}" for key in EVENT) + " />\n")
+        write(_header(event))
         write(
             f'<grid_specification lon_min="{west:.6f}" lat_min="{south:.6f}" lon_max="{east:.6f}" lat_max="{north:.6f}" '
             f'nominal_lon_spacing="{lon[1] - lon[0]:.8f}" nominal_lat_spacing="{lat[0] - lat[1]:.8f}" nlon="{nx}" nlat="{ny}" />\n'

@@ -17,7 +17,8 @@ from faultwave.base.types import Settings
 from faultwave.fd.capabilities import soil
 from faultwave.fd.method.absorbing import Absorber
 from faultwave.fd.method.grid import SIDES, Grid, SideKind
-from faultwave.fd.method.program import Scheme, build_program
+from faultwave.fd.method.program import build_program
+from faultwave.fd.method.scheme import Scheme
 from faultwave.kernels.stencil import Injection
 from faultwave.physics.rheology import iwan
 from faultwave.physics.sources.time_functions import time_function
