@@ -133,6 +133,7 @@ def score(
     Returns
     -------
     Scores
+        Scores of each component, and warnings.
 
     Raises
     ------
