@@ -25,6 +25,7 @@ CLASSES = (
 MODULES = (
     "faultwave.observe.motions.measures",
     "faultwave.observe.motions.goodness",
+    "faultwave.observe.motions.time_frequency",
     "faultwave.observe.motions.processing",
 )
 """Modules of pure functions for use on their own."""

@@ -208,7 +208,7 @@ def _advance(solver: Solver, steps: int, replay: bool = True) -> None:
         while solver.march.time < end:
             solver.replays.advance(round((end - solver.march.time) / solver.march.tick + 0.5))
     else:
-        solver.march.advance(solver.march.time + steps * solver.march.tick)
+        solver.advance(solver.march.time + steps * solver.march.tick)
     solver.backend.finish()
 
 

@@ -195,7 +195,7 @@ class Solver(Protocol):
         It is called when the run begins and not before, because set-up and restart need temporary memory until then.
         """
 
-    def hook(self) -> None:
+    def refresh_callbacks(self) -> None:
         """Refresh the callbacks of the attached capabilities."""
 
     def run(self, end: float, control: Control) -> None:

@@ -337,7 +337,7 @@ class Session:
                 # after the files of an earlier run have been verified
                 self.world.together(lambda: write_run_manifest(self, cast(Path, self.folder), "running"))
                 self.noted = True  # on every process, as any may fail
-            self.solver.hook()
+            self.solver.refresh_callbacks()
             stack.callback(self.background.close)  # before the files it writes to are closed or discarded
             control = checkpoints.CheckpointScheduler(self, self.folder, progress)
             try:
@@ -368,7 +368,7 @@ class Session:
         """Release the closed files in all capabilities."""
         for part in self.solver.parts.values():
             part.close()
-        self.solver.hook()
+        self.solver.refresh_callbacks()
         self.written = None
 
     def _explain(self, error: BlowUp) -> str:

@@ -316,7 +316,7 @@ class AttachedSources(Capability):
         self.callbacks = (Callback("inject", self.terms.add, due, SourceReplay(self.terms)),)
 
     def shared_errors(self) -> tuple[np.ndarray, np.ndarray] | None:
-        return None if self.part.spread is None else errors_of_spread(self.part, self.solver)
+        return None if self.part.spread is None else errors_of_spread(self.part, self.solver.plan)
 
     def state(self) -> Mapping[str, State]:
         """Return the end of the last window of each source, at its position and in every cluster."""

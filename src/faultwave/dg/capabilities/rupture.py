@@ -397,7 +397,7 @@ class AttachedRupture(Capability):
     def finish_reads(self, wait: bool = True) -> None:
         """Combine the readings at the fault."""
         if self.fault is not None:
-            self.fault.finish_reads(wait or self.solver.exchange is not None)
+            self.fault.finish_reads(wait or self.solver.messages.exchange is not None)
 
     def prepare_energies(self) -> None:
         if self.fault is not None:

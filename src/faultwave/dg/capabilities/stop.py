@@ -73,7 +73,7 @@ class AttachedStop(Capability):
                 float(record["ruptured"].any()),
             )
         fastest, ruptured = world.largest([fastest, ruptured])
-        moment = world.share(self.solver.added({"rate": moment})["rate"])
+        moment = world.share(self.solver.sum_over_processes({"rate": moment})["rate"])
         quiet = bool(ruptured)
         if stop.slip_rate_below is not None:
             quiet &= fastest < stop.slip_rate_below

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from faultwave.base.errors import collect_problems
 from faultwave.base.quantities import Output
+from faultwave.base.types import Json, Setting
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.comm.messages import gather_rows
@@ -265,7 +266,9 @@ class FaultReader:
         found = given.state.get(name)
         return np.zeros(given.places.shape[:3]) if found is None else np.asarray(np.asarray(found, kept), float)
 
-    def fields_of(self, read: Mapping[Any, np.ndarray], crossing: Sequence[np.ndarray], late: float) -> np.ndarray:
+    def fields_of(
+        self, read: Mapping[tuple[str, Axis], np.ndarray], crossing: Sequence[np.ndarray], late: float
+    ) -> np.ndarray:
         """Return the fields from samples at the surrounding points; slip was sampled ``late`` [s] after the rest."""
         makers = self._makers(read, crossing, late)
         return np.stack([makers[name]() for name in self.fields], -1)
@@ -299,7 +302,7 @@ class FaultReader:
         return np.asarray((self.near[self.plane.along].nearest * values).sum(-1))
 
     def _makers(
-        self, read: Mapping[Any, np.ndarray], crossing: Sequence[np.ndarray], late: float
+        self, read: Mapping[tuple[str, Axis], np.ndarray], crossing: Sequence[np.ndarray], late: float
     ) -> dict[str, Callable[[], np.ndarray]]:
         h, law, constants = self.plane.along, self.sliding.law, self.sliding.constants
         r = {name: read[name, h] for name in self.horizontal}
@@ -401,12 +404,12 @@ class FaultReceivers(GridCapabilityPlan):
     name = name
 
     @property
-    def setting(self) -> Any:
+    def setting(self) -> Setting:
         """Settings ``output.fault_receivers`` of the case."""
         return self.case.output.fault_receivers
 
     def locate(self, placing: PlacementContext) -> Self:
-        fault: Any = placing.case.grid.fault  # type: ignore[union-attr]
+        fault: Setting = placing.case.grid.fault  # type: ignore[union-attr]
         located = np.clip(self.points, np.array(fault.lower, float), np.array(fault.upper, float))
         distance = np.linalg.norm(self.points - located, axis=1)
         near = np.full(len(located), placing.grid.spacing)
@@ -445,13 +448,13 @@ class FaultReceivers(GridCapabilityPlan):
         return sampler_of(plan.shared, plan.scheme, self.located, lambda places: self.reader(plan, places))
 
     @property
-    def must_match(self) -> Any:
+    def must_match(self) -> Json:
         return {"points": self.points.tolist(), "fields": list(self.fields), "every": self.setting.every}
 
-    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
+    def report(self, plan: FdPlan) -> dict[str, list[tuple[str, ...]]]:
         return {"output": [("fault receivers", f"{len(self.points)}")]}
 
-    def shapes(self, plan: Any) -> tuple[Marks, ...]:
+    def shapes(self, plan: FdPlan) -> tuple[Marks, ...]:
         return (Marks("fault receivers", self.located),)
 
     def attach(self, solver: Running) -> GridCapability:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from faultwave.base.errors import Problem, collect_problems
+from faultwave.base.types import Json, Setting
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.capability import Requirements, State
@@ -77,7 +78,7 @@ class Receivers(GridCapabilityPlan):
     name = "receivers"
 
     @property
-    def setting(self) -> Any:
+    def setting(self) -> Setting:
         """Settings ``output.receivers`` of the case."""
         return self.case.output.receivers
 
@@ -92,7 +93,7 @@ class Receivers(GridCapabilityPlan):
         return int(self.case.end_time / self.setting.interval + 1e-9) + 1
 
     @property
-    def must_match(self) -> Any:
+    def must_match(self) -> Json:
         return self.points.tolist()
 
     @property
@@ -134,7 +135,7 @@ class Receivers(GridCapabilityPlan):
         sampler = solver.samplers.get(self.name)
         return GridCapability() if sampler is None else Recording(self, solver.plan, sampler.mine)
 
-    def shapes(self, plan: Any) -> tuple[Marks, ...]:
+    def shapes(self, plan: FdPlan) -> tuple[Marks, ...]:
         return (Marks(self.name, self.points, tuple(s.code for s in self.stations)),)
 
 

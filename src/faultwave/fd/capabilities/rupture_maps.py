@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -66,7 +65,7 @@ class AttachedMaps(GridCapability):
 
     @property
     def _rupture(self) -> AttachedRupture:
-        found: Any = self.solver.parts["rupture"]  # type: ignore[attr-defined]
+        found = self.solver.parts["rupture"]
         assert isinstance(found, AttachedRupture)
         return found
 

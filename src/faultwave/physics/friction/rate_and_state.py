@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from math import e as E
-from typing import Any
 
 import numpy as np
 
@@ -245,7 +244,7 @@ class Regularised(RateAndState):
         change = m.maximum(m.minimum(change - 0.5 * change * change * damping * share, 1.0), -1.0)
         return start.rate * growth(change)
 
-    def exponent(self, p: Values, c: Values, psi: Number) -> tuple[Any, Any]:
+    def exponent(self, p: Values, c: Values, psi: Number) -> tuple[Number, Number]:
         """Return the exponent E and its derivative with respect to psi (kernel)."""
         raise NotImplementedError
 
@@ -267,7 +266,7 @@ class Regularised(RateAndState):
                 np.maximum(-sigma, 0.0) * p["rs_a"] * np.where(x > 0.0, above, np.arcsinh(np.exp(x - large)))
             )
 
-        before, after = (self.exponent(p, c, psi)[0] for psi in (young, old))
+        before, after = (np.asarray(self.exponent(p, c, psi)[0]) for psi in (young, old))
         return Weakening(strength(before), strength(after), self.evolution(p, before - after), threshold=False)
 
     def evolution(self, p: Values, fall: np.ndarray) -> np.ndarray:
@@ -288,7 +287,7 @@ class Classical(Regularised):
 
     positive = True
 
-    def exponent(self, p: Values, c: Values, psi: Number) -> tuple[Any, Any]:
+    def exponent(self, p: Values, c: Values, psi: Number) -> tuple[Number, Number]:
         inverse = 1.0 / p["rs_a"]
         scale = p["rs_b"] * inverse
         return p["rs_f0"] * inverse + scale * m.log(psi * (c["rs_sr0"] * (1.0 / p["rs_sl0"]))), scale / psi
@@ -482,7 +481,7 @@ class StrongVelocityWeakening(Regularised):
         lost, off_steady = m.expm1(-x), psi - steady
         return psi + lost * off_steady, -(x * (1.0 + lost) * off_steady + lost * change)
 
-    def exponent(self, p: Values, c: Values, psi: Number) -> tuple[Any, Any]:
+    def exponent(self, p: Values, c: Values, psi: Number) -> tuple[Number, Number]:
         inverse = 1.0 / p["rs_a"]
         return psi * inverse, inverse
 

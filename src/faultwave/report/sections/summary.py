@@ -14,7 +14,7 @@ from faultwave.report.loaded import Run
 
 ORDER = 0
 
-T = TypeVar("T")
+Value = TypeVar("Value")
 
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
@@ -88,5 +88,5 @@ def _source(run: Run) -> dict[str, str]:
     }
 
 
-def _with(value: T | None, text: Callable[[T], str]) -> str:
+def _with(value: Value | None, text: Callable[[Value], str]) -> str:
     return "" if value is None else text(value)

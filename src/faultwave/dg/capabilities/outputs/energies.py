@@ -49,7 +49,7 @@ class AttachedEnergies(EnergyRecorder):
         super().record()
         if self.isotropic is not None:
             now = self.rows[-1][1]
-            for key, value in self.solver.added(self.isotropic()).items():
+            for key, value in self.solver.sum_over_processes(self.isotropic()).items():
                 now |= {key: value, **({f"true_{key}": now[key]} if key in now else {})}
         _add_losses(self.rows)
         self.due = (np.floor(self.solver.time / self.setting.interval + 1e-9) + 1) * self.setting.interval

@@ -55,7 +55,8 @@ class AttachedErrorNorms(Capability):
 
     def results(self) -> Iterable[Result]:
         """Compute the error norms; the call is collective and the first process has the result."""
-        found, law = error_norms(self.solver, self.part.solution), self.solver.plan.law
+        plan, op = self.solver.plan, self.solver.operator
+        found, law = error_norms(op, plan.geometry, plan.world, self.solver.time, self.part.solution), plan.law
         if not self.solver.world.first:
             return
         number = Variable(np.arange(law.visible), ("quantity",), "", "number of the quantity")

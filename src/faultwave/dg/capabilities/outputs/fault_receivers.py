@@ -121,7 +121,7 @@ class AttachedFaultReceivers(Capability):
         """Record the state that a correction left, also if the cluster has predicted since."""
 
         def read(cluster: int, time: float, step: float) -> None:
-            fault.predicted = self.solver.predicted
+            fault.predicted = self.solver.actions.predicted
             recorder.record(cluster, time, step)
             fault.predicted = False
 

@@ -74,7 +74,7 @@ class AttachedMaps(Capability):
     def _record(self) -> None:
         """Record the present energies; a collective call."""
         here = self.fault.energies(False, False) if self.fault is not None else {}
-        total, now = self.solver.added(here), self.solver.time
+        total, now = self.solver.sum_over_processes(here), self.solver.time
         self.rows.append((now, *(total.get(key, 0.0) for key in FAULT_ENERGIES)))
         self.due = now + self.part.setting.interval
 
