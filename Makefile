@@ -3,7 +3,7 @@
 #   make test     run the quick tests, or those of one package: make test PACKAGE=physics/friction
 #   make test-long  run the tests that take about a second or longer each
 #   make test-all  run what must pass before a change lands: test, test-long, lint
-#   make lint     style, types, import contracts
+#   make lint     style, types, import contracts, docstrings of the public API, spelling
 #   make verify   exact solutions and benchmarks, and the slow tests (long)
 #   make bench    kernels against the roofs of this machine, errors against costs: tables and pictures of docs/performance.md (half an hour)
 #   make golden   whether results are those of another commit, BASE=commit (default: where the branch left main; minutes)
@@ -56,6 +56,8 @@ lint: setup
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.check_docstrings
+	$(BIN)/codespell src docs tests examples tools README.md CHANGELOG.md
 
 format: setup
 	$(BIN)/ruff check --fix

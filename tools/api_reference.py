@@ -1,4 +1,4 @@
-"""The Python reference, from signatures and docstrings: what ``dir(faultwave)`` offers and what its functions give back."""
+"""Python reference from signatures and docstrings: the names of ``dir(faultwave)`` and the classes of their results."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ CLASSES = (
     "faultwave.base.errors:InputError",
     "faultwave.base.errors:RunError",
 )
-"""What functions take and give back."""
+"""Classes of arguments and results."""
 MODULES = (
-    "faultwave.observe.motions.measures", "faultwave.observe.motions.goodness", "faultwave.observe.motions.time_frequency",
+    "faultwave.observe.motions.measures",
+    "faultwave.observe.motions.goodness",
+    "faultwave.observe.motions.time_frequency",
     "faultwave.observe.motions.processing",
-)  # fmt: skip
-"""Modules of pure functions that are of use by themselves."""
+)
+"""Modules of pure functions for use on their own."""
 
 
 def markdown() -> str:
-    """All of it."""
+    """Return the whole reference as Markdown."""
     import faultwave
 
     lines = ["## Functions\n"]
@@ -42,13 +44,16 @@ def markdown() -> str:
         lines += _class(getattr(importlib.import_module(module), name))
     lines.append("## Ground motion\n")
     for place in MODULES:
-        module = importlib.import_module(place)
-        lines += [f"### `{place}`\n", _text(module), ""]
-        for name in module.__all__:
-            found = getattr(module, name)
-            if inspect.isfunction(found):
-                lines += _function(name, found, 4)
+        lines += [f"### `{place}`\n", _text(importlib.import_module(place)), ""]
+        for name, found in functions_of(place).items():
+            lines += _function(name, found, 4)
     return "\n".join(lines)
+
+
+def functions_of(place: str) -> dict[str, Any]:
+    """Return the public functions that a module defines, by name."""
+    found = vars(importlib.import_module(place))
+    return {name: f for name, f in found.items() if inspect.isfunction(f) and f.__module__ == place and name[0] != "_"}
 
 
 def _called(found: Any) -> Any:

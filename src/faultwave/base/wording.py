@@ -15,15 +15,15 @@ _BIDIRECTIONAL_MARKS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 
 """Control characters that change the direction of the surrounding text."""
 
 
-def printable(text: str, kept: str = PRESERVED) -> str:
-    """Return a text with all unprintable characters replaced, except those in ``kept``.
+def printable(text: str, allowed: str = PRESERVED) -> str:
+    """Return a text with all unprintable characters replaced, except those in ``allowed``.
 
     Replaced are control characters, which a terminal executes, halves of surrogate pairs, which no file can contain, and marks that change
     the direction of other text.
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c if c in kept or not is_unprintable(c) else REPLACED for c in text)
+    return "".join(c if c in allowed or not is_unprintable(c) else REPLACED for c in text)
 
 
 def is_unprintable(character: str) -> bool:

@@ -26,7 +26,7 @@ Rows = list[tuple[str, ...]]
 
 def check(
     case: object,
-    asked: Sequence[Mapping[str, object]],
+    wanted: Sequence[Mapping[str, object]],
     seconds: float,
     files: Files | None = None,
     delay: float = 0.0,
@@ -37,7 +37,7 @@ def check(
     Parameters
     ----------
     case : path or dict
-    asked : sequence of mapping
+    wanted : sequence of mapping
         Sets of overrides, with each of which the case must be valid.
     seconds, delay : float
         Duration of a repeat and delay of messages [s].
@@ -52,7 +52,7 @@ def check(
         With all problems.
     """
     problems = Problems()
-    for overrides in asked:
+    for overrides in wanted:
         settings, found = load_case_and_inputs(case, overrides)
         if settings is not None and settings.engine != "dg":
             found.error("engine", f"is {settings.engine}, and time stepping is measured on meshes", "dg")

@@ -194,7 +194,7 @@ def markdown(found: Measured) -> str:
     ]
     if reported:
         fixed = f"{found['fixed']['setup_s']:.2g} s and {found['fixed']['bytes'] / 2**30:.2g} GiB"
-        what = f"Exponents from {LARGE:,} cells on, beside what every run takes ({fixed} with {TINY} cells)"
+        what = f"Exponents from {LARGE:,} cells on, in addition to what every run takes ({fixed} with {TINY} cells)"
         lines += ["", f"{what}: {', '.join(reported)}."]
     left = [f"{int(n):,} cells ({size / 2**30:.3g} GiB)" for n, size in found["left_out"].items()]
     if left:

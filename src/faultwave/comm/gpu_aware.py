@@ -76,13 +76,13 @@ class HaloPath:
 
 
 def choose_halo_path(
-    world: World, asked: str, device: DeviceMemoryProvider, command: Sequence[str], partners: Sequence[int]
+    world: World, wanted: str, device: DeviceMemoryProvider, command: Sequence[str], partners: Sequence[int]
 ) -> HaloPath:
     """Determine if messages between devices are staged in host memory or sent directly (collective).
 
     Parameters
     ----------
-    asked : {'auto', 'direct', 'host'}
+    wanted : {'auto', 'direct', 'host'}
         Requested path.
     device : DeviceMemoryProvider
         Device of this process.
@@ -96,7 +96,7 @@ def choose_halo_path(
     InputError
         If ``direct`` is requested and impossible.
     """
-    if asked == "host":
+    if wanted == "host":
         return HaloPath(False, "as asked")
     checks = (
         lambda: _library_can(world, device),
@@ -107,7 +107,7 @@ def choose_halo_path(
         good, why = check()
         if not good:
             break
-    if asked == "direct" and not good:
+    if wanted == "direct" and not good:
         raise world.mark_raised_everywhere(
             InputError(Problem("numerics.halo", f"direct cannot be: {why}", "auto, host"))
         )

@@ -23,14 +23,14 @@ PAUSE = 3e-5
 """Time between two probes of a thread that shares its cores [s]."""
 
 
-def reserve_cores(world: World, asked: Sequence[int] | None) -> tuple[int, ...]:
+def reserve_cores(world: World, requested: Sequence[int] | None) -> tuple[int, ...]:
     """Reserve cores of this process for its progress thread, before the process counts its cores.
 
     Parameters
     ----------
     world : World
         Processes of the run.
-    asked : sequence of int or None
+    requested : sequence of int or None
         Requested cores. None for the last core of this process, or no core if another process may use the same cores:
         the operating system then places the thread.
 
@@ -47,11 +47,11 @@ def reserve_cores(world: World, asked: Sequence[int] | None) -> tuple[int, ...]:
     if not hasattr(os, "sched_getaffinity"):
         return ()
     allowed = available.allowed_cores()
-    if asked is not None:
-        if wrong := sorted(set(asked) - allowed):
+    if requested is not None:
+        if wrong := sorted(set(requested) - allowed):
             what = f"process {world.rank} may not use core{'s' * (len(wrong) > 1)} {', '.join(map(str, wrong))}"
             raise InputError(Problem("numerics.progress_cores", what, ", ".join(map(str, sorted(allowed)))))
-        cores = set(asked)
+        cores = set(requested)
     else:
         cores = {max(allowed)} if len(allowed) > 1 and not _shared(world, allowed) else set()
     if cores and allowed - cores:

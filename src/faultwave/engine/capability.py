@@ -351,6 +351,7 @@ class Capability:
         Returns
         -------
         ndarray, shape (n, m, fields)
+            Values in SI units.
         """
         raise NotImplementedError
 

@@ -32,7 +32,7 @@ class Device(DeviceMemoryProvider, Protocol):
 
 
 def halo_path(
-    world: World, asked: str, device: Device | None, partners: Sequence[int], name: str = "host"
+    world: World, requested: str, device: Device | None, partners: Sequence[int], name: str = "host"
 ) -> HaloPath | None:
     """Determine how halo messages travel between processes (collective).
 
@@ -40,7 +40,7 @@ def halo_path(
     ----------
     world : World
         Processes of the run.
-    asked : {'auto', 'direct', 'host'}
+    requested : {'auto', 'direct', 'host'}
         Requested path, ``numerics.halo``.
     device : Device or None
         Device of this process, None if it computes in host memory.
@@ -60,16 +60,16 @@ def halo_path(
         If processes have different backends or requested paths, or if ``direct`` is requested and impossible.
     """
     kind = name if device is None else device.target.dialect
-    found = world.mpi.allgather((kind, asked))
+    found = world.mpi.allgather((kind, requested))
     # Different backends round differently, and the others would wait for a device's test.
     _check_equal(world, "numerics.backend", [k for k, _ in found])
     _check_equal(world, "numerics.halo", [a for _, a in found])
     if device is None:
-        if asked == "direct":
+        if requested == "direct":
             raise world.mark_raised_everywhere(InputError(Problem("numerics.halo", DIRECT_NEEDS_DEVICE, "auto, host")))
         return None
     command = [sys.executable, "-P", "-m", "faultwave.engine.halo", kind, str(world.local_rank)]
-    return choose_halo_path(world, asked, device, command, sorted(set(partners)))
+    return choose_halo_path(world, requested, device, command, sorted(set(partners)))
 
 
 def _check_equal(world: World, where: str, found: Sequence[str]) -> None:

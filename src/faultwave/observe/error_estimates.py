@@ -300,7 +300,7 @@ class KnownErrors:
 
 
 def estimated(
-    ours: Dataset, coarser: Sequence[Dataset], method: Method, told: str, known: KnownErrors | None = None
+    ours: Dataset, coarser: Sequence[Dataset], method: Method, description: str, known: KnownErrors | None = None
 ) -> Dataset:
     """Estimate the relative L2 errors in time of receivers from two coarser runs, which may end earlier.
 
@@ -312,7 +312,7 @@ def estimated(
         Receivers of the two coarser runs, the nearer one first.
     method : Method
         Extrapolation method.
-    told : str
+    description : str
         Description of the runs, stored as attribute ``estimated_from``.
     known : KnownErrors, optional
         Errors known independently.
@@ -341,7 +341,7 @@ def estimated(
             found = np.hypot(found, _in_records(times, series[0], frequencies, errors))
         each[np.ix_(moved, chosen)] = found
         totals[OF + VECTORS.get(unit, unit)] = np.sqrt((each[:, chosen] ** 2).sum(1))
-    return _dataset(ours, each, totals, told)
+    return _dataset(ours, each, totals, description)
 
 
 def middle(data: Dataset) -> float:
@@ -383,7 +383,7 @@ def _in_records(times: Values, values: Values, frequencies: Values, errors: Valu
     return np.asarray(np.sqrt(found / np.where(total > 0, total, 1.0)[:, None]))
 
 
-def _dataset(ours: Dataset, each: Values, totals: dict[str, Values], told: str) -> Dataset:
+def _dataset(ours: Dataset, each: Values, totals: dict[str, Values], description: str) -> Dataset:
     variables = {name: ours.variables[name] for name in ("location", "longitude", "latitude") if name in ours}
     text = "estimated L2 error in time of a quantity, over the size of all quantities of its unit"
     variables["relative_error"] = Variable(each, ("receiver", "quantity"), "", text)
@@ -391,7 +391,7 @@ def _dataset(ours: Dataset, each: Values, totals: dict[str, Values], told: str) 
         what = name.removeprefix(OF).replace("_", " ")
         variables[name] = Variable(total, ("receiver",), "", f"estimated relative L2 error in time of {what}")
     retained = {key: ours.attrs[key] for key in ("quantities", "units", *CODES) if key in ours.attrs}
-    return Dataset(KIND, variables, {**retained, "estimated_from": told})
+    return Dataset(KIND, variables, {**retained, "estimated_from": description})
 
 
 def with_errors(receivers: Dataset, errors: Dataset) -> Dataset:

@@ -39,6 +39,11 @@ def load_results(folder: str | Path, prefix: str | None = None) -> Results:
     prefix : str, optional
         Prefix of the run's files; without it the folder must hold a single run.
 
+    Returns
+    -------
+    Results
+        Receivers and energies.
+
     Raises
     ------
     InputError
@@ -149,6 +154,11 @@ def snapshots(
     prefix : str, optional
         Prefix of the run's files.
 
+    Returns
+    -------
+    Dataset
+        Snapshots with their times and places.
+
     Raises
     ------
     InputError
@@ -235,6 +245,11 @@ def convert(
         Prefix of the run's files.
     **options
         Options of the format: ``header`` and ``state`` of scec, ``spacing`` [m] of dtopo.
+
+    Returns
+    -------
+    list of Path
+        Written files.
 
     Raises
     ------

@@ -177,6 +177,11 @@ def plot(
         log: logarithmic colours on maps; stations: codes or numbers of the receivers to draw, with their codes on maps, default all;
         axes: labels of x, y and z, default east, north and up if the case's projection implies it. For a plan only format, dpi and axes.
 
+    Returns
+    -------
+    list of Path
+        Written pictures.
+
     Raises
     ------
     InputError

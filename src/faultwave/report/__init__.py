@@ -42,6 +42,11 @@ def write_report(
     prefix : str, optional
         Prefix of the run's files.
 
+    Returns
+    -------
+    Path
+        Written page.
+
     Raises
     ------
     InputError

@@ -44,7 +44,7 @@ class CoarserCases:
         The less coarse case first.
     method : Method
         Extrapolation of errors.
-    told : str
+    description : str
         Description for the user.
     coarseness : tuple of float
         Ratio of each case's distance between points to the run's.
@@ -54,7 +54,7 @@ class CoarserCases:
 
     cases: tuple[Case, ...]
     method: Method
-    told: str
+    description: str
     coarseness: tuple[float, ...]
     whole: bool
 
@@ -180,7 +180,7 @@ class Box:
         Corners [m].
     spacing : float
         Spacing [m].
-    kept : tuple of bool
+    fixed : tuple of bool
         True for each axis whose length must not change.
     ratio : int
         Ratio of the largest to the smallest spacing of its blocks.
@@ -189,7 +189,7 @@ class Box:
     lower: Sequence[float]
     upper: Sequence[float]
     spacing: float
-    kept: tuple[bool, ...]
+    fixed: tuple[bool, ...]
     ratio: int
 
 
@@ -213,7 +213,7 @@ def _spacing(box: Box, times: float) -> float:
     """
     wanted = float(times * box.spacing)
     units = (box.ratio, box.ratio, 1)
-    ends = zip(box.lower, box.upper, box.kept, units, strict=True)
+    ends = zip(box.lower, box.upper, box.fixed, units, strict=True)
     lengths = [(b - a) / unit for a, b, retained, unit in ends if retained]
     if not lengths:
         return wanted
@@ -255,7 +255,7 @@ def _blocks(case: Case, box: Box, spacing: float) -> Settings:
     given = getattr(case.grid, "blocks", ())
     if not given:
         return {}
-    if box.kept[2]:
+    if box.fixed[2]:
         what = "errors are not estimated: z- is rigid, and blocks of larger spacing end at another depth"
         raise InputError(Problem("grid.boundaries", what, "z-: absorbing"))
     found, top, above, own = list[dict[str, float]](), 0.0, spacing, box.spacing

@@ -54,11 +54,11 @@ def _locating_problems(make: Callable[..., P]) -> Callable[..., P]:
 def _locating_process_problems(ask: Callable[[P, int], Sequence[Problem]]) -> Callable[[P, int], Sequence[Problem]]:
     """Wrap the check of a plan on several processes in the same way."""
 
-    def asked(made: P, count: int) -> Sequence[Problem]:
+    def checked(made: P, count: int) -> Sequence[Problem]:
         with searching_case_folders(made.case.source_files):
             return located(made.case, ask(made, count))
 
-    return asked
+    return checked
 
 
 __all__ = ["engine_of"]

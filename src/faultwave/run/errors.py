@@ -149,7 +149,9 @@ def _estimate_and_write(
 ) -> Dataset:
     """Compute the estimates, write them to the files and return them."""
     written = read_receivers(found.seismograms)
-    errors = estimated(written["receivers"], [r for r in records if r is not None], lower.method, lower.told, known)
+    errors = estimated(
+        written["receivers"], [r for r in records if r is not None], lower.method, lower.description, known
+    )
     timings = found.manifest["timings_s"]
     spent = sum(timings.get(name, 0.0) for name in ("setup", "stepping"))
     errors = replace(errors, attrs={**errors.attrs, "cost": seconds / spent if spent else float("nan")})
@@ -157,7 +159,7 @@ def _estimate_and_write(
         found.seismograms, [{**written, "receivers": with_errors(written["receivers"], errors)}[n] for n in written]
     )
     files = write_results([Result(KIND, errors)], found.folder, found.prefix)
-    reported = {"from": lower.told, "seconds": seconds, "cost": errors.attrs["cost"]}
+    reported = {"from": lower.description, "seconds": seconds, "cost": errors.attrs["cost"]}
     outputs = sorted({*found.manifest["outputs"], *(path.name for path in files)})
     path = found.folder / f"{found.prefix}{MANIFEST}"
     write_manifest(path, {**found.manifest, "outputs": outputs, "estimated_errors": reported})

@@ -113,6 +113,11 @@ def plan(case: Case | Settings | str | Path, **overrides: object) -> PlannedCase
     **overrides
         Settings to replace, as for ``faultwave.simulate``.
 
+    Returns
+    -------
+    PlannedCase
+        Plan with its tables and warnings.
+
     Raises
     ------
     InputError

@@ -162,7 +162,7 @@ def save_scattering(
     remarks = [
         *([settings.title] if settings.title else []),
         *(f"Port[{i}] = {p.surface}:{p.mode}" for i, p in enumerate(settings.ports.surfaces, 1)),
-        "waves are normalised by the impedance of each port's mode, told after every frequency; R is not used",
+        "waves are normalised by the impedance of each port's mode, printed after every frequency; R is not used",
         *found.remarks,
     ]
     name = folder / f"{settings.output.prefix}.snp"

@@ -59,6 +59,7 @@ def simulate(case: Case | Settings | str | Path, force: bool = False, **override
     Returns
     -------
     Session
+        Run that has not begun.
 
     Raises
     ------
@@ -100,12 +101,13 @@ def resume(
         If True, missing or damaged snapshot files begin anew at the checkpoint, and remnants are renamed. Otherwise they are an error
         of ``run``.
     **overrides
-        threads, progress, halo, backend, precision, order (the state is projected), until, checkpoint_every; others are as in the first
-        run.
+        Settings to replace: threads, progress, halo, backend, precision, order (the state is projected), until, checkpoint_every;
+        others are as in the first run.
 
     Returns
     -------
     Session
+        Run at its last checkpoint.
 
     Raises
     ------

@@ -224,6 +224,7 @@ def compare(
     Returns
     -------
     Comparison
+        Misfits of all traces, with the largest of each group.
 
     Raises
     ------

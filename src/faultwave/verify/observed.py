@@ -134,6 +134,7 @@ def score(
     Returns
     -------
     Scores
+        Scores of each component, and warnings.
 
     Raises
     ------

@@ -97,7 +97,9 @@ def compared(name: str, truth: Truth, setting: Setting) -> Compared:
         until = lower.until(middle(ours.receivers), case.end_time)
         sessions, others = zip(*(_run(*each) for each in zip(lower.cases, until, strict=True)), strict=True)
     runs = [_velocities(session, times) for session in (ours, *sessions)]
-    found = motion_errors(estimated(runs[0], runs[1:], lower.method, lower.told, known_errors(sessions[0], lower)))
+    found = motion_errors(
+        estimated(runs[0], runs[1:], lower.method, lower.description, known_errors(sessions[0], lower))
+    )
     assert found is not None  # velocities were recorded
     wrong = velocity(runs[0]) - exact
     true = np.sqrt((wrong**2).sum((1, 2)) / (exact**2).sum((1, 2)))

@@ -159,9 +159,9 @@ class Ratio:
 
     Attributes
     ----------
-    told : str
+    heading : str
         Title in the table.
-    asked : str
+    bound : str
         Limit in the table.
     of : tuple of str
         Two cases whose times per step are compared.
@@ -169,8 +169,8 @@ class Ratio:
         True to compare times per step and point.
     """
 
-    told: str
-    asked: str
+    heading: str
+    bound: str
     of: tuple[str, str]
     each: bool = False
 
@@ -327,7 +327,7 @@ def sections(r: Measured) -> list[Section]:
         for name, t in r["seconds_per_step"].items()
     ]
     found: list[tuple[str, ...]] = [
-        (RATIOS[name].told, f"{value:.3f}", RATIOS[name].asked) for name, value in r["ratios"].items()
+        (RATIOS[name].heading, f"{value:.3f}", RATIOS[name].bound) for name, value in r["ratios"].items()
     ]
     return [
         (title, ("case", "points", "ms a step", "Mpt/s", "spread"), rates),

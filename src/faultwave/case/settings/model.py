@@ -1,4 +1,4 @@
-"""Declarations of all settings of a case, also those of capabilities from other packages.
+"""Declarations of all settings of a case, also of capabilities from other packages.
 
 The native YAML schema, the settings reference and the loaders of other programs' decks derive from these declarations. Values are in
 SI units; text may carry its unit ('70 MPa').

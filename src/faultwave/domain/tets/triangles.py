@@ -1,4 +1,4 @@
-"""Triangles: the nearest point of one, heights on a triangulated surface, and those of a vertical cross-section of a mesh."""
+"""Triangles: the nearest point of one, heights on a triangulated surface, and triangles of a vertical cross-section of a mesh."""
 
 from __future__ import annotations
 

@@ -284,7 +284,7 @@ def survey_medium(
 ) -> Medium:
     """Return the extremes of an effective medium, found at a sample of at most ``MAX_SURVEYED`` places.
 
-    The medium has no coefficients; parameters and errors are those of ``effective_medium``.
+    The medium has no coefficients; parameters and errors are as in ``effective_medium``.
     """
     lower, upper = corners
     axes = _axes(field, grid)

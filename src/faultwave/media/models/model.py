@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ModelSettings(Protocol):
-    """Settings of one ground model, as declared for a case; readers use those of their kind."""
+    """Settings of one ground model, as declared for a case; each reader uses the settings of its kind."""
 
     @property
     def file(self) -> Path: ...

@@ -170,12 +170,12 @@ def _keys(
 
 
 def _station(
-    line: int, told: Mapping[str, str], axes: GridAxes, where: str, text: str, problems: Problems
+    line: int, given: Mapping[str, str], axes: GridAxes, where: str, text: str, problems: Problems
 ) -> ListedStation | None:
-    degrees = "lat" in told or "lon" in told
-    first, second = (finite_number(told.get(name)) for name in (("lon", "lat") if degrees else ("x", "y")))
-    downs = [key for key in ("depth", "topodepth", "z") if key in told]
-    down = finite_number(told[downs[-1]]) if downs else 0.0  # SW4 uses the last one
+    degrees = "lat" in given or "lon" in given
+    first, second = (finite_number(given.get(name)) for name in (("lon", "lat") if degrees else ("x", "y")))
+    downs = [key for key in ("depth", "topodepth", "z") if key in given]
+    down = finite_number(given[downs[-1]]) if downs else 0.0  # SW4 uses the last one
     if first is None or second is None or down is None:
         problems.error(where, f"'{text}' has no place", FORM)
         return None
@@ -184,7 +184,7 @@ def _station(
             where, f"gives {' and '.join(downs)}", "one of them: depth counts from the ground, z is absolute"
         )
         return None
-    words = tuple(word for word in (told.get("sta") or told.get("file") or "",) if word)
+    words = tuple(word for word in (given.get("sta") or given.get("file") or "",) if word)
     height = downs == ["z"]
     if degrees:
         if not check_geographic(first, second, where, problems):
@@ -194,9 +194,9 @@ def _station(
 
 
 def _of_rechdf5(
-    path: Path, told: Mapping[str, str], axes: GridAxes, where: str, problems: Problems
+    path: Path, given: Mapping[str, str], axes: GridAxes, where: str, problems: Problems
 ) -> Iterator[ListedStation]:
-    name = told.get("infile", "")
+    name = given.get("infile", "")
     file = path.parent / name
     if not name or not file.is_file():
         problems.error(where, f"rechdf5 infile={name} is no file", f"a file, relative to {path.parent or '.'}")

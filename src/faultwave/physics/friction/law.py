@@ -251,9 +251,9 @@ class FrictionLaw:
 
         Parameters
         ----------
-        values
+        values : mapping of str to float
             Constants as given.
-        elsewhere
+        elsewhere : mapping of str to str
             Advice for constants, by name, that this law does not have.
 
         Raises
@@ -279,7 +279,7 @@ class FrictionLaw:
 
         Parameters
         ----------
-        p, c
+        p, c : mapping
             Parameters as returned by ``given``, and constants.
         tau, sigma : (n,) array
             Magnitude of the initial shear traction, and normal traction [Pa].
@@ -302,7 +302,7 @@ class FrictionLaw:
 
         Parameters
         ----------
-        p, c
+        p, c : mapping
             Parameters as returned by ``prepare``, and constants.
         tau, sigma : (n,) array
             Magnitude of the initial shear traction, and normal traction [Pa].
@@ -314,7 +314,7 @@ class FrictionLaw:
 
         Parameters
         ----------
-        p, c
+        p, c : mapping
             Parameters as returned by ``prepare``, and constants.
         tau, sigma : (n,) array
             Magnitude of the initial shear traction, and normal traction [Pa].

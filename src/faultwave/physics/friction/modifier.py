@@ -86,11 +86,11 @@ class Modifier:
 
         Parameters
         ----------
-        p, c, s
+        p, c, s : mapping
             Parameters, constants, and state before the sub-step.
-        strength
+        strength : number or expression
             Strength that the law computes [Pa].
-        load
+        load : Load
             Load of the sub-step. If ``load.dt`` is 0, the result is the strength in the state ``s``.
         """
         return strength

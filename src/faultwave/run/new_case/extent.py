@@ -30,24 +30,24 @@ OVER_RELIEF = 2.0
 SPARE = 1.2
 
 
-def depth_below_ground(asked: NewCaseOptions, mapped: ProjectionSettings, half: float) -> float:
+def depth_below_ground(options: NewCaseOptions, mapped: ProjectionSettings, half: float) -> float:
     """Return the depth below z = 0 [m] that the grid of a new case must reach.
 
     It is 0 for flat ground, and if the raster is unreadable or has gaps, which the check of the case reports.
 
     Parameters
     ----------
-    asked : NewCaseOptions
+    options : NewCaseOptions
         Options.
     mapped : ProjectionSettings
         Map projection of the case.
     half : float
         Half side of the region [m].
     """
-    if asked.engine != "fd" or asked.topography is None:
+    if options.engine != "fd" or options.topography is None:
         return 0.0
-    setting = SimpleNamespace(file=asked.topography, variable=None, crs=asked.topography_crs)
-    spacing = SLOWEST_S_SPEED / asked.frequency / POINTS
+    setting = SimpleNamespace(file=options.topography, variable=None, crs=options.topography_crs)
+    spacing = SLOWEST_S_SPEED / options.frequency / POINTS
     along = np.linspace(-half, half, SAMPLES_PER_SIDE)
     places = np.stack([a.ravel() for a in np.meshgrid(along, along)], 1)
     try:
@@ -81,12 +81,12 @@ class SourceDuration:
     depth: float | None = None
 
 
-def source_duration(asked: NewCaseOptions, mapped: ProjectionSettings, longest: float) -> SourceDuration:
+def source_duration(options: NewCaseOptions, mapped: ProjectionSettings, longest: float) -> SourceDuration:
     """Return the duration of a source, or of a rupture from the middle to the ends of a trace.
 
     Parameters
     ----------
-    asked : NewCaseOptions
+    options : NewCaseOptions
         Options.
     mapped : ProjectionSettings
         Map projection of the case.
@@ -98,11 +98,11 @@ def source_duration(asked: NewCaseOptions, mapped: ProjectionSettings, longest: 
     InputError
         If a file of sources cannot be read.
     """
-    if asked.faults:
+    if options.faults:
         return SourceDuration(NUCLEATION_TIME + 0.5 * longest / (RUPTURE_SPEED * text.SLOWEST_S_SPEED))
-    if asked.mechanism is not None:
-        return SourceDuration(text.GAUSSIAN_DURATION * text.GAUSSIAN_WIDTH / asked.frequency, asked.mechanism.depth)
-    setting = Source.model_validate({"kind": asked.source_kind, "file": asked.source})
+    if options.mechanism is not None:
+        return SourceDuration(text.GAUSSIAN_DURATION * text.GAUSSIAN_WIDTH / options.frequency, options.mechanism.depth)
+    setting = Source.model_validate({"kind": options.source_kind, "file": options.source})
     found = load_sources([setting], projection=mapped, warned=Problems())
     time = float(found.end.max(initial=0.0))
     return SourceDuration(time, -float(found.location[0, 2]) if len(found) == 1 else None)

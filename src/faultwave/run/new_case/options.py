@@ -68,59 +68,59 @@ class NewCaseOptions:
     """Pairs of trace file and option (dip, fault_depth) that the file's own properties define."""
 
 
-def check(asked: NewCaseOptions, folder: Path, force: bool) -> None:
+def check(options: NewCaseOptions, folder: Path, force: bool) -> None:
     """Raise InputError with every problem of the options."""
     problems = Problems()
-    ways = [bool(asked.faults), asked.mechanism is not None, asked.source is not None]
+    ways = [bool(options.faults), options.mechanism is not None, options.source is not None]
     if sum(ways) != 1:
         problems.error("new", f"{sum(ways)} of --fault, --moment-tensor and --srf are given", "one of them")
-    if asked.engine not in ("dg", "fd"):
-        problems.error("--engine", f"'{asked.engine}'", "dg, fd")
-    _check_numbers(asked, problems)
-    _check_files(asked, problems)
-    _check_unused_options(asked, problems)
+    if options.engine not in ("dg", "fd"):
+        problems.error("--engine", f"'{options.engine}'", "dg, fd")
+    _check_numbers(options, problems)
+    _check_files(options, problems)
+    _check_unused_options(options, problems)
     if (folder.exists() and not folder.is_dir()) or (folder.is_dir() and any(folder.iterdir()) and not force):
         advice = "Use --force to write into it." if folder.is_dir() else "Choose another folder."
         problems.error(
             str(folder), "is there already and holds files" if folder.is_dir() else "is a file", advice=advice
         )
     problems.raise_errors()
-    if asked.engine == "fd" and asked.faults:
+    if options.engine == "fd" and options.faults:
         what = "faults of a grid are planes along x or y (docs/guide/grids.md), none follows a trace"
         raise NotBuiltError(Problem("--engine fd", what, "engine dg", "Or give --srf or --moment-tensor."))
-    if asked.engine == "fd" and asked.sea:
+    if options.engine == "fd" and options.sea:
         raise NotBuiltError(Problem("--sea", "a grid has no sea above its topography", "engine dg"))
 
 
-def _check_numbers(asked: NewCaseOptions, problems: Problems) -> None:
+def _check_numbers(options: NewCaseOptions, problems: Problems) -> None:
     for name, value in (
-        ("--size", asked.size), ("--frequency", asked.frequency), ("--fault-depth", asked.fault_depth), ("--depth", asked.depth),
-        ("--until", asked.end_time),
+        ("--size", options.size), ("--frequency", options.frequency), ("--fault-depth", options.fault_depth), ("--depth", options.depth),
+        ("--until", options.end_time),
     ):  # fmt: skip
         if value is not None and not 0 < value < np.inf:
             problems.error(name, f"{value:g}", "a positive number")
-    for name, value, most in (("--lon", asked.lon, 360.0), ("--lat", asked.lat, 84.0)):
+    for name, value, most in (("--lon", options.lon, 360.0), ("--lat", options.lat, 84.0)):
         if value is not None and not abs(value) <= most:
             advice = "Longitude and latitude look swapped." if name == "--lat" and abs(value) <= 360 else ""
             problems.error(name, f"{value:g} degrees", f"-{most:g} to {most:g}", advice)
-    if not 10 <= asked.dip <= 90:
-        problems.error("--dip", f"{asked.dip:g}", "10 to 90 degrees")
-    if not abs(asked.rake) <= 360:
-        problems.error("--rake", f"{asked.rake:g}", "-360 to 360 degrees")
-    if asked.mechanism is not None:
-        _check_mechanism(asked.mechanism, problems)
-    if not 0 < asked.frequency < np.inf:
+    if not 10 <= options.dip <= 90:
+        problems.error("--dip", f"{options.dip:g}", "10 to 90 degrees")
+    if not abs(options.rake) <= 360:
+        problems.error("--rake", f"{options.rake:g}", "-360 to 360 degrees")
+    if options.mechanism is not None:
+        _check_mechanism(options.mechanism, problems)
+    if not 0 < options.frequency < np.inf:
         return
-    wavelength = text.SLOWEST_S_SPEED / asked.frequency
-    for name, value in (("--size", asked.size), ("--depth", asked.depth)):
+    wavelength = text.SLOWEST_S_SPEED / options.frequency
+    for name, value in (("--size", options.size), ("--depth", options.depth)):
         if value is not None and 0 < value < SMALLEST_SIZE_RATIO * wavelength:
             what = f"{value:g} m is far less than the shortest wavelength, {wavelength:.4g} m"
             problems.error(
                 name, what, f"{SMALLEST_SIZE_RATIO * wavelength:.4g} m or more", f"Kilometres? Write {value:g}km."
             )
-    deepest = max(asked.fault_depth if asked.faults else 0.0, asked.mechanism.depth if asked.mechanism else 0.0)
-    if asked.depth is not None and 0 < asked.depth <= deepest:
-        what = f"{asked.depth:g} m: the {'fault' if asked.faults else 'source'} reaches {deepest:g} m"
+    deepest = max(options.fault_depth if options.faults else 0.0, options.mechanism.depth if options.mechanism else 0.0)
+    if options.depth is not None and 0 < options.depth <= deepest:
+        what = f"{options.depth:g} m: the {'fault' if options.faults else 'source'} reaches {deepest:g} m"
         problems.error("--depth", what, f"more than {deepest:g} m")
 
 
@@ -138,38 +138,39 @@ def _check_mechanism(m: Mechanism, problems: Problems) -> None:
         problems.error("--moment-tensor", what, allowed)
 
 
-def _check_files(asked: NewCaseOptions, problems: Problems) -> None:
-    for path in filter(None, [*asked.faults, asked.source, asked.topography]):
+def _check_files(options: NewCaseOptions, problems: Problems) -> None:
+    for path in filter(None, [*options.faults, options.source, options.topography]):
         if not path.is_file():
             problems.error(str(path), "there is no such file")
-    for path in sorted({p for p in asked.faults if asked.faults.count(p) > 1}):
+    for path in sorted({p for p in options.faults if options.faults.count(p) > 1}):
         problems.error("--fault", f"{path} is given twice", advice="Its faults would lie on each other: give it once.")
 
 
-def _check_unused_options(asked: NewCaseOptions, problems: Problems) -> None:
+def _check_unused_options(options: NewCaseOptions, problems: Problems) -> None:
     """Report options that would have no effect."""
     usual = NewCaseOptions()
-    if asked.sea and asked.topography is None and asked.engine == "dg":
+    if options.sea and options.topography is None and options.engine == "dg":
         problems.error("--sea", "needs --topography, whose raster says where the sea floor is", "--topography FILE")
-    if asked.topography_crs is not None and asked.topography is None:
+    if options.topography_crs is not None and options.topography is None:
         problems.error(
             "--topography-crs", "does nothing without --topography", advice="Give the raster, or leave it out."
         )
-    if asked.engine == "fd" and asked.order != usual.order:
+    if options.engine == "fd" and options.order != usual.order:
         problems.error("--order", "does nothing with --engine fd", "engine dg", "Leave it out.")
     for name, changed in (
-        ("--dip", asked.dip != usual.dip), ("--rake", asked.rake != usual.rake), ("--fault-depth", asked.fault_depth != usual.fault_depth),
+        ("--dip", options.dip != usual.dip), ("--rake", options.rake != usual.rake),
+        ("--fault-depth", options.fault_depth != usual.fault_depth),
     ):  # fmt: skip
-        if changed and not asked.faults:
+        if changed and not options.faults:
             advice = "Leave it out: the source has its own angles and depth."
             problems.error(name, "does nothing without --fault", advice=advice)
 
 
-def names(asked: NewCaseOptions) -> dict[Path, str]:
+def names(options: NewCaseOptions) -> dict[Path, str]:
     """Return the name in the case's folder of every file it needs: its own, with a number if that is taken."""
     found: dict[Path, str] = {}
     taken = {name.lower() for name in GENERATED_FILES}  # some file systems ignore case
-    for path in [*asked.faults, asked.source, asked.topography]:
+    for path in [*options.faults, options.source, options.topography]:
         if path is None or path in found:
             continue
         name, number = path.name, 2
@@ -177,8 +178,8 @@ def names(asked: NewCaseOptions) -> dict[Path, str]:
             name, number = f"{path.stem}-{number}{path.suffix}", number + 1
         found[path] = name
         taken.add(name.lower())
-    if asked.topography is not None and asked.topography.with_suffix(".prj").is_file():  # projection of the raster
-        found[asked.topography.with_suffix(".prj")] = str(Path(found[asked.topography]).with_suffix(".prj"))
+    if options.topography is not None and options.topography.with_suffix(".prj").is_file():  # projection of the raster
+        found[options.topography.with_suffix(".prj")] = str(Path(found[options.topography]).with_suffix(".prj"))
     return found
 
 
