@@ -74,10 +74,10 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
         f"#define Z0 {program.box.lo[0]}\n#define Z1 {program.box.hi[0]}\n#define Y0 {program.box.lo[1]}\n#define Y1 {program.box.hi[1]}\n"
         "typedef V U __attribute__((aligned(4), may_alias));\n"
         "#define LOAD(p) (*(const U *)(p))\n#define STORE(p, v) (*(U *)(p) = (v))\n"
-        f"{resources.files('faultwave.backends.cpu').joinpath('hold.h').read_text()}\n"
-        f"{resources.files('faultwave.backends.cpu').joinpath('tail.h').read_text()}\n"
+        f"{resources.files('faultwave.backends.cpu').joinpath('include', 'hold.h').read_text()}\n"
+        f"{resources.files('faultwave.backends.cpu').joinpath('include', 'tail.h').read_text()}\n"
         + (
-            f"{resources.files('faultwave.backends.cpu').joinpath('half.h').read_text()}\n"
+            f"{resources.files('faultwave.backends.cpu').joinpath('include', 'half.h').read_text()}\n"
             if arrays.half_precision
             else ""
         )
