@@ -15,9 +15,9 @@ from faultwave.dg.operators.operator import Operator, turned
 from faultwave.dg.operators.prescribed_faces import Faces, faces_of
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Callback, RestoredFrom, State
+from faultwave.engine.receivers import ReceiverRecorder
+from faultwave.engine.surface_sums import Reduce, SurfaceRecorder
 from faultwave.kernels.expr import Scalars
-from faultwave.observe.receivers import ReceiverRecorder
-from faultwave.observe.surfaces import Reduce, SurfaceRecorder
 
 KEPT = 16 << 20
 """Largest size of the samples of one cluster that are collected before they are copied [bytes]."""

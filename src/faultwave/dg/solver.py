@@ -38,8 +38,8 @@ from faultwave.dg.planning.plan import Plan
 from faultwave.domain import tets
 from faultwave.engine.capability import Callback, State, When
 from faultwave.engine.halo import halo_path
+from faultwave.engine.receivers import ReceiverRecorder
 from faultwave.engine.solver import Control, Diagnosis
-from faultwave.observe.receivers import ReceiverRecorder
 
 PIECE, FAR_PIECE = 1024, 8192
 """Smallest number of cells that each host thread, or a device, steps between two polls for messages."""

@@ -20,6 +20,7 @@ from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.comm.messages import gather_rows
 from faultwave.engine.capability import Requirements, RestoredFrom, State
+from faultwave.engine.fault_receivers import report_distant_receivers
 from faultwave.fd.capabilities.rupture import Rupture
 from faultwave.fd.capability import (
     FdPlan,
@@ -40,7 +41,6 @@ from faultwave.fd.shared_samplers import sampler_of
 from faultwave.kernels.stencil import Axis, SampleBuffer
 from faultwave.media.homogenise import at_points
 from faultwave.observe.dataset import FaultFrame, Result, fault_receivers_from_arrays
-from faultwave.observe.fault_receivers import report_distant_receivers
 from faultwave.observe.model import Marks
 from faultwave.observe.snapshots.fields import fault_receiver_fields
 from faultwave.observe.stations.codes import since

@@ -18,8 +18,8 @@ from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.sampling import by_cluster
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Requirements, RestoredFrom, State
+from faultwave.engine.fault_receivers import FaultRecorder
 from faultwave.observe.dataset import FaultFrame, Result, fault_receivers_from_arrays
-from faultwave.observe.fault_receivers import FaultRecorder
 from faultwave.observe.model import Marks
 from faultwave.observe.snapshots.fields import fault_receiver_fields
 from faultwave.observe.stations.codes import since
