@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problem, Problems, suggest
-from faultwave.case.settings.outputs import FaultReceivers
-from faultwave.dg.mesh.distributed_mesh import WholeMesh
+from faultwave.base.errors import Problems, suggest
 from faultwave.domain import tets
-from faultwave.engine.fault_receivers import report_distant_receivers
-from faultwave.observe.stations.points import read_points
 
 
 @dataclass(frozen=True)
@@ -39,39 +34,6 @@ class Points:
         """Return the points ``items`` (k,); ``here`` maps numbers of cells or fault faces to new indices."""
         cells = self.cells[items] if here is None else here[self.cells[items]]
         return Points(self.requested[items], self.located[items], cells, self.local[items])
-
-
-def place_fault_receivers(
-    setting: FaultReceivers | None, fault: Any, whole: WholeMesh, problems: Problems
-) -> Points | None:
-    """Return the fault faces nearest to the points, -2 on other processes, with the coordinates of the projection on the face."""
-    if setting is None:
-        return None
-    points = read_points(setting)
-    if not len(points):
-        return None
-    if not whole.any(fault is not None and len(fault.faces.area) > 0):
-        raise InputError(
-            Problem(
-                "output.fault_receivers",
-                "the case has no fault with friction",
-                advice="Give a fault group, or leave output.fault_receivers out.",
-            )
-        )
-    items, nearest, distance = whole.nearest_fault(points, fault)
-    mine = np.flatnonzero(items >= 0)
-    local = np.full((len(points), 2), np.nan)
-    if not len(mine):
-        return Points(points, nearest, items, local)
-    corners = fault.faces.corners[items[mine]]
-    edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
-    offset = nearest[mine] - corners[:, 0]
-    far, edge = np.full((2, len(points)), np.nan)
-    far[mine], edge[mine] = distance[mine], np.sqrt((edges**2).sum(2)).max(1)
-    report_distant_receivers(setting, points, nearest, far, edge, problems)
-    solved = np.linalg.solve(edges @ edges.transpose(0, 2, 1), np.einsum("nij,nj->ni", edges, offset)[..., None])
-    local[mine] = solved[..., 0]
-    return Points(points, nearest, items, local)
 
 
 def surface_tag(key: str | int, mesh: tets.Mesh, topology: tets.Topology, where: str, problems: Problems) -> int | None:
