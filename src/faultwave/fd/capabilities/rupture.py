@@ -13,6 +13,7 @@ from faultwave.base.errors import Problem, Problems, collect_problems
 from faultwave.case.plausibility import fault_loads, warn_normal_stress
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
+from faultwave.engine.rupture_maps import TOTALS
 from faultwave.fd.capability import (
     GridCapability,
     GridCapabilityPlan,
@@ -486,14 +487,10 @@ class AttachedRupture(GridCapability):
             found += float((area * size[self.at] * self.values("accumulated_slip", axis)).sum())
         return found
 
-    def rupture_totals(self) -> tuple[float, ...]:
-        """Return the time [s] and the energies of the whole fault in the order of ``FaultHistory``.
-
-        All processes must call it.
-        """
+    def totals(self) -> Mapping[str, float]:
+        """Return the ``TOTALS`` of the whole fault (collective)."""
         found = self.energies()
-        names = ("total_frictional_work", "static_frictional_work", "seismic_moment", "potency")
-        return (self.operator.time, *self.world.total(np.array([found[n] for n in names])).tolist())
+        return dict(zip(TOTALS, self.world.total(np.array([found[n] for n in TOTALS])).tolist(), strict=True))
 
     def remarks(self) -> list[Problem]:
         """Return warnings on events that the friction law has counted."""
