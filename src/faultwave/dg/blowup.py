@@ -8,6 +8,7 @@ import numpy as np
 
 from faultwave.base.wording import command, option
 from faultwave.dg.planning.plan import cfl_number, largest_cfl
+from faultwave.engine.instability_monitor import explanation
 from faultwave.engine.solver import Diagnosis
 
 if TYPE_CHECKING:
@@ -44,15 +45,14 @@ def _here(solver: Solver, broken: int) -> Diagnosis:
     x, step = plan.geometry.centroid(cell), plan.clustering.steps[plan.clustering.cluster[cell]]
     material = ", ".join(f"{k} = {v[cell]:.6g}" for k, v in plan.material.items())
     lines = [
-        f"the run blew up before t = {solver.time:g} s: {solver.wrong or f'{broken} cells hold no finite numbers'}",
         f"first suspect: cell {plan.numbers[cell]} at ({x[0]:g}, {x[1]:g}, {x[2]:g}), inradius {plan.geometry.inradius[cell]:.4g} m, "
         f"time step {step:.4g} s (stable: {plan.step[cell]:.4g} s), {material}",
     ]
     reported = [part.diagnosis(x, bad) for part in solver.parts.values()]
     lines += [line for found, _ in reported for line in found]
     causes = _causes(plan, [cause for _, found in reported for cause in found])
-    numbered = [f"  {i + 1}. {c}" for i, c in enumerate(causes)]
-    return _with_neighbourhood(solver, "\n".join([*lines, "likely causes, in order:", *numbered]), cell)
+    text = explanation(solver.time, solver.wrong or f"{broken} cells hold no finite numbers", lines, causes)
+    return _with_neighbourhood(solver, text, cell)
 
 
 def _causes(plan: Plan, of_parts: list[str]) -> list[str]:
@@ -64,7 +64,6 @@ def _causes(plan: Plan, of_parts: list[str]) -> list[str]:
     if plan.case.numerics.precision == "single":
         causes.append(f"single precision: try double ({option('precision', 'double')})")
     causes.append(f"a sliver: the worst cells are listed by '{command('plan')}'; remesh there")
-    causes.append("sources or initial values far larger than meant: check their units")
     return causes
 
 
