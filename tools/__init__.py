@@ -1,0 +1,1 @@
+"""Tools of the developers; not a part of the installed package."""

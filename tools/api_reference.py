@@ -22,8 +22,8 @@ CLASSES = (
     "faultwave.base.errors:RunError",
 )
 """What functions take and give back."""
-ROOMS = (
-    "faultwave.observe.motions.measures", "faultwave.observe.motions.goodness", "faultwave.observe.motions.goodness",
+MODULES = (
+    "faultwave.observe.motions.measures", "faultwave.observe.motions.goodness", "faultwave.observe.motions.time_frequency",
     "faultwave.observe.motions.processing",
 )  # fmt: skip
 """Modules of pure functions that are of use by themselves."""
@@ -41,18 +41,18 @@ def markdown() -> str:
         module, _, name = place.partition(":")
         lines += _class(getattr(importlib.import_module(module), name))
     lines.append("## Ground motion\n")
-    for place in ROOMS:
-        room = importlib.import_module(place)
-        lines += [f"### `{place}`\n", _text(room), ""]
-        for name in room.__all__:
-            found = getattr(room, name)
+    for place in MODULES:
+        module = importlib.import_module(place)
+        lines += [f"### `{place}`\n", _text(module), ""]
+        for name in module.__all__:
+            found = getattr(module, name)
             if inspect.isfunction(found):
                 lines += _function(name, found, 4)
     return "\n".join(lines)
 
 
 def _called(found: Any) -> Any:
-    """The function of a room that is called."""
+    """Return the function that is called if a callable package is called."""
     return inspect.getattr_static(type(found), "__call__").__func__ if inspect.ismodule(found) else found
 
 
@@ -83,6 +83,6 @@ def _signature(found: Any, method: bool = False) -> str:
 
 
 def _text(found: Any) -> str:
-    """A docstring in Markdown: double backquotes become single ones."""
+    """Return a docstring in Markdown: double backquotes become single ones."""
     text = inspect.getdoc(found) or ""
     return re.sub(r"``([^`]+)``", r"`\1`", text)

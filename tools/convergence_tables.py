@@ -49,11 +49,12 @@ LAWS: dict[str, tuple[tuple[str, ...], Measure]] = {
 
 
 def marks(law: str) -> tuple[str, str]:
+    """Return the comments around the table of a law."""
     return f"<!-- {law} plane waves: begin -->\n", f"<!-- {law} plane waves: end -->\n"
 
 
 def written(page: str, law: str, table: list[str]) -> str:
-    """The page with a new table between the marks of a law. ValueError where they are missing."""
+    """Return the page with a new table between the comments of a law; raise ValueError if they are missing."""
     begin, end = marks(law)
     found, count = re.subn(
         re.escape(begin) + ".*?" + re.escape(end), lambda _: begin + "\n".join(table) + "\n" + end, page, flags=re.S
@@ -64,6 +65,7 @@ def written(page: str, law: str, table: list[str]) -> str:
 
 
 def main(wanted: list[str]) -> None:
+    """Update the tables of the given laws, or of all."""
     for law in wanted or LAWS:
         names, measure = LAWS[law]
         table = convergence.markdown(measure(progress=print), names)

@@ -69,8 +69,11 @@ class Base:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a check of one input gave: ``ok``, ``warnings``, ``errors``, or without an answer ``traceback``, ``slow``, ``memory``,
-    ``crash``; processor time [s], memory [bytes] at most, and the first words or the last line of a traceback."""
+    """Result of the check of one input.
+
+    The kind is ``ok``, ``warnings``, ``errors``, or without an answer ``traceback``, ``slow``, ``memory`` or ``crash``. The result has the
+    processor time [s], the largest memory [bytes] and the first words or the last line of a traceback.
+    """
 
     name: str
     kind: str
@@ -435,6 +438,7 @@ def run(chosen: Sequence[Base], report: Path, seed: int, count: int, keep: Path 
 
 
 def main() -> int:
+    """Check distorted inputs, write the report and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("report", type=Path, nargs="?", help="summary in JSON; REPORT.jsonl has every answer")
     parser.add_argument("--seed", type=int, default=0, help="of the order and of pairs of distortions")

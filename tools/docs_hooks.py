@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """mkdocs calls this with every page's text."""
+    """Replace the generated parts of a page; mkdocs calls this function with the text of each page."""
     for name, make in GENERATORS.items():
         marker = f"<!-- {name} -->"
         if marker in markdown:
@@ -30,7 +30,7 @@ def settings() -> str:
 
 
 def commands() -> str:
-    """The help of every command."""
+    """Return the help of every command."""
     from typer.main import get_command
 
     from faultwave.cli.main import app

@@ -98,7 +98,7 @@ class Worker:
 
 
 def work() -> None:
-    """What a worker does."""
+    """Read files until the parent process ends."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     from tools.fuzz_readers import judged
 
@@ -119,7 +119,7 @@ def work() -> None:
 
 
 def mutated(data: bytes, path: Path, draw: random.Random) -> bytes | None:
-    """The content changed; None where it was changed in the file ``path`` itself."""
+    """Return changed content, or None if the file ``path`` itself was changed."""
     if data.startswith(b"\x89HDF") and draw.random() < 0.5:
         path.write_bytes(data)
         restructured(path, draw)
@@ -146,7 +146,7 @@ def mutated(data: bytes, path: Path, draw: random.Random) -> bytes | None:
 
 
 def restructured(path: Path, draw: random.Random) -> None:
-    """An HDF5 file with something in it exchanged for what nobody expects there."""
+    """Replace one object of an HDF5 file by an unexpected one."""
     import h5py
     import numpy as np
 
@@ -189,7 +189,7 @@ def restructured(path: Path, draw: random.Random) -> None:
 
 
 def inputs(names: list[str], seed: int, folder: Path) -> Iterator[tuple[str, str, Path]]:
-    """A reader, how it is judged, and a file: first all sound files, then changed ones without end, a reader after the other.
+    """Yield a reader, its judgement and a file: first all sound files, then changed ones without end, a reader after the other.
 
     The n-th file of a reader follows from ``seed``, its name and n alone, so that walks on other machines see the same files.
     """
@@ -217,7 +217,7 @@ def inputs(names: list[str], seed: int, folder: Path) -> Iterator[tuple[str, str
 def hunt(
     names: list[str], seed: int, keep: Path | None = None, *, count: float = inf, seconds: float = inf
 ) -> list[Finding]:
-    """Findings of a random walk over the readers, each kind once; it ends after ``count`` changed files a reader, or ``seconds``."""
+    """Return the findings of a random walk, each kind once; it ends after ``count`` changed files a reader, or ``seconds``."""
     found = dict[tuple[str, str], Finding]()
     until, read, changed = time.monotonic() + seconds, 0, 0
     with tempfile.TemporaryDirectory(prefix="fuzz-") as temporary, Worker() as worker:
@@ -239,6 +239,7 @@ def hunt(
 
 
 def main() -> int:
+    """Run the command and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     ends = parser.add_mutually_exclusive_group()
     ends.add_argument("--seconds", type=float, default=60.0, help="how long to look")

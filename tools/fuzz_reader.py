@@ -25,11 +25,14 @@ class Reader:
 
 
 def finite(what: str, values: Any) -> None:
+    """Raise Silent unless all values are finite."""
     if not np.isfinite(np.asarray(values, float)).all():
         raise Silent(f"{what} is not finite")
 
 
 def texts(*contents: str) -> Callable[[Path], list[Path]]:
+    """Return a function that writes one sound file for each text."""
+
     def write(folder: Path) -> list[Path]:
         paths = [folder / f"seed{i}" for i in range(len(contents))]
         for path, text in zip(paths, contents, strict=True):
@@ -40,6 +43,8 @@ def texts(*contents: str) -> Callable[[Path], list[Path]]:
 
 
 def by(write: Callable[[Path], Any]) -> Callable[[Path], list[Path]]:
+    """Return a function that writes a sound file by ``write``."""
+
     def seeds(folder: Path) -> list[Path]:
         write(folder / "seed")
         return [folder / "seed"]
@@ -52,4 +57,5 @@ SOUND = Path(__file__).resolve().parents[1] / "tests" / "fuzz" / "sound"
 
 
 def stored(name: str) -> Callable[[Path], list[Path]]:
+    """Return a function that names a stored sound file."""
     return lambda folder: [SOUND / name]

@@ -83,7 +83,7 @@ def _case(path: Path) -> None:
 
 
 def _cases(folder: Path) -> list[Path]:
-    """The examples; their geometries lie beside the inputs that are made of them."""
+    """Write the examples with the geometries that they are meshed from."""
     for geometry in EXAMPLES.glob("*.geo"):
         shutil.copy(geometry, folder.parent)
     return sorted(EXAMPLES.glob("*.yaml"))
@@ -139,7 +139,7 @@ def _stations(path: Path) -> None:
 
 
 def _netcdf_mesh(path: Path) -> None:
-    """The box in two blocks, as SeisSol's tools lay it out."""
+    """Write the box in two blocks, in the layout of SeisSol's tools."""
     mesh = _box()
     half = len(mesh.cells) // 2
     blocks = (slice(0, half), slice(half, 2 * half))
@@ -241,7 +241,7 @@ FORMS = {
 
 
 def _checkpoint(path: Path) -> None:
-    """A checkpoint whose part is the file; its checksum is that of the file."""
+    """Read a checkpoint whose part is the file, with the checksum of the file."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "000001"
         target.mkdir()
@@ -277,7 +277,7 @@ def _write_part(path: Path) -> None:
 
 
 def _index(path: Path) -> None:
-    """An index whose checksum fits, whatever it says; that of its part, which INDEX leaves open, does, too."""
+    """Read an index with fitting checksums of itself and of its part."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "000001"
         target.mkdir()

@@ -56,7 +56,7 @@ def sound_runs(folder: Path) -> dict[str, Path]:
 
 
 def _write_rupture(folder: Path) -> None:
-    """A crack with 48 faces: snapshots, histories, moment rate, energies."""
+    """Write results of a crack with 48 faces: snapshots, histories, moment rate, energies."""
     import numpy as np
 
     from faultwave.observe.dataset import energies_from_arrays

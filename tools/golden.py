@@ -82,7 +82,7 @@ class Run:
 
 
 def load_runs(only: str = "") -> list[Run]:
-    """The runs of runs.yaml whose names match one of the patterns."""
+    """Return the runs of runs.yaml whose names match one of the patterns."""
     listed = yaml.safe_load((SET / "runs.yaml").read_text())
     patterns = [p for p in only.split(",") if p] or ["*"]
     unused = [p for p in patterns if not fnmatch.filter(listed, p)]
@@ -139,7 +139,7 @@ def record(tree: Path, target: Path, runs: Sequence[Run], jobs: int = 2, keep: b
 
 
 def _check_tree(tree: Path) -> None:
-    """The interpreter must take the package from the checkout, not an installed one."""
+    """Check that the interpreter takes the package from the checkout, not an installed one."""
     command = [sys.executable, "-c", "import faultwave; print(faultwave.__file__)"]
     found = subprocess.run(command, env=_environment(tree), capture_output=True, text=True, cwd="/")
     if found.returncode or not Path(found.stdout.strip()).is_relative_to(tree):
@@ -191,8 +191,11 @@ def _case(run: Run, folder: Path) -> Path:
 
 
 def _step(step: str, case: Path, folder: Path, environment: dict[str, str]) -> str:
-    """Run one command; '' or the end of what it said. 'kill NUMBER run ...' kills it once that checkpoint is there; 'rewind NUMBER'
-    removes later checkpoints, so that the run goes on from there."""
+    """Run one command; return '' or the end of its output.
+
+    'kill NUMBER run ...' kills the command once that checkpoint exists; 'rewind NUMBER' removes later checkpoints, so that the run
+    continues from there.
+    """
     words, out = step.split(), str(folder / "out")
     awaited = None
     if words[0] == "rewind":
@@ -266,7 +269,7 @@ def compare(old: Path, new: Path, runs: Sequence[Run]) -> bool:
 
 
 def compare_run(old: Path, new: Path, run: Run) -> tuple[str, bool]:
-    """What is to be said of a run, and whether it is fine."""
+    """Return the report on a run, and True if it is as before."""
     files = [folder / f"{run.name}.json" for folder in (old, new)]
     if not all(f.exists() for f in files):
         reason = run.missing()
@@ -320,7 +323,7 @@ def difference(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def git(*words: str) -> str:
-    """What git answers."""
+    """Return the output of a git command."""
     return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=True).stdout.strip()
 
 
@@ -339,7 +342,7 @@ def default_base() -> str:
 
 @contextmanager
 def worktree(commit: str) -> Iterator[Path]:
-    """A checkout of a commit, gone at the end."""
+    """Provide a checkout of a commit that is removed at the end."""
     with tempfile.TemporaryDirectory(prefix="golden-tree-") as folder:
         path = Path(folder).resolve() / "tree"
         git("worktree", "add", "--detach", str(path), commit)
@@ -361,7 +364,7 @@ def against(revision: str, cache: Path, runs: Sequence[Run], jobs: int) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit code."""
+    """Run the command and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=("list", "record", "compare", "against"))
     parser.add_argument("names", nargs="*", help="compare: two recordings; against: a commit")

@@ -45,7 +45,7 @@ def write_inputs(folder: Path, meshes: dict[str, Any]) -> None:
 
 
 def write_box(path: Path, mesh: dict[str, Any]) -> None:
-    """A box of bricks of six tetrahedra each as Gmsh 2.2 text.
+    """Return a box of bricks of six tetrahedra each as Gmsh 2.2 text.
 
     mesh: cells, lower, upper; regions: tag, lower and upper corner of the centres that have it, the last wins; surfaces: tag, lower and
     upper corner between which all corners of a face lie.
@@ -114,7 +114,7 @@ def write_awp_mesh(path: Path) -> None:
 
 
 def write_netcdf_model(path: Path) -> None:
-    """The same on a NetCDF-4 grid with names of its own."""
+    """Write the same material on a NetCDF-4 grid with other names."""
     import netCDF4
 
     axes = {"x": np.arange(-200.0, 2001, 200), "y": np.arange(-200.0, 2001, 200), "z": np.arange(-2000.0, 1, 200)}

@@ -79,7 +79,7 @@ def _hdf5(path: Path) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _fields(name: str, values: Any) -> Iterator[tuple[str, np.ndarray]]:
-    """A dataset, or each field of one of records; text as bytes."""
+    """Yield a dataset, or each field of a dataset of records; text as bytes."""
     array = np.asarray(values)
     if array.dtype.names:
         for field in array.dtype.names:

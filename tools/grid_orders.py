@@ -51,7 +51,7 @@ def stepped(case: dict[str, Any]) -> tuple[Any, float, float]:
 
 
 def basin(order: int, spacing: float) -> tuple[np.ndarray, np.ndarray, float, float]:
-    """Times, velocities (3, receivers, nt), updates and seconds."""
+    """Return times, velocities (3, receivers, nt), updates and seconds."""
     case = {
         "engine": "fd", "end_time": END, "numerics": {"threads": 1, "cfl": 0.9}, "material": {"expression": MATERIAL},
         "grid": {"lower": [-2400, -2400, -3600], "upper": [2400, 2400, 0], "spacing": spacing, "order": order,
@@ -65,7 +65,7 @@ def basin(order: int, spacing: float) -> tuple[np.ndarray, np.ndarray, float, fl
 
 
 def repeating(engine: str, order: int, spacing: float) -> tuple[np.ndarray, np.ndarray, float, float]:
-    """The same of the basin that repeats; ``spacing`` of points, or edge of bricks of six tetrahedra each [m]."""
+    """Return the same quantities of the periodic basin; ``spacing`` of points, or edge of bricks of six tetrahedra each [m]."""
     bowl = {"rho": f"2600 - 500 * {ROUND}", "vp": f"5200 - 3000 * {ROUND}", "vs": f"3000 - 2100 * {ROUND}"}
     lower, upper = [-2400.0, -2400.0, -DEPTH], [2400.0, 2400.0, 0.0]
     case: dict[str, Any] = {
@@ -127,6 +127,7 @@ def at_one_percent(rows: list[tuple[float, float, float, float]]) -> tuple[float
 
 
 def told(name: str, order: int, rows: list[tuple[float, float, float, float]]) -> None:
+    """Print the rows of a case and an order."""
     for spacing, misfit, updates, seconds in rows:
         print(
             f"{name}, order {order}, {spacing:g} m: {100 * misfit:.2f} %, {updates:.3g} updates, {seconds:.1f} s",
@@ -140,6 +141,7 @@ def told(name: str, order: int, rows: list[tuple[float, float, float, float]]) -
 
 
 def main(names: list[str]) -> None:
+    """Measure the named cases."""
     if "basin" in names:
         times, exact, *_ = basin(8, FINE)
         spline = CubicSpline(times, exact, axis=-1)

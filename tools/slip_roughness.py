@@ -29,6 +29,7 @@ def slip_of(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarra
 
 
 def main() -> None:
+    """Print the roughness of slip in the given folders."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--patch", nargs=4, type=float, required=True, metavar=("X0", "X1", "Z0", "Z1"))

@@ -58,7 +58,7 @@ output:
 
 
 def noise(shape: tuple[int, int], step: float, longest: float, fall: float, seed: int) -> np.ndarray:
-    """A random surface (ny, nx) of unit variance whose spectrum falls as so high a power of the wavenumber."""
+    """Return a random surface (ny, nx) of unit variance whose spectrum falls with a power of the wavenumber."""
     rng = np.random.default_rng(seed)
     ky, kx = (np.fft.fftfreq(n, step) for n in shape)
     k = np.hypot(*np.meshgrid(ky, kx, indexing="ij"))
@@ -124,7 +124,7 @@ def rock(x: np.ndarray, y: np.ndarray, depth: np.ndarray) -> np.ndarray:
 
 
 def write_model(path: Path) -> None:
-    """The rock as GeoModelGrids: two blocks below a top surface, which is flat here, as the model hangs from the raster's ground."""
+    """Write the rock as GeoModelGrids: two blocks below a top surface, which is flat here, as the model hangs from the raster's ground."""
     import h5py
     import pyproj
 
@@ -151,7 +151,7 @@ def write_model(path: Path) -> None:
 
 
 def thrust() -> str:
-    """The rupture, version 2.0: one segment that dips below the range and breaks upwards from its lower end."""
+    """Return the rupture in version 2.0: one segment that dips below the range and breaks upwards from its lower end."""
     ns, nd = round(LENGTH * 2), round(WIDTH * 2)
     along, down = (np.arange(ns) + 0.5) / ns, (np.arange(nd) + 0.5) / nd
     s, d = np.meshgrid(along, down, indexing="ij")

@@ -65,7 +65,7 @@ INSIDE = (
 
 
 def rupture() -> str:
-    """The text of the rupture: version 2.0, one segment."""
+    """Return the text of the rupture: version 2.0, one segment."""
     ns, nd = NODES
     along, down = (np.arange(ns) + 0.5) / ns, (np.arange(nd) + 0.5) / nd
     s, d = np.meshgrid(along, down, indexing="ij")

@@ -69,7 +69,7 @@ def draw_uplift(ax: Any, path: Path) -> Any:
 
 
 def draw_energies(ax: Any, energies: Any) -> None:
-    """What is stored and lost, one upon the other, and the work that was done."""
+    """Draw stored and lost energies on top of each other, and the work of the sources."""
     work, spent = budget(energies)
     colors = ("#1f4e79", "#5aa9e6", "#c8553d", "#f2b134")
     ax.stackplot(energies["time"], *(v / 1e12 for v in spent.values()), labels=list(spent), colors=colors)
@@ -81,6 +81,7 @@ def draw_energies(ax: Any, energies: Any) -> None:
 
 
 def draw(results: Path, picture: Path) -> None:
+    """Draw the energies of a run."""
     energies = load_results(results).energies
     fig = Figure(figsize=(10, 3.3), layout="constrained")
     slip, uplift, table = fig.subplots(1, 3)

@@ -79,7 +79,7 @@ def write_raster(path: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> Path:
-    """The folder with everything in it."""
+    """Write all input files into the folder."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", default="hills", type=Path)
     parser.add_argument("--frequency", type=float, default=1.5, help="highest frequency to resolve [Hz]")

@@ -72,7 +72,7 @@ def write_inputs(folder: Path, end: float) -> None:
 
 
 def draw(folder: Path) -> Path:
-    """The ground's speed when it is largest in the valley, in both runs, and motion in the valley's middle."""
+    """Draw the speed of the ground at its largest in the valley, in both runs, and the motion at the centre of the valley."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -13,6 +13,7 @@ from faultwave.output.formats.vtkhdf import VtkHdfReader
 
 
 def main(arguments):
+    """Draw the plastic strain of a run."""
     folder, picture = map(Path, arguments)
     with VtkHdfReader(folder / "rock-volume.vtkhdf") as file:
         x = file.points[file.cells].mean(1) / 1e3

@@ -15,6 +15,7 @@ from faultwave.output.results import load_results
 
 
 def draw(results: Path, picture: Path) -> None:
+    """Draw slip rate, temperature and pore pressure at the fault receivers of a run."""
     fig = Figure(figsize=(7.2, 2.6), layout="constrained")
     axes = fig.subplots(1, 3, sharex=True)
     stations = load_results(results).traces["faultreceiver"].values()

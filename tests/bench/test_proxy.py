@@ -142,7 +142,7 @@ def test_single_precision_moves_half_but_slot_numbers():
 def test_every_law_moves(law):
     engine = problem.solver(Setting(**TINY, law=law))
     before = engine.operator.dofs()
-    engine.march.advance(engine.march.tick)
+    engine.advance(engine.march.tick)
     after = engine.operator.dofs()
     assert np.isfinite(after).all()
     assert (np.abs(after - before).max((0, 1)) > 0).all()
@@ -158,8 +158,8 @@ def test_a_step_of_the_proxy_is_a_step_of_the_engine():
     """The book changes nothing: the same numbers as without it."""
     watched, plain = (problem.solver(Setting(**TINY, backend="numpy")) for _ in range(2))
     with watched.backend.written() as entries:
-        watched.march.advance(watched.march.tick)
-    plain.march.advance(plain.march.tick)
+        watched.advance(watched.march.tick)
+    plain.advance(plain.march.tick)
     np.testing.assert_array_equal(watched.operator.dofs(), plain.operator.dofs())
     assert {e.kernel.name for e in entries} == {"predict", "correct"}
     assert not plain.backend.entries
@@ -176,7 +176,7 @@ EVERY_FRICTION = [
 @pytest.mark.parametrize("law", EVERY_FRICTION)
 def test_faults_of_every_law_slip(law):
     engine = problem.solver(Setting(**TINY, faults=0.1, friction=law, backend="numpy"))
-    engine.march.advance(2 * engine.march.tick)
+    engine.advance(2 * engine.march.tick)
     record = engine.parts["rupture"].fault.record()
     assert (record["accumulated_slip"] > 0).mean() > 0.9 and np.isfinite(record["slip_rate"]).all()  # waves hold a few
     assert engine.plan.part("rupture").law.name == law.replace("+", " + ")

@@ -9,12 +9,13 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.dg.method import basis
-from faultwave.dg.method.forms import PenalisedFaces, form
+from faultwave.dg.method.forms import Cells, PenalisedFaces, form
 from faultwave.dg.method.outgoing_waves import cluster_places
 from faultwave.dg.operators.layout import Connections, build_layout
-from faultwave.dg.operators.local_time_stepping import LocalTimeStepping
-from faultwave.dg.operators.operator import Cells, Operator
 from faultwave.dg.operators.rounding import allows_edge_components, worst_shape
+from faultwave.dg.operators.scheme import make_stepper
+from faultwave.dg.operators.stepper import AderOperator
+from faultwave.dg.stepping.local_time_stepping import LocalTimeStepping
 from faultwave.domain.tets.clusters import assign_clusters
 from faultwave.domain.tets.connectivity.topology import build_topology
 from faultwave.domain.tets.generators.box import Box, box_mesh
@@ -65,25 +66,29 @@ class Waves:
         )  # fmt: skip
         fast = allows_edge_components(worst_shape(g.inverse, self.backend.dtype)) if fast is None else fast
         made = form(self.law, order, time_unit, fast, predictor, narrow, compensated)
-        self.operator = Operator(made, self.backend, self.layout, self.cells, compensated=compensated)
+        self.use(AderOperator(made, self.backend, self.layout, self.cells, compensated=compensated))
         ratios = np.cumprod([1, *self.clustering.ratios[:-1]])
-        self.march = LocalTimeStepping(float(self.clustering.steps[0]), [int(r) for r in ratios], self)
+        self.march = LocalTimeStepping(float(self.clustering.steps[0]), [int(r) for r in ratios])
+        self.overlap: Any = None
         self.predicted: list[Callable[[int, float, float], None]] = []
         self.rule = basis.tet_quadrature(quadrature or order + 2)
         self.psi = basis.tet_basis(self.rule[0], order - 1)
         self.points = g.points(slice(None), self.rule[0])
 
+    def use(self, operator: Any) -> None:
+        self.operator, self.stepper = operator, make_stepper(operator)
+
     def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
-        self.operator.predict(cluster, step, restart, self.march.ends_within(cluster))
+        self.stepper.predict(cluster, step, restart, self.march.ends_within(cluster))
         for hook in self.predicted:
             hook(cluster, time, step)
 
     def correct(self, cluster: int, time: float, step: float) -> None:
-        self.operator.correct(cluster, step)
+        self.stepper.correct(cluster, step)
 
     def correct_and_predict(self, cluster: int, time: float, step: float, following: float, restart: bool) -> None:
-        self.operator.correct_observed(cluster, step)
-        self.operator.correct_and_predict(cluster, following, restart, self.march.ends_within(cluster))
+        self.stepper.correct_observed(cluster, step)
+        self.stepper.correct_and_predict(cluster, following, restart, self.march.ends_within(cluster))
         for hook in self.predicted:
             hook(cluster, time + step, following)
 
@@ -93,7 +98,7 @@ class Waves:
         return self
 
     def run(self, until: float) -> Waves:
-        self.march.advance(until)
+        self.march.advance(until, self)
         return self
 
     def values(self) -> np.ndarray:

@@ -49,38 +49,38 @@ class Forgetful(dict[Any, Any]):
 def test_steps_prepared_before_are_those_that_would_be_prepared_now(name: str) -> None:
     """Over meetings that shorten steps, with what lasts of the step before."""
     known, anew = moved(name, rates=(2, 3)), moved(name, rates=(2, 3))
-    anew.operator.prepared = [Forgetful() for _ in anew.operator.prepared]
+    anew.operator.table.prepared = [Forgetful() for _ in anew.operator.table.prepared]
     whole = known.march.longest
     for waves in (known, anew):
         for steps in (2.0, 2.4, 5.4, 5.7, 8.7):
             waves.run(steps * whole)
     assert np.array_equal(known.operator.state(), anew.operator.state()) and np.isfinite(known.operator.state()).all()
     taken = 8.7 * whole / known.march.tick
-    assert 0 < len(known.operator.prepared[0]) < taken / 2, "else none of them came again"
+    assert 0 < len(known.operator.table.prepared[0]) < taken / 2, "else none of them came again"
 
 
 def test_a_prepared_step_is_that_of_its_ends_and_of_who_goes_first() -> None:
     """Also where march would never ask for it: the same steps with other ends of the faster cluster's, in other turns."""
     known, anew = moved("elastic"), moved("elastic")
-    anew.operator.prepared = [Forgetful() for _ in anew.operator.prepared]
+    anew.operator.table.prepared = [Forgetful() for _ in anew.operator.table.prepared]
     rng, step = np.random.default_rng(0), float(known.clustering.steps[0])
     choices = ([step, 2 * step], [1.5 * step, 2 * step], [2 * step])
     for _ in range(40):
         ends, ahead = choices[rng.integers(3)], bool(rng.integers(2))
         for a, b in zip(*(read(waves, ends, ahead) for waves in (known, anew)), strict=True):
             assert np.array_equal(a, b)
-    assert len(known.operator.prepared[1]) < 40, "else none of them came again"
+    assert len(known.operator.table.prepared[1]) < 40, "else none of them came again"
 
 
 def test_a_prepared_step_is_that_after_the_step_before() -> None:
     """What lasts of a step that ends depends on how long it was, and the next is as long as ever."""
     known, anew = moved("poroelastic"), moved("poroelastic")
-    anew.operator.prepared = [Forgetful() for _ in anew.operator.prepared]
+    anew.operator.table.prepared = [Forgetful() for _ in anew.operator.table.prepared]
     step = float(known.clustering.steps[0])
     for waves in (known, anew):
         for lengths in ((1.0, 1.0), (0.5, 1.0), (1.0, 1.0)):
-            waves.operator.predict(0, lengths[0] * step, True)
-            waves.operator.correct_and_predict(0, lengths[1] * step, True)
+            waves.stepper.predict(0, lengths[0] * step, True)
+            waves.stepper.correct_and_predict(0, lengths[1] * step, True)
     assert np.array_equal(known.operator.state(), anew.operator.state())
 
 
@@ -125,11 +125,11 @@ def read(waves: Waves, ends: list[float], ahead: bool, restart: bool = True) -> 
     found = []
     for n, (begin, end) in enumerate(pairwise([0.0, *ends])):
         if n or ahead:
-            op.predict(0, end - begin, n == 0)
+            waves.stepper.predict(0, end - begin, n == 0)
         if n == 0:
-            op.predict(1, ends[-1], True, ends)
+            waves.stepper.predict(1, ends[-1], True, ends)
         if not n and not ahead:
-            op.predict(0, end - begin, True)
+            waves.stepper.predict(0, end - begin, True)
         slots = lay.incoming[op.turns[0], lay.position[cell], face]
         found.append(op.waves.get(slots).reshape(len(cell), op.b2, op.form.faced))
     return found
@@ -211,9 +211,9 @@ def test_a_slower_cell_reads_the_sum_of_its_neighbours_steps() -> None:
     for _ in range(3):
         total = np.zeros((len(cell), op.b2, op.form.faced))
         for n in range(2):
-            op.predict(0, step, n == 0)
+            waves.stepper.predict(0, step, n == 0)
             total += wanted(waves, op.reader(cell).series(), (cell, face), (0.0, step), step)
-        op.predict(1, 2 * step, True, [step, 2 * step])
+        waves.stepper.predict(1, 2 * step, True, [step, 2 * step])
         slots = lay.incoming[op.turns[1], lay.position[near], faces]
         found = op.waves.get(slots).reshape(total.shape)
         np.testing.assert_allclose(found, total, rtol=0, atol=2e-13 * np.abs(total).max())
@@ -221,7 +221,7 @@ def test_a_slower_cell_reads_the_sum_of_its_neighbours_steps() -> None:
 
 def test_steps_that_are_not_told_are_refused() -> None:
     with pytest.raises(ValueError, match="next faster"):
-        moved("elastic").operator.predict(1, 0.01, True)
+        moved("elastic").stepper.predict(1, 0.01, True)
 
 
 def test_places_are_even() -> None:

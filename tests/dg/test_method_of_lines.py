@@ -81,11 +81,11 @@ def test_white_noise_keeps_its_energy_with_the_centred_flux(law: str, material: 
             1.0, 3.0, cells
         )
     waves.cells = type(waves.cells)(**{**vars(waves.cells), "material": waves.material})
-    waves.operator = RungeKutta(form(waves.law, 3, fast=False), waves.backend, waves.layout, waves.cells, "centred")
+    waves.use(RungeKutta(form(waves.law, 3, fast=False), waves.backend, waves.layout, waves.cells, "centred"))
     waves.operator.set_dofs(rng.normal(size=(cells, 10, quantities)))
     history, step = [waves.energy()], 0.02 * waves.march.longest
     for _ in range(50):
-        waves.operator.correct(0, step)
+        waves.stepper.correct(0, step)
         history.append(waves.energy())
     assert np.abs(np.array(history) / history[0] - 1).max() < 1e-9  # steps so small that time is exact
 

@@ -77,13 +77,13 @@ def backwards(waves: Waves) -> None:
     """The slowest that can goes first: it corrects before the faster one has."""
     march, last = waves.march, len(waves.march.clocks) - 1
     forwards = march._try
-    march._try = lambda i, until: forwards(last - i, until)  # type: ignore[method-assign]
+    march._try = lambda i, *more: forwards(last - i, *more)  # type: ignore[method-assign]
 
 
 def as_beside_others(waves: Waves) -> None:
     """Plain cells of a step are done as late as can be."""
     waves.operator.alone = False
-    march, op = waves.march, waves.operator
+    march, op = waves.march, waves.stepper
 
     class Late:
         def ready(self, cluster: int) -> bool:
@@ -92,7 +92,7 @@ def as_beside_others(waves: Waves) -> None:
         def finish(self, cluster: int) -> bool:
             return op.finish(cluster, 8)
 
-        def early(self, cluster: int, time: float, step: float) -> bool:
+        def advance_local_friction(self, cluster: int, time: float, step: float) -> bool:
             return False
 
     def predict(cluster: int, time: float, step: float, restart: bool) -> None:
@@ -103,7 +103,7 @@ def as_beside_others(waves: Waves) -> None:
         op.begin_correct_and_predict(cluster, following, restart, march.ends_within(cluster))
 
     waves.predict, waves.correct_and_predict = predict, both  # type: ignore[method-assign]
-    march.overlap = Late()  # type: ignore[assignment]
+    waves.overlap = Late()
 
 
 def test_the_order_in_which_clusters_step_changes_no_bit() -> None:
@@ -119,10 +119,10 @@ def test_few_cells_step_with_those_that_leave_more(monkeypatch: pytest.MonkeyPat
     found, joined = [], []
 
     def seen(waves: Waves) -> None:
-        joined.append(list(waves.operator.joined))
+        joined.append(list(waves.operator.table.merges_plain))
 
     for few in (4096, -1):
-        monkeypatch.setattr("faultwave.dg.operators.operator.FEW", few)
+        monkeypatch.setattr("faultwave.dg.operators.launch_table.FEW_CELLS", few)
         found.append(stepped(seen, DEVICE))
     np.testing.assert_array_equal(*found)
     assert any(joined[0]) and not any(joined[1])

@@ -54,18 +54,19 @@ def test_backends_round_alike(name: str) -> None:
 @pytest.mark.parametrize("law", ["elastic", "anisotropic"])
 def test_one_pass_gives_the_bits_of_two(law: str) -> None:
     """Correction and prediction together and apart."""
-    apart, together = (shaken(True, law).operator for _ in range(2))
+    waves = [shaken(True, law) for _ in range(2)]
+    apart, together = (w.stepper for w in waves)
     step = 1e-3
-    for op in (apart, together):
-        for cluster in range(op.layout.clusters):
-            op.predict(cluster, 2**cluster * step, True, [2 ** (cluster - 1) * step * n for n in (1, 2)])
+    for stepper in (apart, together):
+        for cluster in range(stepper.operator.layout.clusters):
+            stepper.predict(cluster, 2**cluster * step, True, [2 ** (cluster - 1) * step * n for n in (1, 2)])
     for n in range(2):
         apart.correct(0, step)
         apart.predict(0, step, n == 1)
         together.correct_and_predict(0, step, n == 1)
-    np.testing.assert_array_equal(apart.q.get(), together.q.get())
-    read = np.unique(apart.layout.incoming)  # into the others cells of several threads write
-    np.testing.assert_array_equal(apart.waves.get()[read], together.waves.get()[read])
+    np.testing.assert_array_equal(apart.operator.q.get(), together.operator.q.get())
+    read = np.unique(waves[0].layout.incoming)  # into the others cells of several threads write
+    np.testing.assert_array_equal(apart.operator.waves.get()[read], together.operator.waves.get()[read])
 
 
 def test_cells_of_rock_hold_few_constants() -> None:

@@ -18,6 +18,8 @@ ABSENT = re.compile(
 """Sheets that the project was planned with; they were never in the repository."""
 PAGE = re.compile(r"docs/[a-z]+/[\w-]+\.md(?:,\s\"([^\"]+)\")?")
 DECISION = re.compile(r"(?:docs/decisions/|\bdecision )(\d{4})\b")
+CITES = re.compile(f"{ABSENT.pattern}|\\bFD\\b|docs/|\\bdecision\\b")
+"""In every text in which one of the others is found, however its lines are broken; only these are split into tokens."""
 
 
 def files(*suffixes: str) -> list[Path]:
@@ -45,7 +47,9 @@ def remarks(text: str) -> list[str]:
 @functools.cache
 def text_of(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
-    return "\n".join(remarks(text)) if path.suffix == ".py" else re.sub(r"\s+", " ", text)
+    if path.suffix != ".py":
+        return re.sub(r"\s+", " ", text)
+    return "\n".join(remarks(text)) if CITES.search(text) else ""
 
 
 def headings(page: Path) -> set[str]:

@@ -6,6 +6,8 @@ import ast
 from collections import deque
 from pathlib import Path
 
+from tests.project.imports import import_statements
+
 ROOT = Path(__file__).resolve().parents[2]
 
 Imports = dict[str, dict[str, int]]
@@ -18,7 +20,7 @@ def imports_of(source: Path, package: str) -> Imports:
     found: Imports = {}
     for module, path in files.items():
         lines: dict[str, int] = {}
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in import_statements(path):
             for name in imported(node, module, path.name == "__init__.py", files):
                 if name != module:
                     lines[name] = min(node.lineno, lines.get(name, node.lineno))

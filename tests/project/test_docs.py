@@ -96,37 +96,43 @@ def test_changelog_names_this_version_or_the_next():
 
 
 def plan() -> dict[str, set[str]]:
-    """Room -> what it may import, from the import contract; parts of rooms are left out."""
+    """Return the packages that each package may import, from the import contract, without subpackages."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     rows = (row.partition(":") for row in contracts[0]["may_import"])
-    return {room: {w for w in allowed.split() if not w.startswith("-")} for room, _, allowed in rows if "." not in room}
+    return {
+        package: {w for w in allowed.split() if not w.startswith("-")}
+        for package, _, allowed in rows
+        if "." not in package
+    }
 
 
 def test_architecture_shows_the_import_contract():
     rows = re.findall(
         r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", (ROOT / "docs" / "architecture.md").read_text(), re.MULTILINE
     )
-    shown = {room: set(allowed.split()) - {"nothing"} for room, _, allowed in rows}
+    shown = {package: set(allowed.split()) - {"nothing"} for package, _, allowed in rows}
     assert shown == plan()
-    for room, owns, _ in rows:
-        package = ROOT / "src" / "faultwave"
-        stands = (package / room / "__init__.py").exists() or (package / f"{room}.py").exists()
-        assert stands != ("(to come)" in owns), f"{room}: architecture.md says otherwise"
+    for package, owns, _ in rows:
+        root = ROOT / "src" / "faultwave"
+        stands = (root / package / "__init__.py").exists() or (root / f"{package}.py").exists()
+        assert stands != ("(to come)" in owns), f"{package}: architecture.md says otherwise"
 
 
 def test_architecture_names_files_that_are_there():
-    """By the room that stands in bold before them."""
+    """The name in bold before them is the folder of the files."""
     text = (
         (ROOT / "docs" / "architecture.md")
         .read_text()
         .partition("## Inside the larger packages")[2]
         .partition("\n## ")[0]
     )
-    rooms = re.split(r"^\*\*`([\w/]+)`\*\*", text, flags=re.MULTILINE)[1:]
-    named = [(room, name) for room, said in zip(rooms[::2], rooms[1::2], strict=True)
+    sections = re.split(r"^\*\*`([\w/]+)`\*\*", text, flags=re.MULTILINE)[1:]
+    named = [(package, name) for package, said in zip(sections[::2], sections[1::2], strict=True)
              for name in re.findall(r"`([\w/]+(?:\.py|/))`", said)]  # fmt: skip
-    assert len(named) > 60 and {room for room, _ in named} == {"kernels", "dg", "fd", "backends/cpu"}
-    assert [f"{room}/{name}" for room, name in named if not (ROOT / "src" / "faultwave" / room / name).exists()] == []
+    assert len(named) > 60 and {package for package, _ in named} == {"kernels", "dg", "fd", "backends/cpu"}
+    assert [
+        f"{package}/{name}" for package, name in named if not (ROOT / "src" / "faultwave" / package / name).exists()
+    ] == []
 
 
 def test_every_file_says_what_it_is_for():

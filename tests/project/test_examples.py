@@ -25,13 +25,14 @@ EXAMPLES = ROOT / "examples"
 FOLDERS = sorted(folder for folder in EXAMPLES.iterdir() if folder.is_dir())
 BASIN = EXAMPLES / "basin" / "basin.py"
 PICTURE = re.compile(r"!\[([^\]]+)\]\(([^)]+\.png)\)")
+BUILT_IN = examples().keys()
 
 
 def case_of(folder: Path) -> str | None:
     """The case of an example: a file in its folder, or the built-in one of the folder's name; None for scripts."""
     if (folder / "case.yaml").exists():
         return str(folder / "case.yaml")
-    return folder.name if folder.name in examples() else None
+    return folder.name if folder.name in BUILT_IN else None
 
 
 CASES = {folder.name: case for folder in FOLDERS if (case := case_of(folder)) is not None}
@@ -61,7 +62,7 @@ def test_an_example_runs(tmp_path, name):
 
 def test_every_example_is_in_the_gallery_with_its_picture():
     gallery = (ROOT / "docs" / "gallery.md").read_text()
-    built_in = set(examples()) - {folder.name for folder in FOLDERS}
+    built_in = BUILT_IN - {folder.name for folder in FOLDERS}
     assert not built_in, f"examples/ has no folder for the built-in {built_in}"
     for folder in FOLDERS:
         text = (folder / "README.md").read_text()

@@ -113,24 +113,48 @@ def test_the_rheology_on_numbers(package: Path) -> None:
     assert numbers == pytest.approx([-60e6, -60e6, -60e6, 30e6, 0, 0, 20e6 / 64e9])
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        ("law: damped-sound", "law: damped-sond", "did you mean 'damped-sound'?"),
-        ("decay: 0.05 1/ms", "decay: 0.05 ms", "expected a unit like '1/s'"),
-        ("decay: 0.05 1/ms", "deccay: 50", "did you mean 'decay'?"),
-        ("backend: numpy-timed", "backend: numpy-timd", "did you mean 'numpy-timed'?"),
-        ("numerics: { order: 5", "numerics: { flux: half-rusanow, order: 5", "did you mean 'half-rusanov'?"),
-        ("peak_velocity:", "peak_velocty:", "did you mean 'peak_velocity'?"),
-        ("points: [[0, 0.1", "points: [[7, 0.1", "lies 6 m outside the mesh"),
-        ("peak_velocity: { points:", "peak_velocity: { ponts:", "did you mean 'points'?"),
-        ("end_time: 6 ms", "end_time: 6 ms\nengine: dgg", "did you mean 'dg'?"),
-    ],
-)
-def test_mistakes_are_told_with_advice(package: Path, old: str, new: str, told: str) -> None:
+MISTAKES = [
+    ("law: damped-sound", "law: damped-sond", "did you mean 'damped-sound'?"),
+    ("decay: 0.05 1/ms", "decay: 0.05 ms", "expected a unit like '1/s'"),
+    ("decay: 0.05 1/ms", "deccay: 50", "did you mean 'decay'?"),
+    ("backend: numpy-timed", "backend: numpy-timd", "did you mean 'numpy-timed'?"),
+    ("numerics: { order: 5", "numerics: { flux: half-rusanow, order: 5", "did you mean 'half-rusanov'?"),
+    ("peak_velocity:", "peak_velocty:", "did you mean 'peak_velocity'?"),
+    ("points: [[0, 0.1", "points: [[7, 0.1", "lies 6 m outside the mesh"),
+    ("peak_velocity: { points:", "peak_velocity: { ponts:", "did you mean 'points'?"),
+    ("end_time: 6 ms", "end_time: 6 ms\nengine: dgg", "did you mean 'dg'?"),
+]
+CHECK_ALL = """
+import json, sys
+from typer.testing import CliRunner
+from faultwave.cli.main import app
+done = [CliRunner().invoke(app, ["check", name]) for name in sys.argv[1:]]
+print(json.dumps([(one.exit_code, one.output) for one in done]))
+"""
+
+
+@pytest.fixture(scope="module")
+def checked(package: Path) -> list[tuple[int, str]]:
+    """Exit code and output of a check of the case with each mistake, all in one process that has the package."""
     text = (package / "sound.yaml").read_text()
-    assert old in text
-    (package / "wrong.yaml").write_text(text.replace(old, new))
-    printed = command(package, "check", "wrong.yaml", code=2)
-    assert told in " ".join(printed.split())
-    assert "wrong.yaml:" in printed
+    names = []
+    for number, (old, new, _) in enumerate(MISTAKES):
+        assert old in text
+        names.append(f"wrong{number}.yaml")
+        (package / names[-1]).write_text(text.replace(old, new))
+    return json.loads(python(package, "-c", CHECK_ALL, *names))
+
+
+@pytest.mark.parametrize("number", range(len(MISTAKES)), ids=[new.split("\n")[-1] for _, new, _ in MISTAKES])
+def test_mistakes_are_told_with_advice(checked: list[tuple[int, str]], number: int) -> None:
+    code, printed = checked[number]
+    assert code == 2, printed
+    assert MISTAKES[number][2] in " ".join(printed.split())
+    assert f"wrong{number}.yaml:" in printed
+
+
+def test_the_program_exits_with_the_code_of_a_check(package: Path) -> None:
+    (package / "wrong.yaml").write_text(
+        (package / "sound.yaml").read_text().replace("law: damped-sound", "law: damped")
+    )
+    assert "wrong.yaml:" in command(package, "check", "wrong.yaml", code=2)

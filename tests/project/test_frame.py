@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.project.imports import import_statements
+
 ROOT = Path(__file__).resolve().parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
@@ -53,7 +55,7 @@ def test_every_import_is_declared():
         declared.add(modules.get(name, name))
     found = {}
     for path in (ROOT / "src").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in import_statements(path):
             names = []
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]

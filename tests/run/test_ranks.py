@@ -328,7 +328,7 @@ def test_what_travels(tmp_path, jump, fault):
     write_parts(case["mesh"]["file"], mesh, topology, part, [4], np.arange(len(part)))
     after = (
         "size = lambda x: x.sending.source.buffer.size // (len(x.channel.cells) or x.channel.count)\n"
-        "found = {(x.channel.send, x.channel.other - x.channel.cluster, size(x)) for x in sim.solver.exchange.lines}\n"
+        "found = {(x.channel.send, x.channel.other - x.channel.cluster, size(x)) for x in sim.solver.messages.exchange.lines}\n"
         "open(f'{sim.folder}/travels-{sim.world.rank}', 'w').write(json.dumps(sorted(found)))"
     )
     done = launch(4, case, after=after)
@@ -405,13 +405,13 @@ def test_only_what_overlaps_is_read(tmp_path):
 def test_killed_in_mid_run_and_resumed(tmp_path, alone, victims):
     """A process that dies brings the others down at once; nothing hangs."""
     die = (
-        "import faultwave.dg.operators.local_time_stepping as m\n"
+        "import faultwave.dg.stepping.local_time_stepping as m\n"
         "advance = m.LocalTimeStepping.advance\n"
-        "def deadly(self, until, pause):\n"
+        "def deadly(self, until, *more):\n"
         "    from faultwave.comm import world\n"
         f"    if self.time > 0.3 and ({victims == 'all'} or world().rank == 1):\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    advance(self, until, pause)\n"
+        "    advance(self, until, *more)\n"
         "m.LocalTimeStepping.advance = deadly\n"
     )
     started = time.monotonic()
@@ -434,7 +434,7 @@ def test_told_to_stop_twice_all_end_at_once(tmp_path):
 @pytest.mark.slow
 def test_a_process_that_fails_tells_why_and_ends_all(tmp_path):
     fail = (
-        "import faultwave.dg.operators.stepping as s\n"
+        "import faultwave.dg.stepping.replays as s\n"
         "check = s.check\n"
         "def broken(solver):\n"
         "    if solver.world.rank == 1 and solver.time > 0.1:\n"

@@ -52,11 +52,11 @@ def test_a_disk_that_is_full_for_the_first_process_ends_all(tmp_path, where):
 def test_the_manifest_tells_why_a_run_failed(tmp_path):
     """Also where it was not the first process that failed."""
     fail = (
-        "import faultwave.dg.operators.stepping as s\n"
-        "def broken(solver):\n"
-        "    if solver.world.rank == 1:\n"
+        "from faultwave.dg.blowup import StateMonitor\n"
+        "def broken(self, world, time):\n"
+        "    if world.rank == 1:\n"
         "        raise MemoryError('no more memory on this node')\n"
-        "s.check = broken"
+        "StateMonitor.check = broken"
     )
     done = launch(2, asked(tmp_path, "out", end_time=0.3), setup=fail, timeout=600)
     assert done.returncode != 0 and "process 1 of 2 failed and ends the run" in done.stderr
@@ -68,13 +68,13 @@ def test_the_manifest_tells_why_a_run_failed(tmp_path):
 def test_a_blow_up_away_from_the_first_process(tmp_path):
     """Its file is among those of the run."""
     spoil = (
-        "import faultwave.dg.operators.stepping as s\n"
-        "check = s.check\n"
-        "def spoilt(solver):\n"
-        "    if solver.world.rank == 1 and solver.time > 0.05:\n"
-        "        solver.operator.set_dofs(np.full_like(solver.operator.dofs(), np.nan))\n"
-        "    check(solver)\n"
-        "s.check = spoilt"
+        "from faultwave.dg.blowup import StateMonitor\n"
+        "check = StateMonitor.check\n"
+        "def spoilt(self, world, time):\n"
+        "    if world.rank == 1 and time > 0.05:\n"
+        "        self.operator.set_dofs(np.full_like(self.operator.dofs(), np.nan))\n"
+        "    check(self, world, time)\n"
+        "StateMonitor.check = spoilt"
     )
     case = asked(tmp_path, "out", end_time=0.3)
     case["output"] |= {"checkpoint": None, "fault": None, "surface": None, "volume": None}

@@ -73,7 +73,7 @@ SPOIL = """
 def spoil(p):
     operator = sim.solver.operator
     if p.time > 0.1:
-        cell = sim.solver.exchange.lines[0].channel.cells[:1]
+        cell = sim.solver.messages.exchange.lines[0].channel.cells[:1]
         operator.set_dofs(np.full_like(operator.dofs(cell), np.nan), cell)
         operator.finite = lambda: True
 """
@@ -143,7 +143,7 @@ def test_friction_gets_every_digit(tmp_path):
     write_parts(case["mesh"]["file"], mesh, topology, part, [4], np.arange(len(part)))
     after = (
         "codecs = lambda x: (bool(x.sending.source.codec), bool(x.receiving.target.codec))\n"
-        "lines = [(x.channel.send, *codecs(x)) for x in sim.solver.exchange.lines]\n"
+        "lines = [(x.channel.send, *codecs(x)) for x in sim.solver.messages.exchange.lines]\n"
         "open(f'{sim.folder}/lines-{sim.world.rank}', 'w').write(json.dumps(lines))"
     )
     done = launch(4, case, after=after)

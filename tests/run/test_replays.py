@@ -15,8 +15,8 @@ from faultwave.backends.device import backend
 from faultwave.backends.device.backend import concurrent_groups
 from faultwave.base.errors import BackendError
 from faultwave.dg.operators.operator import Operator
-from faultwave.dg.operators.stepping import MOST, SOON, Replays
 from faultwave.dg.report import plan_report
+from faultwave.dg.stepping.replays import MOST, SOON, Replays
 from faultwave.engine.capability import Callback
 from tests.backends.here import DEVICE, needs_device
 from tests.run.rupture.setup import settings, slip_weakening
@@ -47,7 +47,7 @@ def quiet(sim: Any) -> Any:
     """Its solver without parts that observe."""
     solver = sim.solver
     solver.parts = {name: part for name, part in solver.parts.items() if name in ("rupture", "point_sources")}
-    solver.hook()
+    solver.refresh_callbacks()
     return solver
 
 
@@ -86,7 +86,7 @@ def test_replayed_steps_are_the_direct_ones(tmp_path: Any) -> None:
         replays.advance(2)
     assert replays.replayed > 0 and all(r is not None for r in replays.made.values())
     while direct.march.time < other.march.time:  # one by one: moments are added up as those of several at once are
-        direct.march.advance(direct.march.time + direct.march.longest)
+        direct.advance(direct.march.time + direct.march.longest)
     assert other.march.time == direct.march.time and other.updates == direct.updates
     assert np.abs(other.operator.state()).max() > 0
     np.testing.assert_array_equal(other.operator.state(), direct.operator.state())
@@ -192,7 +192,9 @@ def test_samples_are_taken_by_replayed_steps(tmp_path: Any, interval: float) -> 
         engine = sim.solver
         engine.replays.most = 1
         if name != "replayed":
-            engine.replays.advance = lambda n, pause, march=engine.march: march.advance(march.time + march.longest)
+            engine.replays.advance = lambda n, pause, engine=engine: engine.advance(
+                engine.march.time + engine.march.longest
+            )
         sim.run(until=20.2 * engine.march.longest, write=False)
         kinds = {sampled(sim, key) for key, made in engine.replays.made.items() if made}
         assert kinds == (set() if name != "replayed" else {True, False} if interval == 0.2 else {True})
@@ -243,7 +245,9 @@ def test_sources_act_in_replayed_steps(tmp_path: Any, single: bool) -> None:
         engine = sim.solver
         engine.replays.most = 1
         if name != "replayed":
-            engine.replays.advance = lambda n, pause, march=engine.march: march.advance(march.time + march.longest)
+            engine.replays.advance = lambda n, pause, engine=engine: engine.advance(
+                engine.march.time + engine.march.longest
+            )
         acting = [c for c, m in enumerate(engine.parts["point_sources"].terms.members) if len(m)]
         assert len(acting) == 2
         end = 24.2 * engine.march.longest
@@ -265,13 +269,15 @@ def test_sources_act_in_replayed_steps(tmp_path: Any, single: bool) -> None:
 @pytest.mark.parametrize("table", (1 << 24, 200))
 def test_a_source_that_takes_back_what_it_gave_acts(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, table: int) -> None:
     """Within one replay, too; where tables are small fewer steps are replayed at once, but they are."""
-    monkeypatch.setattr("faultwave.dg.operators.stepping.TABLE", table)
+    monkeypatch.setattr("faultwave.dg.stepping.replays.TABLE", table)
     found = {}
     for name in ("replayed", "direct"):
         sim = with_sources(tmp_path / name, DEVICE, shakes=True)
         engine = sim.solver
         if name == "direct":
-            engine.replays.advance = lambda n, pause, march=engine.march: march.advance(march.time + march.longest)
+            engine.replays.advance = lambda n, pause, engine=engine: engine.advance(
+                engine.march.time + engine.march.longest
+            )
         sim.run(until=60.2 * engine.march.longest, write=False)
         found[name] = engine.operator.dofs()
         if name == "replayed":
@@ -323,13 +329,17 @@ def test_fault_receivers_are_read_by_replayed_steps(tmp_path: Any, every: int, l
         engine = sim.solver
         engine.replays.most = most
         if not most:
-            engine.replays.advance = lambda n, pause, march=engine.march: march.advance(march.time + march.longest)
+            engine.replays.advance = lambda n, pause, engine=engine: engine.advance(
+                engine.march.time + engine.march.longest
+            )
         end = 24.2 * engine.march.longest
         sim.run(until=end, write=False)
         assert (engine.replays.replayed > 4) == (name == "replayed")
         data = sim.fault_receivers
         histories[name] = data["time"], data["values"]
-        assert len(engine.callbacks["after step"]) == 1 and not fault_of(engine).reading, "nothing is left to be read"
+        assert len(engine.callbacks.by_position["after step"]) == 1 and not fault_of(engine).reading, (
+            "nothing is left to be read"
+        )
     time, values = histories["replayed"]
     assert np.isfinite(time).sum() > 100 / every and np.nanmax(np.abs(values)) > 0
     np.testing.assert_array_equal(time, histories["direct"][0])

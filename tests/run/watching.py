@@ -12,4 +12,4 @@ def watch(sim: Any, call: Callback) -> None:
     part = Capability()
     part.callbacks = (call,)
     sim.solver.parts["watch"] = part
-    sim.solver.hook()
+    sim.solver.refresh_callbacks()

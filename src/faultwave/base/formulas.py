@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-def erf(x: ArrayLike) -> Any:
+def erf(x: ArrayLike) -> np.ndarray:
     """Return the error function, also of complex arguments."""
     from scipy import special
 
     return special.erf(x)
 
 
-def erfc(x: ArrayLike) -> Any:
+def erfc(x: ArrayLike) -> np.ndarray:
     """Return the complementary error function 1 - erf(x)."""
     from scipy import special
 
     return special.erfc(x)
 
 
-def gamma(x: ArrayLike) -> Any:
+def gamma(x: ArrayLike) -> np.ndarray:
     """Return the gamma function."""
     from scipy import special
 
     return special.gamma(x)
 
 
-def log_gamma(x: ArrayLike) -> Any:
+def log_gamma(x: ArrayLike) -> np.ndarray:
     """Return the logarithm of the absolute value of the gamma function."""
     from scipy import special
 

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from faultwave.base.types import Settings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -196,7 +198,7 @@ class Bar(Report):
         self.task = bar.add_task("", total=1.0, at="before the first step", rate="", left="")
 
     def show(self, step: StepProgress) -> None:
-        fields: dict[str, Any] = {
+        fields: Settings = {
             "at": f"t = {step.time:.4g} of {step.end_time:.4g} s",
             "rate": rate(step.rate),
             "left": f"{duration(step.eta)} left",

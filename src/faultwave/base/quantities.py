@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf, isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -117,7 +117,7 @@ class Output:
     name: str
     unit: str
     description: str
-    formula: Callable[[Record, Record, Record], Any]
+    formula: Callable[[Record, Record, Record], np.ndarray]
     decades: bool = False
 
 

@@ -13,7 +13,7 @@ import importlib.metadata
 import pkgutil
 import sys
 from collections.abc import Iterator
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -40,7 +40,7 @@ def _all_modules(package: str) -> Iterator[ModuleType]:
 
 
 @functools.cache
-def _everything(path: tuple[str, ...]) -> Any:
+def _everything(path: tuple[str, ...]) -> EntryPoints:
     """Return all entry points on ``path``; every installed package is searched."""
     return importlib.metadata.entry_points()
 
@@ -90,7 +90,7 @@ def entries(package: str, holding: str = "", group: str = "") -> dict[str, Entry
     return found
 
 
-def offers(package: str) -> Iterator[Any]:
+def offers(package: str) -> Iterator[object]:
     """Yield all module-level objects of the package, its subpackages and entry points, and objects that entry points name."""
     for found in (*_all_modules(package), *_entries(package)):
         if isinstance(found, ModuleType):

@@ -26,6 +26,9 @@ class DeviceArray(Protocol):
 Settings: TypeAlias = dict[str, Any]
 """Mapping of settings as read from YAML or JSON."""
 
+JsonObject: TypeAlias = dict[str, Any]
+"""Object of JSON as parsed, such as a JSON schema."""
+
 Setting: TypeAlias = Any
 """Group of settings of a case: a model of pydantic, with an attribute for each setting, or a part of one."""
 
@@ -35,4 +38,4 @@ Record: TypeAlias = Mapping[str, Any]
 Json: TypeAlias = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 """Value that JSON can represent."""
 
-__all__ = ["DeviceArray", "Json", "Record", "Setting", "Settings"]
+__all__ = ["DeviceArray", "Json", "JsonObject", "Record", "Setting", "Settings"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from faultwave import backends
 from faultwave.base.errors import Problems, suggest
@@ -14,6 +14,9 @@ from faultwave.bench.problem import SMALLEST, Setting
 from faultwave.bench.proxy import facts
 from faultwave.bench.results import Files, Measured, check_counts
 from faultwave.bench.table import apart
+
+if TYPE_CHECKING:
+    from faultwave.dg.solver import Solver
 
 FORMAT = "faultwave-bench-device-1"
 CELLS, FEW = 524_288, 4_096
@@ -126,12 +129,12 @@ def tpv5(backend: str, size: float) -> Measured:
     case, problems = _tpv5(size)
     problems.raise_errors()
     with tempfile.TemporaryDirectory(prefix="faultwave-bench-") as folder:
-        sim: Any = simulate(case, order=4, backend=backend, output=f"{folder}/tpv5")
+        sim = simulate(case, order=4, backend=backend, output=f"{folder}/tpv5")
         sim.run(until=WARM, write=False)  # records what is replayed later
-        before, stepping = sim.solver.updates, sim.wall["stepping"]
+        solver = cast("Solver", sim.solver)
+        before, stepping = solver.updates, sim.wall["stepping"]
         sim.run(until=WARM + MEASURED)
         spent = sim.wall["stepping"] - stepping
-    solver = sim.solver
     recorded = [r for r in solver.replays.made.values() if r is not None]
     return {
         "cells": solver.plan.cells, "clusters": len(solver.plan.clustering.steps), "seconds": spent,

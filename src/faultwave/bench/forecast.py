@@ -143,18 +143,18 @@ def _stepped(solver: Solver, seconds: float) -> tuple[float, float, float]:
     The number of steps is a fraction below one if one step takes far longer than ``seconds``.
     """
     march = solver.march
-    begun, first, at_first = clock.perf_counter(), solver.updates, solver.seconds["fault"]
+    begun, first, at_first = clock.perf_counter(), solver.updates, solver.timeline.seconds["fault"]
     advance_for(solver, PATIENCE * seconds)  # warms caches and the friction state
     solver.backend.finish()
     if unfinished(solver):
         share = (solver.updates - first) / load_of(solver.plan).updates
-        return clock.perf_counter() - begun, share, solver.seconds["fault"] - at_first
-    started, before, steps = clock.perf_counter(), solver.seconds["fault"], 0.0
+        return clock.perf_counter() - begun, share, solver.timeline.seconds["fault"] - at_first
+    started, before, steps = clock.perf_counter(), solver.timeline.seconds["fault"], 0.0
     while clock.perf_counter() - started < seconds:
-        march.advance(march.time + march.longest)
+        solver.advance(march.time + march.longest)
         solver.backend.finish()
         steps += 1
-    return clock.perf_counter() - started, steps, solver.seconds["fault"] - before
+    return clock.perf_counter() - started, steps, solver.timeline.seconds["fault"] - before
 
 
 def _tiny(plan: Plan) -> Plan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from faultwave.kernels.mathematics import write_kernel
 from faultwave.physics.friction import laws as friction_laws
 from faultwave.physics.rheology import rheologies
 from faultwave.physics.waves import law as find_law
+
+if TYPE_CHECKING:
+    from faultwave.backends.cpu.runtime import CpuBackend
 
 
 def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
@@ -111,9 +114,9 @@ def kernel_stages(
             *stages,
             (f"{backend} source for {arch}", lower(known[name], target_of(arch), precision == "single")[0]),
         ]
-    made: Any = backends.make(backend, precision)
+    made = backends.make(backend, precision)
     if backend == "cpu":
-        stages.append(("cpu source", made.source(known[name], assembly=assembly)))
+        stages.append(("cpu source", cast("CpuBackend", made).source(known[name], assembly=assembly)))
     elif hasattr(made, "source"):
         stages.append((f"{backend} source", made.source(known[name])))
     return stages

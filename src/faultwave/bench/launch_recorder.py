@@ -11,13 +11,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from faultwave.backends import Backend
+from faultwave.backends.base import Buffer, Launch, Store
 from faultwave.base.types import Record
 from faultwave.kernels.language import Kernel, When, WhenAny
+
+B = TypeVar("B", bound=Buffer | Store)
 
 
 @dataclass(frozen=True)
@@ -44,29 +47,29 @@ class Book:
         self.entries: list[Entry] = []
         self.open = False
         self.occasion = 1.0  # of batches, the part that does what is under ``Kernel.when_any``
-        self._buffers: list[Callable[[], Any]] = []
+        self._buffers: list[weakref.ref[Buffer | Store]] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
-    def batch(self, *args: Any, **options: Any) -> Any:
-        return self._registered(self.inner.batch(*args, **options))
+    def batch(self, items: int, rows: int, cols: int, fixed: bool = False, narrow: bool = False) -> Buffer:
+        return self._registered(self.inner.batch(items, rows, cols, fixed, narrow))
 
-    def store(self, *args: Any, **options: Any) -> Any:
-        return self._registered(self.inner.store(*args, **options))
+    def store(self, slots: int, size: int, fixed: bool = False, narrow: bool = False) -> Store:
+        return self._registered(self.inner.store(slots, size, fixed, narrow))
 
-    def index(self, *args: Any, **options: Any) -> Any:
-        return self._registered(self.inner.index(*args, **options))
+    def index(self, values: np.ndarray, fixed: bool = False) -> Buffer:
+        return self._registered(self.inner.index(values, fixed))
 
     @property
     def index_bytes(self) -> int:
         """Size [bytes] of one slot number."""
         return int(self.inner.index(np.zeros((self.inner.lanes, 1), np.int64)).nbytes) // self.inner.lanes
 
-    def matrix(self, *args: Any, **options: Any) -> Any:
-        return self._registered(self.inner.matrix(*args, **options))
+    def matrix(self, values: np.ndarray, fixed: bool = False) -> Buffer:
+        return self._registered(self.inner.matrix(values, fixed))
 
-    def _registered(self, buffer: Any) -> Any:
+    def _registered(self, buffer: B) -> B:
         self._buffers.append(weakref.ref(buffer))
         return buffer
 
@@ -74,12 +77,12 @@ class Book:
         """Return the bytes of all buffers that are still in use."""
         return sum(b.nbytes for b in (ref() for ref in self._buffers) if b is not None)
 
-    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[..., Any]]:
+    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Record], Launch]]:
         kernels = list(kernels)
         made = self.inner.compile(kernels)
         return {k.name: self._binder(k, made[k.name]) for k in kernels}
 
-    def _binder(self, kernel: Kernel, bind: Callable[..., Any]) -> Callable[..., Any]:
+    def _binder(self, kernel: Kernel, bind: Callable[[Record], Launch]) -> Callable[[Record], Launch]:
         return lambda buffers: _Noted(self, kernel, bind(buffers), buffers)
 
     @contextmanager
@@ -95,7 +98,7 @@ class Book:
 class _Noted:
     """Launch that adds an entry to the book while recording is on."""
 
-    def __init__(self, book: Book, kernel: Kernel, launch: Any, buffers: Record):
+    def __init__(self, book: Book, kernel: Kernel, launch: Launch, buffers: Record):
         self.book, self.kernel, self.launch, self.buffers = book, kernel, launch, buffers
 
     def __getattr__(self, name: str) -> Any:

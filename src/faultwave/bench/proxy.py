@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.backends import Backend
 from faultwave.backends.cpu.compile import compiler, flags, vector_bytes, version
 from faultwave.base.errors import BackendError, InputError, Problem
 from faultwave.bench import problem
@@ -25,7 +26,7 @@ from faultwave.kernels.count import cost
 from faultwave.output.manifest import machine, versions
 
 
-def joules(backend: Any) -> float | None:
+def joules(backend: Backend) -> float | None:
     """Return the energy of the whole board since its driver was loaded [J]; None if unknown (see ``why_not``)."""
     if why_no_energy(backend):
         return None
@@ -38,7 +39,7 @@ def joules(backend: Any) -> float | None:
         return None
 
 
-def why_no_energy(backend: Any) -> str:
+def why_no_energy(backend: Backend) -> str:
     """Return why a backend's energy cannot be measured; empty if no reason is known."""
     if backend.name != "cuda":
         return f"the driver of the backend '{backend.name}' is not asked for it"
@@ -207,7 +208,7 @@ def _advance(solver: Solver, steps: int, replay: bool = True) -> None:
         while solver.march.time < end:
             solver.replays.advance(round((end - solver.march.time) / solver.march.tick + 0.5))
     else:
-        solver.march.advance(solver.march.time + steps * solver.march.tick)
+        solver.advance(solver.march.time + steps * solver.march.tick)
     solver.backend.finish()
 
 

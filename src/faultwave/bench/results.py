@@ -6,13 +6,14 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.processes.host import MAX_THREADS
+from faultwave.base.types import Settings
 from faultwave.output.atomic import atomic_text
 
-Measured: TypeAlias = dict[str, Any]
+Measured: TypeAlias = Settings
 """Results of one measurement by name: plain data, as written to JSON and read back (docs/benchmarks.md explains each key)."""
 
 

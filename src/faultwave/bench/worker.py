@@ -9,7 +9,7 @@ import json
 import sys
 import time as clock
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from faultwave.base.errors import FaultwaveError
 from faultwave.base.types import Settings
@@ -17,8 +17,8 @@ from faultwave.bench.results import Measured
 
 if TYPE_CHECKING:
     from faultwave.comm import World
-    from faultwave.dg.operators.local_time_stepping import LocalTimeStepping
     from faultwave.dg.solver import Solver
+    from faultwave.run.session import Session
 
 MARK = "faultwave-measured:"
 
@@ -31,8 +31,9 @@ def measure(case: Settings | str, overrides: Settings, seconds: float, repeats: 
     from faultwave.run import simulate
 
     started = clock.perf_counter()
-    sim: Any = simulate(case, force=True, **overrides)
-    solver, world, march = sim.solver, sim.world, sim.solver.march
+    sim = simulate(case, force=True, **overrides)
+    solver, world = cast("Solver", sim.solver), sim.world
+    march, exchange = solver.march, solver.messages.exchange
     world.wait()
     ready = clock.perf_counter() - started
 
@@ -40,7 +41,7 @@ def measure(case: Settings | str, overrides: Settings, seconds: float, repeats: 
         world.wait()
         begin = clock.perf_counter()
         for _ in range(steps):
-            march.advance(march.time + march.longest)
+            solver.advance(march.time + march.longest)
         solver.backend.finish()
         world.wait()
         return clock.perf_counter() - begin
@@ -49,11 +50,11 @@ def measure(case: Settings | str, overrides: Settings, seconds: float, repeats: 
     steps = world.share(max(1, round(seconds / max(advance(1), 1e-6))))
     found = []
     for i in range(repeats):
-        if solver.exchange:
-            solver.exchange.delay = (lambda: delay) if delay and i % 2 else None
-        found.append(_one(solver, march, world, sim.solver.updates_share, advance, steps))
-    sent = world.gather(dict(solver.exchange.sent) if solver.exchange else {})
-    calls = world.gather({**solver.exchange.calls, "wait": [0, _spent(solver, march)[0]]} if solver.exchange else {})
+        if exchange:
+            exchange.delay = (lambda: delay) if delay and i % 2 else None
+        found.append(_one(solver, world, solver.updates_share, advance, steps))
+    sent = world.gather(dict(exchange.sent) if exchange else {})
+    calls = world.gather({**exchange.calls, "wait": [0, _spent(solver)[0]]} if exchange else {})
     return {
         "cells": int(sim.plan.clustering.histogram.sum()), "processes": world.size, "threads": solver.backend.threads,
         "setup_s": ready, "simulated_s": steps * march.longest, "end_time": sim.case.end_time, "repeats": found, "sent": sent,
@@ -62,13 +63,13 @@ def measure(case: Settings | str, overrides: Settings, seconds: float, repeats: 
     }  # fmt: skip
 
 
-def _flops(sim: Any) -> dict[str, float]:
+def _flops(sim: Session) -> dict[str, float]:
     """Return the flops per cell update of the kernels and of the formulation with the fewest known operations."""
     from faultwave.bench.rooflines.minimal_flops import minimal_flops
     from faultwave.dg.operators import kernels
     from faultwave.kernels.count import cost
 
-    numerics, form = sim.case.numerics, sim.solver.operator.form
+    numerics, form = sim.case.numerics, cast("Solver", sim.solver).operator.form
     if numerics.integrator != "ader":
         return {}
     executed = cost(kernels.correct_and_predict(form)).flops
@@ -76,14 +77,12 @@ def _flops(sim: Any) -> dict[str, float]:
     return {"flops_per_update": executed, "useful_flops_per_update": executed if leanest is None else leanest}
 
 
-def _one(
-    solver: Solver, march: LocalTimeStepping, world: World, share: float, advance: Callable[[int], float], steps: int
-) -> dict[str, float]:
+def _one(solver: Solver, world: World, share: float, advance: Callable[[int], float], steps: int) -> dict[str, float]:
     updates, used = solver.updates, clock.process_time()
-    waited, packing = _spent(solver, march)
+    waited, packing = _spent(solver)
     wall = advance(steps)
     used = clock.process_time() - used
-    after, packed = _spent(solver, march)
+    after, packed = _spent(solver)
     waited, packed, busiest = world.largest([after - waited, packed - packing, used - (after - waited)])
     return {
         "wall_s": wall, "updates_per_second": (solver.updates - updates) * share / wall, "exposed_s": waited, "packing_s": packed,
@@ -91,9 +90,9 @@ def _one(
     }  # fmt: skip
 
 
-def _spent(solver: Solver, march: LocalTimeStepping) -> tuple[float, float]:
+def _spent(solver: Solver) -> tuple[float, float]:
     """Return the time [s] so far spent waiting for other processes, and copying and sending."""
-    exchange = solver.exchange
+    exchange, march = solver.messages.exchange, solver.march
     return march.waited + (exchange.waited if exchange else 0.0), exchange.seconds if exchange else 0.0
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from faultwave.base.types import Settings
 from faultwave.case import describe
 from faultwave.case.settings.model import Case, described
 
-Node = dict[str, Any]
+Node = Settings
 _BOUNDS = (("exclusiveMinimum", ">"), ("minimum", ">="), ("exclusiveMaximum", "<"), ("maximum", "<="))
 
 

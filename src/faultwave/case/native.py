@@ -302,7 +302,7 @@ def _location(path: str) -> Location:
 
 def _source_file(name: str, document: CommentedMap) -> Location | None:
     """Return the location of the source that reads a file of this name."""
-    listed: Any = document.get("sources")
+    listed = document.get("sources")
     for number, source in enumerate(listed if isinstance(listed, list) else ()):
         if isinstance(source, dict) and Path(str(source.get("file", ""))).name == name:
             return ("sources", number)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import pi
-from typing import Any
 
 import numpy as np
 
@@ -135,7 +134,8 @@ def _warn_ratio(ratio: np.ndarray, problems: Problems) -> None:
 
 
 def _doubt(
-    limits: Range, values: np.ndarray, where: str, words: str, problems: Problems, unit: str, advice: Any, share: float = 0.0
+    limits: Range, values: np.ndarray, where: str, words: str, problems: Problems, unit: str,
+    advice: Callable[[str | None], str], share: float = 0.0
 ) -> bool:  # fmt: skip
     """Warn if more than a ``share`` of values is out of a range, and return True in that case.
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from faultwave.base.errors import Problem, Problems, suggest
 from faultwave.base.types import Settings
@@ -31,7 +32,7 @@ PLACEHOLDERS: Settings = {
 """Placeholders for settings that every case requires."""
 
 
-ErrorReceiver = Callable[[Sequence[Any], dict[str, Any]], None]
+ErrorReceiver = Callable[[Sequence[ErrorDetails], Settings], None]
 """Function that receives errors of pydantic and the settings that they refer to."""
 
 
@@ -76,7 +77,9 @@ def sound_part(data: Settings, folders: Sequence[Path], tell: ErrorReceiver) -> 
     return None
 
 
-def _independent_errors(items: Iterable[Any], data: Settings, changed: Sequence[Location]) -> Iterator[Any]:
+def _independent_errors(
+    items: Iterable[ErrorDetails], data: Settings, changed: Sequence[Location]
+) -> Iterator[ErrorDetails]:
     """Yield errors, and parts of errors, that do not result from the ``changed`` settings."""
     for item in items:
         cause = item.get("ctx", {}).get("error")
@@ -115,7 +118,7 @@ def _later(entry: str | int, other: str | int) -> bool:
     return isinstance(entry, int) and isinstance(other, int) and entry > other
 
 
-def _wrong(item: Any) -> Iterator[Location]:
+def _wrong(item: ErrorDetails) -> Iterator[Location]:
     location, cause = item["loc"], item.get("ctx", {}).get("error")
     if isinstance(cause, WrongSettings):
         yield from cause.wrong
@@ -142,7 +145,7 @@ def _user_location(data: Settings, location: Location) -> Location:
 
 
 def _remove(data: Settings, path: Location) -> None:
-    owner: Any = data
+    owner: object = data
     for part in path[:-1]:
         owner = owner.get(part, {}) if isinstance(owner, dict) else owner
     if isinstance(owner, list) and isinstance(path[-1], int):
@@ -261,7 +264,7 @@ def build(
 
 
 def _translate(
-    items: Iterable[Any],
+    items: Iterable[ErrorDetails],
     data: object,
     place: Callable[[Location], str],
     spell: Callable[[Location], str],
@@ -319,7 +322,7 @@ def _written(location: Location, data: Any, kind: str) -> Location:
     return tuple(parts)
 
 
-def _describe_error(item: Any, location: Location, spell: Callable[[Location], str]) -> tuple[str, str, str]:
+def _describe_error(item: ErrorDetails, location: Location, spell: Callable[[Location], str]) -> tuple[str, str, str]:
     """Return the error text, the allowed values and advice."""
     kind, name = item["type"], spell(location)
     allowed = describe.allowed_at(location)

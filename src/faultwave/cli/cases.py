@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -30,6 +30,7 @@ from faultwave.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from faultwave.backends.device.target import Target
     from faultwave.base.errors import Problem, Problems
     from faultwave.case.settings.model import Case
     from faultwave.dg.planning.plan import Plan
@@ -299,8 +300,8 @@ def plan(case: CaseName, changes: Changes, elsewhere: TargetMachine, goal: Accur
         say("measuring")
         sections = [*chosen.report(made, requested), *sections]
         if target is not None:
-            sections.append(_device_memory_section(made, requested, target))
-        scaling = _forecast(made, requested, elsewhere, say) if elsewhere.nodes is not None else None
+            sections.append(_device_memory_section(cast("Plan", made), requested, target))
+        scaling = _forecast(cast("Plan", made), requested, elsewhere, say) if elsewhere.nodes is not None else None
     for section, rows in sections:
         screen.out().print(screen.table(section, rows), "")
     if scaling is not None:
@@ -326,7 +327,7 @@ def _share(goal: AccuracyGoal) -> float | None:
     return accuracy(goal.accuracy)
 
 
-def _device_memory_section(made: Plan, case: Case, target: Any) -> tuple[str, list[tuple[str, ...]]]:
+def _device_memory_section(made: Plan, case: Case, target: Target) -> tuple[str, list[tuple[str, ...]]]:
     """Return section and rows on the memory of a graphics processor that need not be installed."""
     from faultwave.base.errors import NotBuiltError, Problem
 

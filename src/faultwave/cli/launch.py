@@ -12,10 +12,10 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -273,7 +273,7 @@ def read_tuned(
     return found[0] if ranks is None else ranks, found[1] if threads is None else threads, progress or mode
 
 
-def _tuned(file: Path, numbers: list[Any], mode: Any) -> None:
+def _tuned(file: Path, numbers: Sequence[object], mode: object) -> None:
     problems = [
         Problem(f"{file}: {name}", f"is {json.dumps(number)}", "1 or more")
         for name, number in zip(("ranks", "threads"), numbers, strict=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
@@ -57,7 +57,17 @@ def law_tables() -> Iterator[Table]:
         yield f"{rheology.name} (rheology): {rheology.title}", HEADER, _rows(rheology)
 
 
-def _rows(law: Any) -> list[tuple[str, ...]]:
+class Parametrised(Protocol):
+    """Law, modifier or rheology with its parameters."""
+
+    @property
+    def parameters(self) -> Sequence[Parameter]: ...
+
+    @property
+    def constants(self) -> Sequence[Parameter]: ...
+
+
+def _rows(law: Parametrised) -> list[tuple[str, ...]]:
     """Return rows for the parameters and constants of a law."""
     rows = [_row(p, "at every point") for p in law.parameters]
     return rows + [_row(p, "once, in constants") for p in law.constants]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -78,7 +78,7 @@ def _show_flat(geometry: Geometry) -> None:
         )
 
 
-Section = tuple[str, list[tuple[Any, ...]], tuple[str, ...]]  # title, rows, header
+Section = tuple[str, list[tuple[object, ...]], tuple[str, ...]]  # title, rows, header
 
 
 def _sizes(mesh: Mesh) -> Section:

@@ -90,7 +90,7 @@ def with_record_options(command: Callable[..., None]) -> Callable[..., None]:
     """
     hints = get_type_hints(command, include_extras=True)
     records: dict[str, Any] = {name: hint for name, hint in hints.items() if dataclasses.is_dataclass(hint)}
-    options: list[tuple[str, Any, Any]] = []
+    options: list[tuple[str, object, object]] = []
     for name, parameter in inspect.signature(command).parameters.items():
         options += _fields(records[name]) if name in records else [(name, hints[name], parameter.default)]
     names = [name for name, _, _ in options]
@@ -110,7 +110,7 @@ def with_record_options(command: Callable[..., None]) -> Callable[..., None]:
     return from_options
 
 
-def _fields(record: Any) -> list[tuple[str, Any, Any]]:
+def _fields(record: Any) -> list[tuple[str, object, object]]:
     """Return name, annotation and default of every field of a record."""
     hints = get_type_hints(record, include_extras=True)
     return [

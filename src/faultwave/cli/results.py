@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,7 @@ from faultwave.cli import screen
 from faultwave.cli.options import Order, with_record_options
 
 if TYPE_CHECKING:
+    from faultwave.case.settings.model import Case
     from faultwave.plot.style import Look
     from faultwave.verify.case import Result
 
@@ -117,7 +118,7 @@ def _words(text: str | None) -> list[str] | None:
     return None if text is None else [word.strip() for word in text.split(",")]
 
 
-def error_with_map(case: Any, error: InputError, folder: Path, look: Look | None = None) -> InputError:
+def error_with_map(case: Case, error: InputError, folder: Path, look: Look | None = None) -> InputError:
     """Return the error after drawing a map of its places, if its problems have any."""
     from faultwave.plot.plans import plot_model
     from faultwave.run.sketch import sketch

@@ -112,23 +112,23 @@ def show_problems(problems: Iterable[Problem]) -> None:
         console.print("`faultwave plot CASE` draws a map of where", soft_wrap=True)
 
 
-def table(title: str, rows: Iterable[Sequence[Any]], header: Sequence[str] = ()) -> Group:
+def table(title: str, rows: Iterable[Sequence[object]], header: Sequence[str] = ()) -> Group:
     """Return a plain table with a title; without a header the first column names the rows."""
     from rich.console import Group
     from rich.markup import escape
     from rich.table import Table
     from rich.text import Text
 
-    rows = [[printable(str(value)) for value in row] for row in rows]
+    cells = [[printable(str(value)) for value in row] for row in rows]
     made = Table(box=None, pad_edge=False, show_header=bool(header))
-    columns = max([len(header), *map(len, rows)])
+    columns = max([len(header), *map(len, cells)])
     for i in range(columns):
         name = header[i] if i < len(header) else ""
         # entries of the first column and numbers must be searchable, so they are never broken
-        words = [word for row in rows if i < len(row) for word in row[i].split() if word[:1].isdigit()]
+        words = [word for row in cells if i < len(row) for word in row[i].split() if word[:1].isdigit()]
         width = max(map(len, words), default=None) if max(map(len, words), default=0) <= 20 else None
         made.add_column(escape(name), overflow="fold", no_wrap=i == 0, min_width=width, style="cyan" if i == 0 else "")
-    for row in rows:
+    for row in cells:
         made.add_row(*(Text(value) for value in row))
     # the title is separate, because a table's own title is wrapped at the width of a narrow table
     return Group(Text(printable(title), style="bold"), made)

@@ -2,44 +2,100 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from faultwave.base.wording import command, option
-from faultwave.dg.planning.plan import cfl_number, largest_cfl
+from faultwave.comm import World
+from faultwave.dg.operators.operator import Operator
+from faultwave.dg.planning.plan import Plan, cfl_number, largest_cfl
+from faultwave.engine.capability import Capability
 from faultwave.engine.instability_monitor import explanation
-from faultwave.engine.solver import Diagnosis
-
-if TYPE_CHECKING:
-    from faultwave.dg.planning.plan import Plan
-    from faultwave.dg.running import Solver
+from faultwave.engine.solver import BlowUp, Diagnosis
 
 RINGS = 3  # rings of cells around the first suspect that are shown
 
 
-def diagnose(solver: Solver) -> Diagnosis:
+class StateMonitor:
+    """Check of the wave field for numbers that are not finite.
+
+    Attributes
+    ----------
+    operator : Operator
+        Wave field.
+    last_good : (float, ndarray) or None
+        Time [s] and means of the last finite state, None if there has been none.
+    """
+
+    def __init__(self, operator: Operator):
+        self.operator = operator
+        self.last_good: tuple[float, np.ndarray] | None = None
+
+    def check(self, world: World, time: float) -> None:
+        """Raise BlowUp if numbers are not finite on any process; otherwise store the state of ``time`` for the diagnosis."""
+        (bad,) = world.largest([not self.operator.finite()])
+        if bad:
+            raise BlowUp
+        self.store(time)
+
+    def store(self, time: float) -> None:
+        """Store the present state as the last good one."""
+        self.last_good = None  # frees the old state first: a large mesh has no memory for two
+        self.last_good = time, self.operator.raw_means()
+
+
+@dataclass(frozen=True)
+class Suspects:
+    """State of an unstable run, from which ``diagnose`` finds the cause.
+
+    Attributes
+    ----------
+    plan : Plan
+        Plan of the run.
+    operator : Operator
+        Wave field.
+    capabilities : mapping of str to Capability
+        Attached capabilities.
+    last_good : (float, ndarray) or None
+        See ``StateMonitor``.
+    time : float
+        Time reached [s].
+    observation : str
+        Observation that ended the run; empty if numbers are not finite.
+    """
+
+    plan: Plan
+    operator: Operator
+    capabilities: Mapping[str, Capability]
+    last_good: tuple[float, np.ndarray] | None
+    time: float
+    observation: str
+
+
+def diagnose(run: Suspects) -> Diagnosis:
     """Diagnose an unstable run on the first process with numbers that are not finite.
 
     If all numbers are finite, the process with the largest one diagnoses. The call is collective, and all processes return the same text.
     """
-    world = solver.world
+    world = run.plan.world
     with np.errstate(invalid="ignore", over="ignore"):
-        dofs = solver.operator.dofs()
+        dofs = run.operator.dofs()
         broken = int((~np.isfinite(dofs)).any((1, 2)).sum())
         size = float(np.abs(dofs).max(initial=0.0))
     broken = int(world.total(np.array([broken]))[0])
-    worst = not solver.operator.finite() if broken else size == world.largest([size])[0]
+    worst = not run.operator.finite() if broken else size == world.largest([size])[0]
     reported = -world.largest([-(world.rank if worst else np.inf)])[0]
-    found = _here(solver, broken) if world.rank == reported else None
+    found = _diagnose_here(run, broken) if world.rank == reported else None
     return next(d for d in world.share(world.gather(found)) if d is not None)
 
 
-def _here(solver: Solver, broken: int) -> Diagnosis:
+def _diagnose_here(run: Suspects, broken: int) -> Diagnosis:
     """Report the worst cell, its quality, material and step, the states of capabilities near it, and likely causes in order."""
-    plan = solver.plan
+    plan = run.plan
     with np.errstate(invalid="ignore", over="ignore"):
-        size = np.abs(solver.operator.dofs()).max((1, 2))
+        size = np.abs(run.operator.dofs()).max((1, 2))
     bad = np.flatnonzero(~np.isfinite(size))
     cell = int(bad[np.argmin(plan.step[bad])]) if len(bad) else int(np.argmax(size))
     x, step = plan.geometry.centroid(cell), plan.clustering.steps[plan.clustering.cluster[cell]]
@@ -48,11 +104,11 @@ def _here(solver: Solver, broken: int) -> Diagnosis:
         f"first suspect: cell {plan.numbers[cell]} at ({x[0]:g}, {x[1]:g}, {x[2]:g}), inradius {plan.geometry.inradius[cell]:.4g} m, "
         f"time step {step:.4g} s (stable: {plan.step[cell]:.4g} s), {material}",
     ]
-    reported = [part.diagnosis(x, bad) for part in solver.parts.values()]
+    reported = [part.diagnosis(x, bad) for part in run.capabilities.values()]
     lines += [line for found, _ in reported for line in found]
     causes = _causes(plan, [cause for _, found in reported for cause in found])
-    text = explanation(solver.time, solver.wrong or f"{broken} cells hold no finite numbers", lines, causes)
-    return _with_neighbourhood(solver, text, cell)
+    wrong = run.observation or f"{broken} cells hold no finite numbers"
+    return _with_neighbourhood(run, explanation(run.time, wrong, lines, causes), cell)
 
 
 def _causes(plan: Plan, of_parts: list[str]) -> list[str]:
@@ -67,11 +123,11 @@ def _causes(plan: Plan, of_parts: list[str]) -> list[str]:
     return causes
 
 
-def _with_neighbourhood(solver: Solver, text: str, cell: int) -> Diagnosis:
+def _with_neighbourhood(run: Suspects, text: str, cell: int) -> Diagnosis:
     """Add the cell averages of the last good state in ``RINGS`` rings of cells around ``cell`` to the diagnosis."""
-    if getattr(solver, "good", None) is None:
+    if run.last_good is None:
         return Diagnosis(text)
-    plan, (time, raw) = solver.plan, solver.good
+    plan, (time, raw) = run.plan, run.last_good
     near = np.array([cell])
     for _ in range(RINGS):
         around = plan.topology.neighbours[near]
@@ -79,9 +135,9 @@ def _with_neighbourhood(solver: Solver, text: str, cell: int) -> Diagnosis:
     vertices, cells = np.unique(plan.topology.cells[near], return_inverse=True)
     static = {"global-id": plan.numbers[near], "step": plan.step[near], "inradius": plan.geometry.inradius[near]}
     static |= {k: v[near] for k, v in plan.material.items()}
-    means = solver.operator.restored(raw)
+    means = run.operator.restored(raw)
     fields = {name: means[near, i] for i, name in enumerate(plan.law.quantities)}
     return Diagnosis(text, time, plan.mesh.vertices[vertices], cells.reshape(-1, 4), static, fields)
 
 
-__all__ = ["diagnose"]
+__all__ = ["StateMonitor", "Suspects", "diagnose"]

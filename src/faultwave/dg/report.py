@@ -27,10 +27,10 @@ from faultwave.dg.checks.accuracy import (
 from faultwave.dg.method.attenuation import attenuates
 from faultwave.dg.method.attenuation import report as attenuation_report
 from faultwave.dg.method.basis import tet_size
-from faultwave.dg.operators.stepping import Replays
 from faultwave.dg.planning.plan import Plan, cfl_number
 from faultwave.dg.run_forecast import look, run_time, solver_to_try, whole_memory
 from faultwave.dg.solver import Solver
+from faultwave.dg.stepping.replays import Replays
 from faultwave.domain import tets
 from faultwave.engine.forecast import CountingFiles, RunTime
 from faultwave.engine.report import Rows, capability_rows, cost_rows, filled, note_rows
@@ -78,7 +78,7 @@ def _begin(solver: Solver) -> CountingFiles:
         return files
     for part in solver.parts.values():
         part.open(files)
-    solver.hook()
+    solver.refresh_callbacks()
     solver.finish_reads()
     for part in solver.parts.values():
         part.begin()
@@ -103,7 +103,7 @@ def _launches(solver: Solver) -> Rows:
     """Return the launches of a largest step on a device, recorded as in a run."""
     if not solver.backend.asynchronous or solver.plan.case.numerics.integrator != "ader":
         return []
-    replays = Replays(solver)
+    replays = Replays(solver.actions, solver.operator, solver.callbacks, has_messages=False)
     replays.most = 1
     replays.advance()
     recorded = next((r for r in replays.made.values() if r is not None), None)

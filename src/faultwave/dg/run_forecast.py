@@ -33,10 +33,9 @@ from faultwave import backends
 from faultwave.backends.base import Backend, Buffer, Launch, Store
 from faultwave.base.processes.host import nonresident_bytes, peak_memory, resident_memory
 from faultwave.dg.checks.memory import minimum_memory
-from faultwave.dg.operators import stepping
-from faultwave.dg.operators.stepping import AHEAD
 from faultwave.dg.planning.plan import Plan
-from faultwave.dg.solver import Solver
+from faultwave.dg.solver import UNSEEN, Solver
+from faultwave.dg.stepping.replays import AHEAD
 from faultwave.engine.forecast import CountingFiles, RunTime
 from faultwave.kernels.expr import Table
 from faultwave.kernels.language import Kernel
@@ -156,7 +155,7 @@ def run_time(solver: Solver, files: CountingFiles, updates: float, seconds: floa
     if unfinished(solver):
         first, later = _Stretch(0.0, 0.0, 0), first
     # steps after the run's end would grow records beyond their size in the run
-    unseen = min(seconds, stepping.UNSEEN, 0.02 * first.wall * updates / max(first.updates, 1))
+    unseen = min(seconds, UNSEEN, 0.02 * first.wall * updates / max(first.updates, 1))
     while not unfinished(solver) and (
         not later.updates or (later.wall < seconds and first.updates + later.updates < updates)
     ):
@@ -213,11 +212,11 @@ class _Stretch:
 
 
 def _stretch(solver: Solver, advance: Callable[[], None]) -> _Stretch:
-    started, observed, updates = clock.perf_counter(), solver.seconds["observe"], solver.updates
+    started, observed, updates = clock.perf_counter(), solver.timeline.seconds["observe"], solver.updates
     advance()
     solver.backend.finish()
     wall = clock.perf_counter() - started
-    return _Stretch(wall, min(wall, solver.seconds["observe"] - observed), solver.updates - updates)
+    return _Stretch(wall, min(wall, solver.timeline.seconds["observe"] - observed), solver.updates - updates)
 
 
 def _after(seconds: float) -> Callable[[], bool]:
@@ -239,11 +238,10 @@ def _looks(solver: Solver, steps: float) -> float:
     started = clock.perf_counter()
     look(solver)
     one = clock.perf_counter() - started
-    return one * (1.0 + min(steps / stepping.UNSEEN, solver.plan.case.end_time / solver.march.longest))
+    return one * (1.0 + min(steps / UNSEEN, solver.plan.case.end_time / solver.march.longest))
 
 
 def look(solver: Solver) -> None:
-    """Execute the work of ``stepping.check`` for any numbers, and store the state that it stores."""
+    """Execute the work of ``StateMonitor.check`` for any numbers, and store the state that it stores."""
     solver.operator.finite()
-    solver.good = None
-    solver.good = (solver.time, solver.operator.raw_means())
+    solver.monitor.store(solver.time)

@@ -11,7 +11,7 @@ from faultwave.backends import Awaited
 from faultwave.dg.mesh.placement import Cut
 from faultwave.dg.method.basis import face_points, tet_basis, triangle_quadrature
 from faultwave.dg.operators import kernels
-from faultwave.dg.operators.operator import Operator, turned
+from faultwave.dg.operators.operator import Operator, transform
 from faultwave.dg.operators.prescribed_faces import Faces, faces_of
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Callback, RestoredFrom, State
@@ -110,7 +110,7 @@ class _SampleBuffer:
         self.values = b.batch(self.length * self.padded, samples.count, op.form.Q)
         arrays = {"slots": self.slots, "history": op.history, "weights": samples.weights, "values": self.values}
         self.launch = kernel(arrays)  # type: ignore[operator]
-        self.samples, self.operator, self.turn = samples, op, op.form.to_physical(op.cells, cells)
+        self.samples, self.operator, self.to_physical = samples, op, op.form.to_physical(op.cells, cells)
         self.stretch = Stretch(self)
 
     def take(self, tau: float) -> Taken:
@@ -149,7 +149,7 @@ class Stretch:
         if self.got is None:
             raw = self.bring().values()
             raw = raw.reshape(self.count, self.buffer.padded, *raw.shape[1:])[:, : len(self.buffer.cells)]
-            self.got = turned(raw, self.buffer.turn).astype(float)
+            self.got = transform(raw, self.buffer.to_physical).astype(float)
         return self.got
 
 

@@ -32,7 +32,6 @@ from faultwave.physics.waves.law import Law, role
 
 if TYPE_CHECKING:
     from faultwave.dg.planning.plan import Plan
-    from faultwave.dg.running import Solver
 
 
 RADIUS, RADIUS_OF_HIGH_ORDERS = 1.0, 0.8
@@ -341,7 +340,7 @@ RADII = np.linspace(0.0, 8.0, 33)
 """Wavenumbers times the radius of the largest source, in the fastest rock around a source."""
 
 
-def errors_of_spread(part: Any, solver: Solver) -> tuple[np.ndarray, np.ndarray] | None:
+def errors_of_spread(part: Any, plan: Plan) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the relative errors of S waves by frequency (collective).
 
     Returns
@@ -352,11 +351,11 @@ def errors_of_spread(part: Any, solver: Solver) -> tuple[np.ndarray, np.ndarray]
         Relative errors, root mean square over directions and, weighted by moment, over sources. None on all processes
         but the first.
     """
-    plan, over = solver.plan, part.spread
+    over, world = part.spread, plan.world
     sizes = np.linalg.norm(np.concatenate([over.moment, part.sources.force, part.sources.porous], 1), axis=1)
     here = part.cells >= 0
     at = {name: values[part.cells[here]] for name, values in plan.material.items()}
-    reported = solver.world.gather((part.items[here], sizes[here], slowest_speed(plan.law, at), over.radius[here]))
+    reported = world.gather((part.items[here], sizes[here], slowest_speed(plan.law, at), over.radius[here]))
     chosen = None
     if reported is not None:
         item, size, speed, radius = (np.concatenate([t[i] for t in reported]) for i in range(4))
@@ -364,8 +363,8 @@ def errors_of_spread(part: Any, solver: Solver) -> tuple[np.ndarray, np.ndarray]
         item, size, speed = (x[strongest] for x in (item, size, speed))
         frequencies = RADII / radius[strongest].max() * speed.max() / (2.0 * np.pi)
         chosen = item, size, frequencies, 2.0 * np.pi * np.outer(1.0 / speed, frequencies)
-    item, size, frequencies, wavenumbers = solver.world.share(chosen)
-    met = solver.world.gather(_met(part, plan, item, wavenumbers))
+    item, size, frequencies, wavenumbers = world.share(chosen)
+    met = world.gather(_met(part, plan, item, wavenumbers))
     if met is None:
         return None
     wrong = (np.abs(np.sum(met, axis=0) - 1.0) ** 2).mean(2)  # (sources, frequencies)

@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from faultwave.base.errors import Problem
+from faultwave.base.types import Record
 from faultwave.observe.dataset import Result
 from faultwave.observe.model import Marks, Sheet
 from faultwave.observe.snapshots.lattice import Lattice
@@ -43,7 +44,7 @@ class OnDevice(Protocol):
     def begin(self, due: bool) -> None:
         """Prepare for steps that are recorded or replayed; ``due`` is True if the callback acts in any of them."""
 
-    def tables(self, cluster: int, time: float, step: float) -> Sequence[Mapping[str, Any]]:
+    def tables(self, cluster: int, time: float, step: float) -> Sequence[Record]:
         """Return the launch arguments of a replayed step, which replace the call itself.
 
         Parameters
@@ -151,7 +152,7 @@ class RestoredFrom:
         All stored arrays of the capability by name.
     """
 
-    notes: Mapping[str, Any]
+    notes: Record
     same_clusters: bool = True
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 from faultwave import backends
 from faultwave.base.errors import Problems, suggest
+from faultwave.base.types import Setting
 
 DIRECT_NEEDS_DEVICE = (
     "direct is for devices, and this backend computes in the host's memory, where MPI takes messages from as it is"
 )
 
 
-def check_backend(numerics: Any, known: list[str], problems: Problems) -> None:
+def check_backend(numerics: Setting, known: list[str], problems: Problems) -> None:
     """Check that the requested backend is known, can run here and supports the requested halo path.
 
     Parameters

@@ -7,12 +7,12 @@ import time as clock
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.progress import duration
-from faultwave.engine.capability import LatticeFiles, LatticeSeries, Writes
+from faultwave.engine.capability import LatticeFiles, LatticeSeries, Snapshots, Writes
+from faultwave.observe.snapshots.pieces import CellKind
 
 WRITTEN = 1 << 25
 """Size of the test file that measures the speed of the disk [bytes]."""
@@ -47,19 +47,19 @@ class CountingFiles:
     def cells(
         self,
         kind: str,
-        points: Any,
-        cells: Any,
-        static: Any,
-        fields: Any,
+        points: np.ndarray,
+        cells: np.ndarray,
+        static: Mapping[str, np.ndarray],
+        fields: Sequence[str],
         interval: float,
-        kind_of_cells: Any = "linear",
+        kind_of_cells: CellKind = "linear",
     ) -> Sequence[Writes]:
         return (_Counted(self, int(self.end / interval + 1e-9) + 1),)
 
     def lattice(self, kind: str, series: LatticeSeries) -> LatticeFiles:
         return _CountedLattice(self, series.count, series.fields)
 
-    def follow(self, kind: str, snapshots: Any) -> None:
+    def follow(self, kind: str, snapshots: Snapshots) -> None:
         """Do nothing, as no checkpoint is taken."""
 
     def add(self, count: int, values: Mapping[str, np.ndarray]) -> None:

@@ -7,16 +7,33 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Protocol
 
 from faultwave import backends
 from faultwave.base.errors import InputError, Problem
 from faultwave.comm import World
-from faultwave.comm.gpu_aware import HaloPath, choose_halo_path, try_alone
+from faultwave.comm.gpu_aware import DeviceMemoryProvider, HaloPath, choose_halo_path, try_alone
 from faultwave.engine.checks import DIRECT_NEEDS_DEVICE
 
 
-def halo_path(world: World, asked: str, device: Any, partners: Sequence[int], name: str = "host") -> HaloPath | None:
+class Target(Protocol):
+    """Kind of device that kernels are compiled for."""
+
+    @property
+    def dialect(self) -> str:
+        """Name of the backend."""
+
+
+class Device(DeviceMemoryProvider, Protocol):
+    """Device of a process."""
+
+    @property
+    def target(self) -> Target: ...
+
+
+def halo_path(
+    world: World, asked: str, device: Device | None, partners: Sequence[int], name: str = "host"
+) -> HaloPath | None:
     """Determine how halo messages travel between processes (collective).
 
     Parameters
@@ -77,7 +94,7 @@ def main(kind: str, number: str) -> int:
     number : str
         Rank of the process among those on its machine, which selects the device.
     """
-    device: Any = backends.make(kind, place=int(number)).device  # type: ignore[attr-defined]
+    device: Device = backends.make(kind, place=int(number)).device  # type: ignore[attr-defined]
     return 0 if try_alone(device) else 1
 
 

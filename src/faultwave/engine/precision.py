@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from faultwave.base.errors import Problems
+from faultwave.base.types import Setting
 from faultwave.base.wording import option
 
 ROUNDING = 2.0**-24
@@ -99,7 +99,7 @@ class Estimate:
 class Choice:
     """Settings with a precision that the backend supports, and a note on the choice (empty if there was none)."""
 
-    numerics: Any
+    numerics: Setting
     note: str = ""
 
     @property
@@ -108,7 +108,7 @@ class Choice:
         return (self.note,) if self.note else ()
 
 
-def choose_precision(numerics: Any, found: Estimate, can_compensate: bool, problems: Problems) -> Choice:
+def choose_precision(numerics: Setting, found: Estimate, can_compensate: bool, problems: Problems) -> Choice:
     """Choose the precision of a case.
 
     Parameters

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import Field, dataclass
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from faultwave.base.errors import NotBuiltError, Problem
+from faultwave.base.types import Record, Setting, Settings
 from faultwave.comm import World
 from faultwave.engine.capability import BlockState, Capability, State
 from faultwave.observe.model import Model
@@ -126,11 +127,33 @@ class Diagnosis:
     fields: Mapping[str, np.ndarray] | None = None
 
 
+class Plan(Protocol):
+    """Plan of a run as other packages see it: a frozen dataclass of an engine."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def case(self) -> Setting:
+        """Case with the settings that apply after automatic choices."""
+
+    @property
+    def world(self) -> World:
+        """Processes of the run."""
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """Possible mistakes."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Automatic choices with their reasons."""
+
+
 class Solver(Protocol):
     """Plan with its arrays in memory, ready to step."""
 
     @property
-    def plan(self) -> Any: ...
+    def plan(self) -> Plan: ...
 
     @property
     def world(self) -> World: ...
@@ -172,7 +195,7 @@ class Solver(Protocol):
         It is called when the run begins and not before, because set-up and restart need temporary memory until then.
         """
 
-    def hook(self) -> None:
+    def refresh_callbacks(self) -> None:
         """Refresh the callbacks of the attached capabilities."""
 
     def run(self, end: float, control: Control) -> None:
@@ -199,10 +222,10 @@ class Solver(Protocol):
     def state(self) -> Mapping[str, Mapping[str, State | BlockState]]:
         """Return the arrays that a checkpoint stores in addition to the capabilities' states, by group and name."""
 
-    def notes(self) -> dict[str, Any]:
+    def notes(self) -> Settings:
         """Return the metadata of a checkpoint, numbers and texts that JSON can hold (collective)."""
 
-    def accept(self, notes: Mapping[str, Any], where: str) -> bool:
+    def accept(self, notes: Record, where: str) -> bool:
         """Check that the run can resume from a checkpoint (collective).
 
         Parameters
@@ -223,7 +246,7 @@ class Solver(Protocol):
             If the run cannot resume from it.
         """
 
-    def restored(self, notes: Mapping[str, Any]) -> None:
+    def restored(self, notes: Record) -> None:
         """Restore the remaining state from the metadata, after all arrays have been restored."""
 
     def energies(self) -> dict[str, float]:
@@ -235,7 +258,9 @@ class Solver(Protocol):
     def time_errors(self) -> TimeErrors | None:
         """Return the estimator of time-stepping errors, None if the wave law has none (collective, after the run)."""
 
-    def error(self, solution: Callable[..., np.ndarray], inside: Any = None) -> np.ndarray:
+    def error(
+        self, solution: Callable[..., np.ndarray], inside: Callable[[np.ndarray], np.ndarray] | None = None
+    ) -> np.ndarray:
         """Return the relative L2 error (Q,) with respect to ``solution(points (n, 3), time) -> (n, Q)``."""
 
     def set_initial(self, solution: Callable[..., np.ndarray]) -> None:
@@ -248,12 +273,15 @@ class Solver(Protocol):
         """Return the wall-clock time [s] of each phase of the run."""
 
 
-def _no_model(plan: Any) -> Model:
+def _no_model(plan: object) -> Model:
     raise NotBuiltError(Problem("engine", "this engine cannot show a plan in pictures"))
 
 
+P = TypeVar("P", bound=Plan)
+
+
 @dataclass(frozen=True)
-class Engine:
+class Engine(Generic[P]):
     """Engine as a record of functions.
 
     Attributes
@@ -281,11 +309,11 @@ class Engine:
     """
 
     name: str
-    plan: Callable[[Any], Any]
-    share: Callable[[Any, World], Any]
-    solver: Callable[[Any], Solver]
-    report: Callable[[Any, Any], Sections]
-    resumed_case: Callable[[Any, Mapping[str, Any]], Any] = lambda case, notes: case
-    model: Callable[[Any], Model] = _no_model
-    processes: Callable[[Any, int], Sequence[Problem]] = lambda plan, count: ()
-    survey: Callable[[Any], Any] | None = None
+    plan: Callable[[Setting], P]
+    share: Callable[[Setting, World], P]
+    solver: Callable[[P], Solver]
+    report: Callable[[P, Setting], Sections]
+    resumed_case: Callable[[Setting, Record], Setting] = lambda case, notes: case
+    model: Callable[[P], Model] = _no_model
+    processes: Callable[[P, int], Sequence[Problem]] = lambda plan, count: ()
+    survey: Callable[[Setting], P] | None = None

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 
 from faultwave.base.errors import Problem, Problems
 from faultwave.base.projection import Projection
+from faultwave.base.types import Json
 from faultwave.case.plausibility import advice_outside
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
@@ -382,8 +383,11 @@ class GridCapabilityPlan(CapabilityPlan):
     """True if it acts on or reads a whole box, which itself keeps its distance from faces between blocks."""
     acts_until: float = 0.0
     """Time [s] until which it drives the grid in ways that ``radiating`` does not include."""
-    must_match: Any = None
-    """JSON data that must be equal in a run that continues from a checkpoint."""
+
+    @property
+    def must_match(self) -> Json:
+        """Data that must be equal in a run that continues from a checkpoint."""
+        return None
 
     @property
     def places(self) -> np.ndarray:
@@ -503,6 +507,10 @@ class Running(Protocol):
     @property
     def samplers(self) -> Mapping[str, Sampler]:
         """Samplers by the name of their capability."""
+
+    @property
+    def parts(self) -> Mapping[str, GridCapability]:
+        """Running capabilities by name."""
 
 
 def needs_surface_motion(parts: Mapping[str, GridCapabilityPlan]) -> bool:

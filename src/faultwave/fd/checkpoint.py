@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.types import Settings
+from faultwave.base.types import Record, Settings
 from faultwave.domain.grids import Triple
 from faultwave.engine.capability import BlockState
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan
@@ -161,7 +160,7 @@ def _within(op: Operator, array: np.ndarray, name: str, box: Box) -> np.ndarray:
     return array[tuple(slice(a, a + n) for a, n in zip(low, box.shape, strict=True))]
 
 
-def check_identity(where: str, then: Mapping[str, Any] | None, now: Mapping[str, Any]) -> None:
+def check_identity(where: str, then: Record | None, now: Record) -> None:
     """Raise InputError if a run cannot resume from the checkpoint ``where`` of another grid."""
     if then is None:
         raise InputError(Problem(where, "was taken by another engine", "engine: fd"))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from faultwave.base.errors import Problem
+from faultwave.base.types import Record
 from faultwave.engine.solver import Engine, Sections, Solver
 from faultwave.observe.model import Model
 
@@ -45,7 +46,7 @@ def _report(plan: FdPlan, case: Case) -> Sections:
     return plan_report(plan, case)
 
 
-def _resumed_case(case: Case, notes: Mapping[str, Any]) -> Case:
+def _resumed_case(case: Case, notes: Record) -> Case:
     """Return the case with the step of the interrupted run, which was derived from the original end time."""
     step = notes.get("grid", {}).get("step")
     if case.grid is None or not isinstance(step, float):

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -263,7 +262,7 @@ class Sliding:
         one, two = self._around(lambda q, a: q.at(locked(a)), p, axis, kind)
         return self.sign * one, self.sign * two
 
-    def _around(self, read: Callable[[Any, Axis], Number], p: Point, axis: Axis, kind: str) -> tuple[Number, Number]:
+    def _around(self, read: Callable[[Point, Axis], Number], p: Point, axis: Axis, kind: str) -> tuple[Number, Number]:
         """Return what ``read`` gives along the horizontal axis and z at a point of the velocity along ``axis``.
 
         Values along the other axis are means of the surrounding points.
@@ -273,7 +272,7 @@ class Sliding:
         ahead = 1 if axis == along else -1
 
         def pair(z: int) -> Number:
-            return read(_Moved(p, along, 0, z), other) + read(_Moved(p, along, ahead, z), other)
+            return read(_ShiftedPoint(p, along, 0, z), other) + read(_ShiftedPoint(p, along, ahead, z), other)
 
         if axis == "z":  # the others are half a cell below and above; below the surface, on it
             around = 0.5 * pair(1) if kind == "last" else 0.25 * (pair(0) + pair(1))
@@ -320,14 +319,27 @@ def _dissipation(old: Named, rates: Numbers, held: Sequence[Numbers], step: floa
     }
 
 
-class _Moved:
+class _ShiftedPoint:
     """Point shifted along the horizontal axis of the plane and along z."""
 
     def __init__(self, point: Point, along: Axis, ahead: int, z: int):
         self.point, self.by = point, {along: ahead, "z": z}
 
-    def at(self, name: str) -> Number:
-        return self.point.at(name, **self.by)
+    def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> Number:
+        offset = {"x": x, "y": y, "z": z}
+        return self.point.at(name, **{axis: n + self.by.get(axis, 0) for axis, n in offset.items()})
+
+    def on(self, name: str, plane: int, x: int = 0, y: int = 0) -> Number:
+        return self.point.on(name, plane, x + self.by.get("x", 0), y + self.by.get("y", 0))
+
+    def line(self, name: str, axis: Axis) -> Number:
+        raise ValueError(f"{name} is read away from the point, where profiles cannot be read")
+
+    def parity(self, name: str) -> Number:
+        raise ValueError(f"{name} is read away from the point, where tables of parity cannot be read")
+
+    def scalar(self, name: str) -> Number:
+        return self.point.scalar(name)
 
 
 def _jump(p: Point, plane: FaultPlane, axis: Axis) -> Number:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
@@ -441,14 +440,13 @@ def _scene(
 ) -> Scene:
     """Return the quantities of a checked case that the plausibility checks use."""
     none = np.zeros((0, 3))
-    sources: Any = parts.get("sources")
-    receivers: Any = parts.get("receivers")
+    sources, receivers = parts.get("sources"), parts.get("receivers")
     table = Sources.of(()) if sources is None else sources.sources
     rock = none if sources is None else sources.source_material
     moment = scalar_moments(table, rock[:, 0], rock[:, 1], placing.case.end_time) if len(rock) else np.zeros(0)
     return Scene(
         placing.lower, placing.upper, placing.grid.spacing, max(m.fastest for m in media), table.location if len(rock) else none, moment,
-        table.onset[: len(rock)], none if receivers is None else receivers.points, closed="absorbing" not in sides.values(),
+        table.onset[: len(rock)], none if receivers is None else receivers.places, closed="absorbing" not in sides.values(),
     )  # fmt: skip
 
 
@@ -489,7 +487,7 @@ def _check_supported(case: Case, problems: Problems) -> None:
 
 
 def _corners(case: Case, problems: Problems) -> tuple[np.ndarray, np.ndarray]:
-    setting: Any = _setting(case)
+    setting: Setting = _setting(case)
     if setting.lower is not None:
         return np.array(setting.lower, float), np.array(setting.upper, float)
     box = getattr(case.mesh, "generate", None)
@@ -500,8 +498,8 @@ def _corners(case: Case, problems: Problems) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _sides(case: Case, problems: Problems) -> dict[str, SideKind]:
-    setting: Any = _setting(case)
-    requested: dict[str, Any] = {"z+": "free-surface"}
+    setting: Setting = _setting(case)
+    requested: dict[str, SideKind] = {"z+": "free-surface"}
     box = getattr(case.mesh, "generate", None)
     if setting.boundaries is not None:
         named = {"z", "z+"} & setting.boundaries.keys()

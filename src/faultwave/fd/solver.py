@@ -6,13 +6,12 @@ import bisect
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from faultwave import backends
 from faultwave.base.errors import NotBuiltError, Problem
-from faultwave.base.types import Settings
+from faultwave.base.types import Record, Settings
 from faultwave.engine.capability import BlockState, State
 from faultwave.engine.solver import BlowUp, Control, Diagnosis, Progress, TimeErrors
 from faultwave.fd.blocks.coupled_blocks import operator_of, samplers_of
@@ -122,7 +121,7 @@ class FdSolver:
         for part in self.parts.values():
             part.start(solution)
 
-    def error(self, solution: Callable[..., np.ndarray], inside: Any = None) -> np.ndarray:
+    def error(self, solution: Solution, inside: Callable[[np.ndarray], np.ndarray] | None = None) -> np.ndarray:
         """Return the relative L2 error (9,) against ``solution(points (n, 3), time) -> (n, 9)``.
 
         Velocities are compared half a step before the present time.
@@ -138,7 +137,7 @@ class FdSolver:
     def take_memory(self) -> None:
         """Do nothing: set-up has already written to all memory."""
 
-    def hook(self) -> None:
+    def refresh_callbacks(self) -> None:
         """Do nothing: capabilities supply their callbacks when a run begins."""
 
     def rates(self) -> dict[str, float]:
@@ -294,7 +293,7 @@ class FdSolver:
             "pushed": self.watch.bound(),
         }
 
-    def accept(self, notes: Mapping[str, Any], where: str) -> bool:
+    def accept(self, notes: Record, where: str) -> bool:
         """Return True if the checkpoint fits, whatever its number of processes.
 
         Raises InputError if the grid differs.
@@ -303,7 +302,7 @@ class FdSolver:
         check_identity(where, notes.get("grid"), self._identity)
         return True
 
-    def restored(self, notes: Mapping[str, Any]) -> None:
+    def restored(self, notes: Record) -> None:
         """Complete a restart after the arrays have been restored."""
         self.operator.restored()
         self.operator.steps, self.watch.root = int(notes["steps"]), float(notes["pushed"])

@@ -169,10 +169,12 @@ class Loop:
 
 
 def constant(value: float) -> Expr:
+    """Return a constant as an expression."""
     return Expr("const", value=float(value))
 
 
 def wrap(value: Any) -> Expr:
+    """Return an expression unchanged and a number as a constant."""
     return value if isinstance(value, Expr) else constant(value)
 
 
@@ -186,6 +188,7 @@ def mask(condition: Condition) -> Expr:
 
 
 def is_number(x: Expr, value: float) -> bool:
+    """Return True for the constant ``value``."""
     return x.op == "const" and x.value == value
 
 

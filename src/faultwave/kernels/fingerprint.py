@@ -107,6 +107,19 @@ class _Written:
                 if e.id in numbers:
                     waiting.pop()
                     continue
+                if len(e.args) == 2:  # most of them: the same as below in less time
+                    first, second = e.args
+                    one, two = numbers.get(first.id), numbers.get(second.id)
+                    if one is not None and two is not None:
+                        waiting.pop()
+                        numbers[e.id] = len(numbers)
+                        add(f"{e.op} [{one}, {two}]")
+                        continue
+                    if two is None:
+                        waiting.append(second)
+                    if one is None:
+                        waiting.append(first)
+                    continue
                 needed = _needed(e)
                 missing = [a for a in needed if a.id not in numbers]
                 if missing:

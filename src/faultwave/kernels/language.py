@@ -475,6 +475,7 @@ def touched(s: Statement) -> list[str]:
 
 
 def as_view(array: Array | View) -> View:
+    """Return a view unchanged and an array as a view of all of it."""
     return array if isinstance(array, View) else array.view()
 
 

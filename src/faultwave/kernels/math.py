@@ -37,78 +37,97 @@ def named(label: str, value: Value) -> Value:
 
 
 def sqrt(x: Value) -> Value:
+    """Return the square root."""
     return _call("sqrt", x)
 
 
 def exp(x: Value) -> Value:
+    """Return the exponential function."""
     return _call("exp", x)
 
 
 def log(x: Value) -> Value:
+    """Return the natural logarithm."""
     return _call("log", x)
 
 
 def log1p(x: Value) -> Value:
+    """Return the natural logarithm of 1 + x, accurate for small x."""
     return _call("log1p", x)
 
 
 def expm1(x: Value) -> Value:
+    """Return the exponential function minus 1, accurate for small x."""
     return _call("expm1", x)
 
 
 def sinh(x: Value) -> Value:
+    """Return the hyperbolic sine."""
     return _call("sinh", x)
 
 
 def cosh(x: Value) -> Value:
+    """Return the hyperbolic cosine."""
     return _call("cosh", x)
 
 
 def tanh(x: Value) -> Value:
+    """Return the hyperbolic tangent."""
     return _call("tanh", x)
 
 
 def asinh(x: Value) -> Value:
+    """Return the inverse hyperbolic sine."""
     return _call("asinh", x)
 
 
 def asin(x: Value) -> Value:
+    """Return the inverse sine [rad]."""
     return _call("asin", x)
 
 
 def atan(x: Value) -> Value:
+    """Return the inverse tangent [rad]."""
     return _call("atan", x)
 
 
 def sin(x: Value) -> Value:
+    """Return the sine."""
     return _call("sin", x)
 
 
 def cos(x: Value) -> Value:
+    """Return the cosine."""
     return _call("cos", x)
 
 
 def erf(x: Value) -> Value:
+    """Return the error function."""
     return _call("erf", x)
 
 
 def abs(x: Value) -> Value:
+    """Return the absolute value."""
     return _call("abs", x)
 
 
 def pow(x: Value, y: Other) -> Value | Other:
+    """Return x to the power of y."""
     return _call("pow", x, y)
 
 
 def hypot(x: Value, y: Other) -> Value | Other:
+    """Return sqrt(x^2 + y^2)."""
     return _call("hypot", x, y)
 
 
 def minimum(x: Value, y: Other) -> Value | Other:
+    """Return the smaller of x and y."""
     return _call("minimum", x, y)
 
 
 def maximum(x: Value, y: Other) -> Value | Other:
+    """Return the larger of x and y."""
     return _call("maximum", x, y)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 from faultwave.base.errors import Problems
 from faultwave.media.field import (
@@ -53,7 +52,7 @@ def check_contradictions(
             _tell(read, owners[read], other, owners[other], problems)
 
 
-def _tell(read: str, by: Any, other: str, at: Any, problems: Problems) -> None:
+def _tell(read: str, by: Field, other: str, at: Field, problems: Problems) -> None:
     what = f"{other} is given, and so is {read}, which says the same by another number"
     if isinstance(by, Constant | Expression) or isinstance(at, Constant | Expression):
         where = f"{at.source}.{other}" if isinstance(at, Constant | Expression) else at.source
@@ -62,7 +61,7 @@ def _tell(read: str, by: Any, other: str, at: Any, problems: Problems) -> None:
         problems.warn(at.source, f"{what}: {read} is read and {other} is not")
 
 
-def _places(field: Field) -> list[list[Any]]:
+def _places(field: Field) -> list[list[Field]]:
     """Return groups of elementary fields that hold at the same place, one group per region."""
     match field:
         case Converted() | Limited():

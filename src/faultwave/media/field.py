@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -511,7 +511,7 @@ def limit_messages(field: Field) -> list[str]:
     return []
 
 
-def leaves(field: Field) -> list[Any]:
+def leaves(field: Field) -> list[Field]:
     """Return the elementary fields of a composed field: constants, expressions, models and so on."""
     if isinstance(field, Converted | Limited):
         return leaves(field.field)

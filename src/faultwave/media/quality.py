@@ -74,7 +74,7 @@ def spectrum_of(setting: BandSettings, frequency: float, problems: Problems) -> 
 
     Parameters
     ----------
-    setting : Any
+    setting : BandSettings
         Settings ``attenuation`` of the case.
     frequency : float
         Upper end of the band [Hz] if the setting has none.

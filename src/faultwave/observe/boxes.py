@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 import h5py
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.files.hdf5 import dataset, number_attribute, opened, text_attribute, text_list
+from faultwave.base.types import Setting
 from faultwave.observe.dataset import QUANTITIES, Dataset, Variable
 
 KIND = "box"
@@ -210,7 +211,22 @@ class BoxRecord:
                 self.read([name], begin, min(begin + block, self.samples))
 
 
-def check_samples(record: Any, name: str, values: np.ndarray, begin: int) -> None:
+class Sampled(Protocol):
+    """Record of samples at nodes."""
+
+    path: Path
+    frame: Frame
+
+    @property
+    def nodes(self) -> Mapping[str, Nodes]:
+        """Nodes by quantity."""
+
+    @property
+    def first(self) -> Mapping[str, float]:
+        """Time of the first sample [s] by quantity."""
+
+
+def check_samples(record: Sampled, name: str, values: np.ndarray, begin: int) -> None:
     """Raise InputError for the first sample beyond the values possible in rock.
 
     Parameters
@@ -361,7 +377,7 @@ class Shell:
         )
 
 
-def shell_of(setting: Any, surface: float | None, problems: Problems) -> Shell | None:
+def shell_of(setting: Setting, surface: float | None, problems: Problems) -> Shell | None:
     """Return the points requested by ``output.box``, or None with an error if its spacing does not divide the box.
 
     ``surface`` is the elevation z [m] of the free surface above, if any.

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from faultwave.base import wording
-from faultwave.base.types import Record
+from faultwave.base.types import Record, Settings
 
 if TYPE_CHECKING:
     import xarray
@@ -127,7 +127,7 @@ class Dataset:
 
     name: str
     variables: dict[str, Variable]
-    attrs: dict[str, Any] = field(default_factory=dict)
+    attrs: Settings = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         sizes: dict[str, int] = {}
@@ -191,7 +191,7 @@ class Dataset:
             name: (v.dims, v.data, {"units": v.unit, "long_name": v.description}) for name, v in self.variables.items()
         }
         dims = {d for v in self.variables.values() for d in v.dims}
-        coords: dict[str, Any] = {"quantity": self.quantities} if self.quantities and "quantity" in dims else {}
+        coords: Settings = {"quantity": self.quantities} if self.quantities and "quantity" in dims else {}
         coords |= {n: arrays.pop(n) for n in ("time", "location", "x", "y", "z") if n in arrays}
         coords |= {singular: ("receiver", self.attrs[n]) for n, singular in CODES.items() if n in self.attrs}
         attrs = {k: v for k, v in self.attrs.items() if k not in ("quantities", *CODES)}
@@ -212,7 +212,7 @@ def _points(location: ArrayLike, requested: ArrayLike | None) -> dict[str, Varia
     }
 
 
-def _attrs(quantities: Sequence[str], values: np.ndarray, attrs: Record | None) -> dict[str, Any]:
+def _attrs(quantities: Sequence[str], values: np.ndarray, attrs: Record | None) -> Settings:
     if values.ndim != 3 or values.shape[2] != len(quantities):
         raise ValueError(f"values of shape {values.shape} do not hold (time, receiver, {len(quantities)} quantities)")
     own = (attrs or {}).get("units", {})

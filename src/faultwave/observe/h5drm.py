@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.files.hdf5 import dataset, opened
+from faultwave.base.types import Setting
 from faultwave.observe.boxes import DAMAGED, VELOCITIES, Frame, Nodes, Recorder, check_samples
 
 WHAT = "H5DRM file"
@@ -61,7 +61,7 @@ class H5drmRecord:
         return found
 
 
-def read_h5drm(path: Path, placed: Any) -> H5drmRecord:
+def read_h5drm(path: Path, placed: Setting) -> H5drmRecord:
     """Read a file and rotate and move its coordinates by ``placed``, the case's ``injection.h5drm``; raise InputError if invalid."""
     with opened(path, WHAT) as file:
         about = {name: _number(path, file, f"DRM_Metadata/{name}") for name in ("dt", "tstart")}

@@ -174,6 +174,6 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def atomic_text(path: str | Path) -> Iterator[IO[str]]:
-    """Open a text file (UTF-8, newline '\\n') that appears as ``path`` only if the block ends without error."""
+    r"""Open a text file (UTF-8, newline '\n') that appears as ``path`` only if the block ends without error."""
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
         yield file

@@ -163,7 +163,7 @@ class Checkpoint:
         path = self.folder / self.parts[number]
         found = StoredValues({}, str(path))
 
-        def take(name: str, item: Any) -> None:
+        def take(name: str, item: object) -> None:
             if isinstance(item, h5py.Dataset):
                 if item.shape is None or item.dtype.kind not in "fiubS":
                     raise InputError(

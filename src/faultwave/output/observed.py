@@ -147,7 +147,7 @@ def _content(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def _samples(count: Any) -> int:
+def _samples(count: float | str) -> int:
     if int(count) < 0:
         raise ValueError(f"it declares {count} samples")
     return int(count)

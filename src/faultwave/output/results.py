@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -95,11 +94,11 @@ def _from_dataset(kind: Kind, dataset: Dataset) -> dict[int, Trace]:
     return traces
 
 
-def _date(text: Any) -> datetime | None:
+def _date(text: object) -> datetime | None:
     """Return the date of an ISO 8601 text, as UTC unless it states an offset, or None if it is not a valid date."""
     try:
-        found = datetime.fromisoformat(text)
-    except (TypeError, ValueError):
+        found = datetime.fromisoformat(str(text))
+    except ValueError:
         return None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,6 +15,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from scipy.spatial import ConvexHull
 
 from faultwave.base.errors import Problems
+from faultwave.base.types import Record
 from faultwave.observe.dataset import Dataset
 from faultwave.output.formats.maps_netcdf import read_maps
 from faultwave.output.formats.maps_shakemap import instrumental_intensity
@@ -224,7 +224,7 @@ def _earthquake(ax: Axes, maps: Dataset) -> None:
 
 def _graticule(ax: Axes, maps: Dataset, x: np.ndarray, y: np.ndarray) -> None:
     """Draw meridians and parallels, if the maps have longitudes and latitudes."""
-    text: dict[str, Any] = {
+    text: Record = {
         "fontsize": "x-small",
         "textcoords": "offset points",
         "path_effects": [Stroke(linewidth=1.5, foreground="white"), Normal()],

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, describe_bad_values, suggest
 from faultwave.base.registry import modules
+from faultwave.base.types import Setting
 from faultwave.base.units import seconds
 from faultwave.base.wording import option
 from faultwave.observe.model import Model
@@ -144,7 +145,7 @@ class CapabilityPlan(Protocol):
     """Interface of the result of ``faultwave.plan``."""
 
     @property
-    def case(self) -> Any: ...
+    def case(self) -> Setting: ...
 
     @property
     def model(self) -> Model: ...

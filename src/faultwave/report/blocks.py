@@ -5,17 +5,17 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from faultwave.base.types import Record
+from faultwave.base.types import Record, Settings
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-Plotted: TypeAlias = dict[str, Any]
+Plotted: TypeAlias = Settings
 """Part of a figure in the JSON of Plotly: a trace, an axis, or the layout."""
 
 

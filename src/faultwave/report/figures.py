@@ -21,6 +21,7 @@ DASHES = ("solid", "dash")
 
 
 def axis(title: str, **more: object) -> Plotted:
+    """Return the layout of an axis with a title."""
     return {"title": {"text": title}, "exponentformat": "power", **more}
 
 
@@ -42,6 +43,7 @@ def scale(name: str) -> list[list[float | str]]:
 
 
 def bar(label: str) -> Plotted:
+    """Return the layout of a colour bar."""
     return {"title": {"text": label, "side": "right"}, "exponentformat": "power", "thickness": 18}
 
 
@@ -52,6 +54,7 @@ def line(name: str, x: ArrayLike, y: ArrayLike, colour: int = 0, run: int = 0, *
 
 
 def lines(title: str, description: str, data: Sequence[Record], x: str, y: str, **layout: object) -> Figure:
+    """Return a figure of lines with axis titles ``x`` and ``y``."""
     return Figure(title, description, data, {"xaxis": axis(x), "yaxis": axis(y), **layout})
 
 

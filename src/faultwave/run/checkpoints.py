@@ -5,7 +5,6 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from faultwave.engine.capability import BlockState, RestoredFrom, State
 from faultwave.engine.solver import Progress, Solver
 from faultwave.output.checkpoint import Checkpoint, CheckpointWriter, checkpoints_folder
 from faultwave.run.case_changes import settings_of
-from faultwave.run.files import SeriesExtent, extents_from_notes, merge_extents
+from faultwave.run.files import RunState, SeriesExtent, extents_from_notes, merge_extents
 
 log = get_logger(__name__)
 
@@ -29,7 +28,7 @@ FORMAT_VERSION = 4
 SHARED = ("case", "settings", "inputs")
 """Notes that are equal on every process; only those on process 0 are stored."""
 
-PartReport = tuple[dict[str, str], dict[str, tuple[int, int]], dict[str, Any], str]
+PartReport = tuple[dict[str, str], dict[str, tuple[int, int]], Settings, str]
 """Report of a process on its part: names and checksums, row ranges, notes, and the reason of a failure."""
 
 Group = Mapping[str, State | BlockState]
@@ -71,7 +70,7 @@ def capture_arrays(groups: Mapping[str, Group]) -> dict[str, np.ndarray]:
 class CheckpointScheduler:
     """Checkpoint scheduler of a run, the ``engine.solver.Control`` that its solver sees."""
 
-    def __init__(self, session: Any, folder: Path | None, progress: Callable[[Progress], None] | None):
+    def __init__(self, session: RunState, folder: Path | None, progress: Callable[[Progress], None] | None):
         setting = session.case.output.checkpoint
         self.session, self.show, self.stopped, self.keeps = session, progress, False, folder is not None
         self.checkpoint_interval = setting.interval if setting and setting.interval else np.inf

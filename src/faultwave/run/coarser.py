@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from faultwave.base.errors import InputError, NotBuiltError, Problem
 from faultwave.base.types import Settings
@@ -187,9 +186,9 @@ class Box:
         Ratio of the largest to the smallest spacing of its blocks.
     """
 
-    lower: Any
-    upper: Any
-    spacing: Any
+    lower: Sequence[float]
+    upper: Sequence[float]
+    spacing: float
     kept: tuple[bool, ...]
     ratio: int
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TypeVar
 
 from faultwave.base.errors import InputError, NotBuiltError, Problem
 from faultwave.base.files.paths import searching_case_folders
@@ -17,14 +17,16 @@ from faultwave.base.processes import host
 from faultwave.base.registry import entries
 from faultwave.case.native import located
 from faultwave.case.settings.model import Case
-from faultwave.engine.solver import Engine
+from faultwave.engine.solver import Engine, Plan
 from faultwave.run.inputs import with_input_errors
 
+P = TypeVar("P", bound=Plan)
 
-def engine_of(case: Case) -> Engine:
+
+def engine_of(case: Case) -> Engine[Plan]:
     """Return the engine of a case, the only one imported; its errors and warnings state file and line of the case."""
     package = entries("faultwave", "engine", "faultwave.engines")[case.engine].value
-    found: Engine = importlib.import_module(f"{package}.engine").ENGINE
+    found: Engine[Plan] = importlib.import_module(f"{package}.engine").ENGINE
     return replace(
         found,
         plan=_locating_problems(found.plan),
@@ -34,10 +36,10 @@ def engine_of(case: Case) -> Engine:
     )
 
 
-def _locating_problems(make: Callable[..., Any]) -> Callable[..., Any]:
+def _locating_problems(make: Callable[..., P]) -> Callable[..., P]:
     """Wrap ``make(case, ...)`` to locate its problems in the case file and to find files next to that."""
 
-    def plan(case: Case, *more: object) -> Any:
+    def plan(case: Case, *more: object) -> P:
         try:
             with searching_case_folders(case.source_files), host.limit_threads(case.numerics.threads):
                 made = make(case, *more)
@@ -49,10 +51,10 @@ def _locating_problems(make: Callable[..., Any]) -> Callable[..., Any]:
     return plan
 
 
-def _locating_process_problems(ask: Callable[[Any, int], Sequence[Problem]]) -> Callable[[Any, int], Sequence[Problem]]:
+def _locating_process_problems(ask: Callable[[P, int], Sequence[Problem]]) -> Callable[[P, int], Sequence[Problem]]:
     """Wrap the check of a plan on several processes in the same way."""
 
-    def asked(made: Any, count: int) -> Sequence[Problem]:
+    def asked(made: P, count: int) -> Sequence[Problem]:
         with searching_case_folders(made.case.source_files):
             return located(made.case, ask(made, count))
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from faultwave.output.formats import write_results
 from faultwave.output.formats.receivers_hdf5 import read_receivers, write_receivers
 from faultwave.output.manifest import given, read_manifest, write_manifest
 from faultwave.run.coarser import CoarserCases, check_coarser
+from faultwave.run.session import Session
 from faultwave.run.simulation import start
 
 
@@ -124,7 +124,7 @@ def _finished(folder: Path, threads: int | None) -> Finished:
     return Finished(folder, prefix, manifest, case, end)
 
 
-def known_errors(session: Any, lower: CoarserCases) -> KnownErrors:
+def known_errors(session: Session, lower: CoarserCases) -> KnownErrors:
     """Return the shared errors and the time-stepping errors of the less coarse session (collective).
 
     The result is complete on process 0.
@@ -132,10 +132,10 @@ def known_errors(session: Any, lower: CoarserCases) -> KnownErrors:
     found = [part.shared_errors() for part in session.solver.parts.values()]
     time = session.solver.time_errors()
     near = lower.coarseness[0]
-    finer = [] if time is None else [near / coarseness for coarseness in (1.0, *lower.coarseness)]
+    finer = [near / coarseness for coarseness in (1.0, *lower.coarseness)]
     return KnownErrors(
         [errors for errors in found if errors is not None],
-        [partial(_time_error_of_ratio, time, ratio) for ratio in finer],
+        [] if time is None else [partial(_time_error_of_ratio, time, ratio) for ratio in finer],
     )
 
 

@@ -8,16 +8,19 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from faultwave.base.types import Record, Settings
+from faultwave.case.settings.model import Case
+from faultwave.comm import World
 from faultwave.engine.capability import LatticeSeries, Snapshots
+from faultwave.engine.solver import Solver
 from faultwave.observe.snapshots.lattice import series_formats
 from faultwave.observe.snapshots.pieces import CellKind
-from faultwave.output.background import BackgroundWriter
+from faultwave.output.background import Background, BackgroundWriter
 from faultwave.output.field_files.checksums import Earlier, added
 from faultwave.output.field_files.fields import CellFieldWriter, ForeignContents
 from faultwave.output.field_files.shared import SharedFieldWriter
@@ -185,10 +188,35 @@ def merge_extents(everywhere: Sequence[Mapping[str, Record]]) -> dict[str, Setti
     return merged
 
 
+class RunState(Protocol):
+    """Run as its snapshot files and its checkpoints see it."""
+
+    case: Case
+    solver: Solver
+    world: World
+    end: float
+    interrupted: bool
+    files: list[Path]
+    resumed: dict[str, SeriesExtent] | None
+    resumed_checkpoint: int
+    put_aside: bool
+    background: Background
+    written: SnapshotFiles | None
+    checkpoints: int
+    missing: list[tuple[float, str]]
+
+    @property
+    def time(self) -> float:
+        """Time [s] of the state."""
+
+    def input_digests(self) -> dict[str, Settings]:
+        """Return size and checksum of every input file (collective)."""
+
+
 class SnapshotFiles:
     """Implementation of ``engine.capability.Files``; ``stack`` closes the files, or discards them on an error."""
 
-    def __init__(self, session: Any, folder: Path, stack: ExitStack):
+    def __init__(self, session: RunState, folder: Path, stack: ExitStack):
         self.session, self.folder, self.stack = session, folder, stack
         self.end: float = session.end
         self.writers: dict[str, list[Any]] = {}

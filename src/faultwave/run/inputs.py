@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from faultwave.base.errors import InputError, NotBuiltError, Problem, Problems, collect_problems
 from faultwave.base.files.paths import searching_case_folders
+from faultwave.base.types import Setting
 from faultwave.case.load import load_case
 from faultwave.case.native import located
 from faultwave.case.settings.model import Case
@@ -90,8 +90,8 @@ def _readings(case: Case, mesh: bool) -> list[Callable[[], object]]:
     return readings
 
 
-def _fields(case: Case) -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = [("material", case.material)]
+def _fields(case: Case) -> list[tuple[str, Setting]]:
+    found: list[tuple[str, Setting]] = [("material", case.material)]
     if case.fault is not None:
         found.append(("fault.parameters", case.fault.parameters))
         found += [(f"fault.nucleation[{i}].stress", e.stress) for i, e in enumerate(case.fault.nucleation)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from faultwave.base import wording
 from faultwave.base.errors import FaultwaveError, InputError, Problem, Problems
@@ -13,6 +12,7 @@ from faultwave.case.native import located
 from faultwave.case.plausibility import warn_case
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
+from faultwave.engine.solver import Plan
 from faultwave.observe.model import Model
 from faultwave.output.folder import check_folder
 from faultwave.run.engines import engine_of
@@ -77,7 +77,7 @@ class PlannedCase:
     """
 
     case: Case
-    plan: Any
+    plan: Plan
     sections: dict[str, list[tuple[str, ...]]]
     warnings: tuple[Problem, ...] = ()
 
@@ -125,7 +125,7 @@ def plan(case: Case | Settings | str | Path, **overrides: object) -> PlannedCase
     return PlannedCase(settings, made, found, (*problems.warnings, *doubts(settings, made)))
 
 
-def doubts(case: Case, made: Any) -> tuple[Problem, ...]:
+def doubts(case: Case, made: Plan) -> tuple[Problem, ...]:
     """Return warnings about a case with the plan ``made``.
 
     A folder without write permission is only a warning: a plan writes nothing, and the run may take place elsewhere.

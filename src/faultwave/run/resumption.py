@@ -17,6 +17,7 @@ from faultwave.base.log import get_logger
 from faultwave.base.types import Record, Settings
 from faultwave.base.wording import option
 from faultwave.case.load import load_case
+from faultwave.case.settings.common import Location
 from faultwave.case.settings.model import Case
 from faultwave.case.validate import OVERRIDES
 from faultwave.comm import World, world
@@ -38,7 +39,7 @@ from faultwave.run.inputs import load_valid_case
 
 log = get_logger(__name__)
 
-CaseInput = Case | Mapping[str, Any] | str | Path | None
+CaseInput = Case | Record | str | Path | None
 OF_THE_RUN = ("engine", "order", "precision")
 """Options of the first run that hold also if another case file is given."""
 SHOWN = 20
@@ -153,7 +154,7 @@ def _options(notes: Record, names: tuple[str, ...]) -> Settings:
     """Return the values of the given options at the start of the run; the folder is the run's current one."""
     found = {}
     for name in notes.get("options", ()):
-        value: Any = notes["settings"]
+        value: object = notes["settings"]
         for part in OVERRIDES.get(name, ()):
             value = value.get(part) if isinstance(value, Mapping) else None
         if name in names and name != "output" and value is not None:
@@ -219,7 +220,7 @@ def _resolve_case(
 KEPT = "The records so far are made with it; a run from the start in another folder can have the other value."
 
 
-def _still_used(notes: Record, now: Mapping[Any, str]) -> dict[str, Mapping[str, object]]:
+def _still_used(notes: Record, now: Mapping[Location, str]) -> dict[str, Mapping[str, object]]:
     """Return digests of the run's input files, except case files and files that the case now names elsewhere."""
     settings = notes["settings"]
     left = {*named_files(settings).values(), *settings.get("source_files", ())} - set(now.values())

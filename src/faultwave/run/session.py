@@ -22,7 +22,7 @@ from faultwave.base.types import Settings
 from faultwave.base.units import seconds
 from faultwave.base.wording import command, option
 from faultwave.case.settings.model import Case
-from faultwave.engine.solver import BlowUp, Progress, Solver
+from faultwave.engine.solver import BlowUp, Diagnosis, Progress, Solver
 from faultwave.observe.dataset import Dataset, Result
 from faultwave.output.atomic import concurrent_flush
 from faultwave.output.background import Background
@@ -54,14 +54,14 @@ def _paths(value: object) -> Iterator[Path]:
             yield from _paths(item)
 
 
-def inputs(sim: Any) -> list[Path]:
+def inputs(sim: Session) -> list[Path]:
     """Return the files that the case reads, without duplicates."""
     settings = sim.case.model_dump(exclude={"output": {"folder"}})
     return list(dict.fromkeys(p for p in (*_paths(settings), *sim.files_read) if p.is_file()))
 
 
 def write_run_manifest(
-    sim: Any, folder: Path, status: Literal["running", "finished", "interrupted", "failed"] | None = None
+    sim: Session, folder: Path, status: Literal["running", "finished", "interrupted", "failed"] | None = None
 ) -> Path:
     """Write the manifest of a run and return its path.
 
@@ -88,11 +88,11 @@ def write_run_manifest(
     return write_manifest(_path(sim, folder), manifest)
 
 
-def _path(sim: Any, folder: Path) -> Path:
+def _path(sim: Session, folder: Path) -> Path:
     return folder / f"{sim.case.output.prefix}-manifest.json"
 
 
-def record_failure(sim: Any, folder: Path, error: BaseException) -> None:
+def record_failure(sim: Session, folder: Path, error: BaseException) -> None:
     """Record the failure of a run in its manifest, from any process.
 
     It runs while the error propagates: any obstacle is ignored, and the wait is limited to ``PATIENCE``.
@@ -138,7 +138,8 @@ class Session:
     """
 
     def __init__(self, solver: Solver, force: bool = False, warnings: Sequence[Problem] = ()):
-        self.solver, self.plan, self.world = solver, solver.plan, solver.world
+        self.solver, self.world = solver, solver.world
+        self.plan: Any = solver.plan  # with the attributes of its engine
         self.case: Case = solver.plan.case
         self.force, self.warnings = force, (*warnings, *solver.warnings)
         self.interrupted, self.advancing = False, False
@@ -228,9 +229,11 @@ class Session:
             raise InputError(Problem("points", f"is {shape}", "numbers (n, 3): x, y and z [m] of each point")) from None
         return np.asarray(self.solver.sample(places))
 
-    def error(self, solution: Callable[..., np.ndarray], *inside: object) -> np.ndarray:
+    def error(
+        self, solution: Callable[..., np.ndarray], inside: Callable[[np.ndarray], np.ndarray] | None = None
+    ) -> np.ndarray:
         """Return the relative L2 error (Q,) with respect to ``solution(points (n, 3), time) -> (n, Q)``."""
-        return np.asarray(self.solver.error(solution, *inside))
+        return np.asarray(self.solver.error(solution, inside))
 
     def set_initial(self, solution: Callable[[np.ndarray, float], ArrayLike]) -> None:
         """Set the initial state to ``solution(points (n, 3), time) -> (n, Q)``. Raises InputError for other shapes."""
@@ -334,7 +337,7 @@ class Session:
                 # after the files of an earlier run have been verified
                 self.world.together(lambda: write_run_manifest(self, cast(Path, self.folder), "running"))
                 self.noted = True  # on every process, as any may fail
-            self.solver.hook()
+            self.solver.refresh_callbacks()
             stack.callback(self.background.close)  # before the files it writes to are closed or discarded
             control = checkpoints.CheckpointScheduler(self, self.folder, progress)
             try:
@@ -365,7 +368,7 @@ class Session:
         """Release the closed files in all capabilities."""
         for part in self.solver.parts.values():
             part.close()
-        self.solver.hook()
+        self.solver.refresh_callbacks()
         self.written = None
 
     def _explain(self, error: BlowUp) -> str:
@@ -378,9 +381,10 @@ class Session:
         self.files.append(path)
         return f"{found.text}\nthe last good state around that cell is in {path}"
 
-    def _write_diagnosis(self, found: Any, path: Path) -> None:
+    def _write_diagnosis(self, found: Diagnosis, path: Path) -> None:
+        assert found.points is not None and found.cells is not None and found.fields is not None
         names = list(found.fields)
-        with VtkHdfWriter(path, found.points, found.cells, found.static, names, np.float64) as writer:
+        with VtkHdfWriter(path, found.points, found.cells, found.static or {}, names, np.float64) as writer:
             writer.append(found.time, found.fields)
 
     def _fail(self, error: BaseException) -> None:

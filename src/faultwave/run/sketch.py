@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -46,7 +45,7 @@ def _box(case: Case, points: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarr
     for setting in (case.grid, getattr(case.mesh, "build", None), getattr(case.mesh, "generate", None)):
         low, high = getattr(setting, "lower", None), getattr(setting, "upper", None)
         if low is not None and high is not None:
-            depth: Any = getattr(setting, "depth", 0.0) if len(low) == 2 else -low[2]
+            depth = getattr(setting, "depth", 0.0) if len(low) == 2 else -low[2]
             return np.array([*low[:2], -depth], float), np.array([*high[:2], 0.0], float)
     every = np.concatenate(list(points))
     return every.min(0), every.max(0)

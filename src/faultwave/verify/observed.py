@@ -11,8 +11,9 @@ import numpy as np
 from faultwave.base import wording
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.types import Settings
-from faultwave.observe.motions.goodness import CRITERIA, CYCLES, anderson, bands, grade, time_frequency_misfit
+from faultwave.observe.motions.goodness import CRITERIA, CYCLES, anderson, bands, grade
 from faultwave.observe.motions.processing import Processing, as_quantity
+from faultwave.observe.motions.time_frequency import misfit
 from faultwave.output.pairs import Pair, pairs
 from faultwave.output.results import load_results
 
@@ -161,7 +162,7 @@ def scored(pair: Pair, processing: Processing) -> Sequence[Score]:
             continue
         a, b = (as_quantity(x, pair.step, processing.quantity, "velocity") for x in (mine, theirs))
         value, used, table = anderson(a, b, pair.step, processing.low, processing.high)
-        tf = time_frequency_misfit(mine, theirs, pair.step, *chosen[0])
+        tf = misfit(mine, theirs, pair.step, *chosen[0])
         made.append(
             Score(name, letter, value, tf.envelope_score, tf.phase_score, tf.envelope, tf.phase, tuple(used), table)
         )

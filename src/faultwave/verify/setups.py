@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from faultwave.base.errors import RunError
 from faultwave.base.types import Record, Settings
+from faultwave.fd.solver import FdSolver
 from faultwave.physics.waves.plane_waves import Solution
 from faultwave.run import simulate
 from faultwave.verify.exact import Array, Medium
 
 if TYPE_CHECKING:
+    from faultwave.fd.solver import FdSolver
     from faultwave.run.session import Session
 
 Vector = tuple[float, float, float]
@@ -109,6 +111,15 @@ def settings(law: str, mesh: Record, material: Record, end_time: float, order: i
         "numerics": numerics,
         **more,
     }
+
+
+def grid_solver(case: Settings) -> FdSolver:
+    """Return the solver of a case on a grid, without running it."""
+    from faultwave.fd.solver import FdSolver
+
+    solver = simulate(case).solver
+    assert isinstance(solver, FdSolver)
+    return solver
 
 
 def started(case: Record, initial: Solution | None = None) -> Any:

@@ -10,8 +10,8 @@ from faultwave.observe.motions.goodness import (
     criteria,
     grade,
     similarity,
-    time_frequency_misfit,
 )
+from faultwave.observe.motions.time_frequency import misfit
 
 STEP, LENGTH = 0.01, 40.0
 TIME = np.arange(0.0, LENGTH, STEP)
@@ -28,14 +28,14 @@ def canonical(amplitude=1.0, shift=0.0, phase=0.0, frequency=1.0):
 def test_equal_records_score_ten():
     score, _, table = anderson(canonical(), canonical(), STEP, 0.1, 5.0)
     assert score == pytest.approx(10.0) and table.min() == pytest.approx(10.0)
-    found = time_frequency_misfit(canonical(), canonical(), STEP, 0.2, 5.0)
+    found = misfit(canonical(), canonical(), STEP, 0.2, 5.0)
     assert (found.envelope, found.phase) == pytest.approx((0.0, 0.0), abs=1e-15)
     assert (found.envelope_score, found.phase_score) == pytest.approx((10.0, 10.0))
 
 
 @pytest.mark.parametrize("change", [0.1, 0.3, 0.5, 1.0])
 def test_a_scaled_amplitude_is_all_in_the_envelope(change):
-    found = time_frequency_misfit(canonical(1 + change), canonical(), STEP, 0.2, 5.0)
+    found = misfit(canonical(1 + change), canonical(), STEP, 0.2, 5.0)
     assert found.envelope == pytest.approx(change, rel=1e-12)
     assert found.phase == pytest.approx(0.0, abs=1e-12)
     assert found.envelope_score == pytest.approx(10 * np.exp(-change))
@@ -48,7 +48,7 @@ def test_a_turned_phase_is_all_in_the_phase(phase):
     from scipy.signal import hilbert
 
     signal = hilbert(canonical())
-    found = time_frequency_misfit((signal * np.exp(1j * np.pi * phase)).real, signal.real, STEP, 0.5, 4.0)
+    found = misfit((signal * np.exp(1j * np.pi * phase)).real, signal.real, STEP, 0.5, 4.0)
     assert found.phase == pytest.approx(phase, rel=1e-3)
     assert found.envelope == pytest.approx(0.0, abs=2e-3)
     assert found.phase_score == pytest.approx(10 * (1 - phase), rel=1e-3)
@@ -57,7 +57,7 @@ def test_a_turned_phase_is_all_in_the_phase(phase):
 @pytest.mark.parametrize("shift", [0.02, 0.05])
 def test_a_shift_in_time_turns_the_phase_with_the_frequency(shift):
     """PM = 2 f shift for one frequency; the envelope is that of before, so much later."""
-    found = time_frequency_misfit(canonical(shift=shift), canonical(), STEP, 0.98, 1.02)
+    found = misfit(canonical(shift=shift), canonical(), STEP, 0.98, 1.02)
     assert found.phase == pytest.approx(2 * shift, rel=0.02)
     assert found.envelope < found.phase
 
@@ -65,7 +65,7 @@ def test_a_shift_in_time_turns_the_phase_with_the_frequency(shift):
 def test_like_obspy():
     tf = pytest.importorskip("obspy.signal.tf_misfit")
     a, b = canonical(1.2, 0.04, 0.1), canonical()
-    found = time_frequency_misfit(a, b, STEP, 0.5, 5.0)
+    found = misfit(a, b, STEP, 0.5, 5.0)
     told = {"dt": STEP, "fmin": 0.5, "fmax": 5.0, "nf": 60, "w0": 6, "norm": "global"}
     assert found.envelope == pytest.approx(tf.em(a, b, **told), rel=0.01)
     assert found.phase == pytest.approx(tf.pm(a, b, **told), rel=0.01)

@@ -88,7 +88,7 @@ def test_a_wall_at_rest_is_the_rigid_wall(tmp_path, ghost, medium, integrator):
         numerics = {"integrator": integrator}
         case = column(3.0, "absorbing", bottom, medium, order=4, initial=wave, numerics=numerics, **more)
         sim = fw.simulate(case).run(write=False)
-        assert sim.solver.driven is None  # nothing is asked of the host
+        assert sim.solver.prescribed is None  # nothing is asked of the host
         found.append(sim.solver.operator.dofs())
     assert np.abs(found[0]).max() > 0.1
     np.testing.assert_allclose(found[1], found[0], atol=1e-10 * np.abs(found[0]).max())

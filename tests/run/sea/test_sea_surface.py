@@ -77,7 +77,7 @@ def test_backends_agree(name):
     case = sea(end_time=0.2, law="elastic", rates=(2,), box=ROUGH)
     runs = [started(case, backend=b).run(write=False) for b in ("cpu", name)]
     want, found = (sim.solver.parts["gravity"].surface.now() for sim in runs)
-    assert runs[0].solver.layout.clusters >= 2 and runs[0].solver.updates > 5 * sum(runs[0].solver.sizes)
+    assert runs[0].solver.layout.clusters >= 2 and runs[0].solver.updates > 5 * sum(runs[0].solver.actions.sizes)
     np.testing.assert_allclose(found, want, atol=1e-11 * np.abs(want).max())
 
 

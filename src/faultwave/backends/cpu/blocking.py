@@ -6,8 +6,9 @@ read behind. The smaller the distance, the more of the data in use stays in cach
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -40,7 +41,7 @@ def skew(program: Program, below: int | None = None) -> Skew:
     count = len(program.levels)
     moving = {launch.names.get(n, n) for level in program.levels for launch in level for n in record(launch.stencil)[1]}
     moving |= {i.array for i in program.injections}
-    accesses = [[a for a in _accesses(program, n, below) if a.array in moving] for n in range(count)]
+    accesses = [_extents(a for a in _accesses(program, n, below) if a.array in moving) for n in range(count)]
     z, y = [0] * count, [0] * count
     for n in range(1, count):
         apart = [_apart(accesses[m], accesses[n]) for m in range(n)]
@@ -57,14 +58,34 @@ def first_lagging_plane(program: Program) -> int | None:
     return max(lowest) - 2 * program.reach if max(lowest) > min(lowest) + 2 * program.reach else None
 
 
-def _apart(first: Sequence[_Access], then: Sequence[_Access]) -> tuple[int, int]:
+@dataclass(frozen=True)
+class _Extent:
+    """Least and largest offsets in planes and in rows, the latter behind the level, at which a level accesses an array."""
+
+    least_z: int
+    most_z: int
+    least_y: int
+    most_y: int
+
+
+_Extents: TypeAlias = Mapping[tuple[str, bool], _Extent]
+"""By array, and True for writes."""
+
+
+def _extents(accesses: Iterable[_Access]) -> _Extents:
+    found: dict[tuple[str, bool], list[tuple[int, int]]] = {}
+    for a in accesses:
+        found.setdefault((a.array, a.writes), []).append((a.z, a.y - a.lag))
+    every = {key: tuple(zip(*offsets, strict=True)) for key, offsets in found.items()}
+    return {key: _Extent(min(z), max(z), min(y), max(y)) for key, (z, y) in every.items()}
+
+
+def _apart(first: _Extents, then: _Extents) -> tuple[int, int]:
     """Return the planes and rows that ``then`` must lag behind ``first``."""
-    found = [
-        (b.z - a.z, b.y - a.y + a.lag - b.lag)
-        for a in first
-        for b in then
-        if a.array == b.array and (a.writes or b.writes)
-    ]
+    found = []
+    for (array, writes), a in first.items():
+        others = [then.get((array, True)), then.get((array, False)) if writes else None]
+        found += [(b.most_z - a.least_z, b.most_y - a.least_y) for b in others if b is not None]
     return max((z for z, _ in found), default=0), max((y for _, y in found), default=0)
 
 

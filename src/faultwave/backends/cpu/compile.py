@@ -250,6 +250,7 @@ def assembles() -> bool:
 
 
 def cache_folder() -> Path:
+    """Return the folder of compiled kernels in the user's cache."""
     return cache_root() / "kernels"
 
 

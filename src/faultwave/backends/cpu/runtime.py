@@ -268,6 +268,8 @@ def _numa_nodes() -> int:
 
 
 class CpuBackend(Immediate):
+    """Backend that compiles kernels as C and executes them on the processor."""
+
     name = "cpu"
     failures: tuple[type[Exception], ...] = ()
 

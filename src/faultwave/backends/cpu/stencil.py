@@ -129,6 +129,7 @@ def _behind(program: Program) -> str:
 
 
 def most_segments(program: Program) -> int:
+    """Return the largest number of segments in a row of the program."""
     return max(len(row) for level in program.levels for row in rows_of(level))
 
 

@@ -116,6 +116,8 @@ def _launch(stream: Any, function: Function, groups: int, threads: int, argument
 
 
 class CupyDevice:
+    """Device of CUDA or HIP, accessed through CuPy."""
+
     def __init__(self, name: Name, place: int = 0):
         """Open a device; processes of a machine, numbered by ``place``, use its devices in cyclic order."""
         if why := missing(name):
@@ -258,6 +260,7 @@ def device(name: Name, place: int = 0) -> CupyDevice:
 
 
 def backend(name: Name, precision: str = "double", place: int = 0) -> DeviceBackend:
+    """Return the backend of the device that the process numbered ``place`` uses."""
     return DeviceBackend(name, device(name, place), precision)
 
 

@@ -123,6 +123,8 @@ class _Run:
 
 
 class ArrayBuffer:
+    """Buffer in a NumPy array, with one item in each row."""
+
     def __init__(self, values: np.ndarray):
         self.values, self.items = values, len(values)
 
@@ -155,6 +157,8 @@ class ArrayBuffer:
 
 
 class NumpyBackend(Immediate):
+    """Reference backend, which executes each statement with NumPy."""
+
     name = "numpy"
     lanes = fixed_lanes = 1
     failures: tuple[type[Exception], ...] = ()

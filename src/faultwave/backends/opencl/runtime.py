@@ -152,6 +152,8 @@ class GpuAwareBuffer:
 
 
 class OpenClDevice:
+    """OpenCL device with its context, queue and memory."""
+
     def __init__(self, place: int = 0) -> None:
         import pyopencl as cl
 

@@ -9,6 +9,8 @@ from faultwave.kernels.stencil import Program
 
 
 class StencilRunner(DeviceStencilRunner):
+    """Runner of grid programs on OpenCL devices."""
+
     def __init__(self, program: Program, precision: str, threads: int | None = None, place: int = 0):
         """Prepare a program; ``threads`` is ignored, and processes use similar devices in cyclic order of their number ``place``."""
         if why := missing():

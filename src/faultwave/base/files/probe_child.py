@@ -17,9 +17,11 @@ import struct
 import sys
 from collections.abc import Callable
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import netCDF4
+
     from faultwave.base.types import Settings
 
 
@@ -181,7 +183,7 @@ def describe_netcdf(path: str, size: int, wanted: Settings, send: Send, allow: A
 
     refuse_other_files(path)
 
-    def attributes(item: Any) -> Settings:
+    def attributes(item: netCDF4.Dataset | netCDF4.Variable) -> Settings:
         found = {key: item.getncattr(key) for key in item.ncattrs()}
         return {
             k: v if isinstance(v, str) else v.tolist() if hasattr(v, "tolist") else str(v) for k, v in found.items()

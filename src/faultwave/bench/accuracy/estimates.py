@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from faultwave.verify.scec.folder import write_case
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
+
+    from faultwave.case.settings.model import Case
+    from faultwave.run.session import Session
 
 FACTOR = 2.0
 """Factor between estimate and true error within which an estimate counts as correct."""
@@ -90,6 +93,7 @@ def compared(name: str, truth: Truth, setting: Setting) -> Compared:
         assert case is not None  # it is None only where there are errors
         lower = coarser(case)
         ours, *seconds = _run(case)
+        assert ours.receivers is not None
         until = lower.until(middle(ours.receivers), case.end_time)
         sessions, others = zip(*(_run(*each) for each in zip(lower.cases, until, strict=True)), strict=True)
     runs = [_velocities(session, times) for session in (ours, *sessions)]
@@ -100,7 +104,7 @@ def compared(name: str, truth: Truth, setting: Setting) -> Compared:
     return Compared(name, setting, true, found, 1.0 + sum(others) / seconds[0])
 
 
-def _run(case: Any, until: float | None = None) -> tuple[Any, float]:
+def _run(case: Case | Settings, until: float | None = None) -> tuple[Session, float]:
     """Run a case to its end or ``until`` [s]; return the session and the processor time of stepping [s]."""
     session = simulate(case)
     before = time.process_time()
@@ -108,9 +112,10 @@ def _run(case: Any, until: float | None = None) -> tuple[Any, float]:
     return session, time.process_time() - before
 
 
-def _velocities(session: Any, times: Array) -> Dataset:
+def _velocities(session: Session, times: Array) -> Dataset:
     """Return the velocities at those ``times`` that the run has reached."""
     data = session.receivers
+    assert data is not None
     times = times[times < data["time"][-1] + 1e-6]
     retained = np.searchsorted(data["time"], times - 1e-6)
     names = ["v1", "v2", "v3"]
@@ -194,6 +199,7 @@ def tpv5_expected() -> tuple[Array, Array]:
     times = 0.01 * np.arange(round(TPV5_END / 0.01) + 1)
     with tpv5_case(TPV5_FINEST) as settings:
         case, _ = load_case(settings, {"threads": 1})
+        assert case is not None
         return times, velocity(_velocities(_run(case)[0], times))
 
 

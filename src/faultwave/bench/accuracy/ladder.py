@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -48,19 +48,23 @@ def check(ask: Ask, files: Files) -> None:
     names = ", ".join(problem.name for problem in ask.problems)
     problems = Problems()
     problems.extend(files.problems("accuracy"))
-    wrong: tuple[tuple[str, Sequence[Any], set[Any]], ...] = (
-        ("--engine", ask.engines, {engine for engine, _ in there}),
-        ("--order", ask.orders, {order for _, order in there}),
-    )
-    for where, requested, known in wrong:
-        for one in requested:
-            if one not in known:
-                problems.error(where, f"{one} is not measured on {names}", ", ".join(map(str, sorted(known))))
+    _check_known("--engine", ask.engines, {engine for engine, _ in there}, names, problems)
+    _check_known("--order", ask.orders, {order for _, order in there}, names, problems)
     problems.raise_errors()
     if not any(_is_requested(ask, *key) for key in there):
         pairs = ", ".join(f"{engine} {order}" for engine, order in sorted(set(there)))
         problems.error("--order", f"no ladder of {names} has this engine and order together", pairs)
     problems.raise_errors()
+
+
+T = TypeVar("T", str, int)
+
+
+def _check_known(where: str, requested: Sequence[T], known: set[T], names: str, problems: Problems) -> None:
+    """Report an error for every requested value that was not measured on the problems called ``names``."""
+    for one in requested:
+        if one not in known:
+            problems.error(where, f"{one} is not measured on {names}", ", ".join(map(str, sorted(known))))
 
 
 def _is_requested(ask: Ask, engine: str, order: int) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -145,14 +145,17 @@ def tail_of(setting: Setting, periods: float) -> float:
     return periods if setting.engine == "fd" and setting.order == 8 else 0.0
 
 
-def stepped(case: Record, initial: Callable[[np.ndarray, float], np.ndarray] | None = None) -> tuple[Any, float, float]:
+def stepped(
+    case: Record, initial: Callable[[np.ndarray, float], np.ndarray] | None = None
+) -> tuple[Dataset, float, float]:
     """Run a case in memory on one thread; return its receivers, the processor time of stepping [s] and the number of updates."""
     numerics = {**case["numerics"], "threads": 1}
-    sim: Any = simulate({**case, "numerics": numerics})
+    sim = simulate({**case, "numerics": numerics})
     if initial is not None:
         sim.set_initial(initial)
     before = time.process_time()
     sim.run(write=False)
+    assert sim.receivers is not None
     return sim.receivers, time.process_time() - before, float(updates(sim))
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,13 +21,14 @@ from faultwave.bench.accuracy.problem import energetic_frequency
 from faultwave.bench.accuracy.table import Kept, Series, problem_of, series, series_name
 from faultwave.dg.checks.accuracy import edge_length, resolved_frequency, within_region
 from faultwave.fd.blocks.layout import LEASTS
-from faultwave.fd.plan import sample_coarse_lattice, settings_are_consistent
+from faultwave.fd.plan import FdPlan, sample_coarse_lattice, settings_are_consistent
 from faultwave.physics.sources.spectrum import spectrum
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from faultwave.case.settings.model import Case
+    from faultwave.dg.planning.plan import Plan as DgPlan
 
 
 LAWS: Mapping[str, tuple[str, ...]] = {
@@ -197,7 +198,7 @@ VARIED = 0.01
 Rows = list[tuple[str, ...]]
 
 
-def source_frequency(made: Any) -> float:
+def source_frequency(made: DgPlan | FdPlan) -> float:
     """Return the frequency [Hz] below which the point sources of a plan radiate 95 % of their wave energy.
 
     Raises
@@ -206,7 +207,7 @@ def source_frequency(made: Any) -> float:
         If there are no point sources, or if their spectrum does not decay at high frequencies.
     """
     parts = made.parts.values() if isinstance(made.parts, Mapping) else made.parts
-    sources = next((p.sources for p in parts if p.name in SOURCES), None)
+    sources = next((getattr(p, "sources", None) for p in parts if p.name in SOURCES), None)
     if sources is None or not len(sources):
         raise InputError(
             Problem(
@@ -224,7 +225,7 @@ def source_frequency(made: Any) -> float:
     return energetic_frequency(frequencies, amplitudes)
 
 
-def waves_of(made: Any, frequency: float) -> tuple[Waves, Series, float, float]:
+def waves_of(made: DgPlan | FdPlan, frequency: float) -> tuple[Waves, Series, float, float]:
     """Return the properties of a planned case that determine its accuracy.
 
     Returns
@@ -240,7 +241,7 @@ def waves_of(made: Any, frequency: float) -> tuple[Waves, Series, float, float]:
     """
     case = made.case
     periods, precision = case.end_time * frequency, case.numerics.precision
-    if case.engine == "fd":
+    if isinstance(made, FdPlan):
         worst = min(made.blocks, key=lambda b: b.medium.slowest / b.scheme.grid.spacing)
         slow, spacing = float(worst.medium.slowest), float(worst.scheme.grid.spacing)
         blocks = [(b.scheme.grid.box.points * b.scheme.grid.spacing**3, float(b.medium.slowest)) for b in made.blocks]
@@ -269,7 +270,7 @@ def changes(speed: ArrayLike) -> bool:
     return float(np.ptp(speed)) > VARIED * float(np.max(speed))
 
 
-def possible(case: Any, key: Series) -> bool:
+def possible(case: Case, key: Series) -> bool:
     """Return True if a case can be run with this engine, order and precision.
 
     A case is written for one engine; with fd, other settings of the case may exclude an order.
@@ -281,7 +282,7 @@ def possible(case: Any, key: Series) -> bool:
         return True
     numerics, grid = (
         case.numerics.model_copy(update={"precision": precision}),
-        case.grid.model_copy(update={"order": order}),
+        case.grid and case.grid.model_copy(update={"order": order}),
     )
     return settings_are_consistent(case.model_copy(update={"numerics": numerics, "grid": grid}))
 
@@ -298,7 +299,7 @@ def unlike(case: Case) -> list[str]:
     return [name for name, given in set_by.items() if given]
 
 
-def section(made: Any, table: Kept, wanted: float, frequency: float | None = None) -> tuple[str, Rows]:
+def section(made: DgPlan | FdPlan, table: Kept, wanted: float, frequency: float | None = None) -> tuple[str, Rows]:
     """Return the title and rows that ``faultwave plan`` shows."""
     f = source_frequency(made) if frequency is None else frequency
     waves, key, points, slowest = waves_of(made, f)

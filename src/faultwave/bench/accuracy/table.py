@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.types import Record
 from faultwave.base.version import __version__
 from faultwave.bench.results import Measured
 from faultwave.output.manifest import machine
 
 FORMAT = "faultwave-bench-accuracy-1"
 KEPT = "measured.json"
-Kept = Mapping[str, Any]
+Kept = Record
 Series = tuple[str, int, str]
 """Engine, order, precision."""
 
@@ -129,10 +129,12 @@ def level_name(problem: Kept, error: float) -> str:
 
 
 def distance_name(problem: Kept, distance: float) -> str:
+    """Return a propagation distance in words, in seconds or wavelengths."""
     return f"{distance:g} s" if problem["unit"] == "s" else f"{distance:.2g} wavelengths"
 
 
 def series_name(key: Series) -> str:
+    """Return engine, order and precision in words."""
     engine, order, precision = key
     return f"{engine}, order {order}, {precision}"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import cast
 
 import numpy as np
 
@@ -18,7 +18,10 @@ from faultwave.bench.proxy import facts
 from faultwave.bench.report import Section
 from faultwave.bench.results import Measured, check_counts
 from faultwave.fd.method import stencils
+from faultwave.fd.method.program import Scheme
+from faultwave.fd.operators.operator import Operator
 from faultwave.fd.rheology.yielding import LOST_SHARE
+from faultwave.fd.solver import FdSolver
 from faultwave.run import simulate
 
 SPACING = 100.0
@@ -227,10 +230,10 @@ def cases(s: Setting) -> dict[str, Settings]:
 def bench(s: Setting, say: Say = lambda _: None) -> Measured:
     """Measure the time per step of each case, in turns, and the ratios; return plain data or raise InputError."""
     check(s)
-    solvers: dict[str, Any] = {}
+    solvers: dict[str, FdSolver] = {}
     for name, case in cases(s).items():
         say(f"preparing: {name}")
-        solvers[name] = simulate(case).solver
+        solvers[name] = cast(FdSolver, simulate(case).solver)
     seconds: dict[str, list[float]] = {name: [] for name in solvers}
     steps: dict[str, int] = {}
     for name, solver in solvers.items():
@@ -261,17 +264,18 @@ def bench(s: Setting, say: Say = lambda _: None) -> Measured:
     }
 
 
-def _bent(scheme: Any) -> float:
+def _bent(scheme: Scheme) -> float:
     """Return the fraction of planes in the curvilinear layer."""
+    assert scheme.cap is not None
     return float((scheme.grid.shape[0] - scheme.cap) / scheme.grid.shape[0])
 
 
-def _yields(operator: Any) -> float:
+def _yields(operator: Operator) -> float:
     """Return the fraction of points that yielded in the last step."""
     return float((operator.values(LOST_SHARE) > 0.0).mean())
 
 
-def _shake(operator: Any) -> None:
+def _shake(operator: Operator) -> None:
     """Fill every field with different waves everywhere, since some processors compute faster on zeros."""
     rng = np.random.default_rng(0)
     for op in operator.blocks:

@@ -16,6 +16,7 @@ from faultwave.backends.device.stencil import StencilPlan, lower_launch
 from faultwave.backends.device.target import LINE, TARGETS
 from faultwave.backends.grid import GridArrays
 from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.base.types import Settings
 from faultwave.fd.method.absorbing import Absorber
 from faultwave.fd.method.grid import SIDES, Grid, SideKind
 from faultwave.fd.method.program import Scheme, build_program
@@ -23,8 +24,6 @@ from faultwave.fd.process_partition import observers
 from faultwave.kernels.mathematics import write_stencil
 from faultwave.kernels.stencil import Launch, Program, cost, record
 from faultwave.run import simulate
-
-Settings = dict[str, Any]
 
 ROCK = {"rho": 2600.0, "vp": 3464.0, "vs": 2000.0, "Qp": 60.0, "Qs": 50.0}
 SOFT = ROCK | {"vs": 1500.0}

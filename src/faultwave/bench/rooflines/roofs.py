@@ -10,17 +10,18 @@ from __future__ import annotations
 import ctypes
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from faultwave.backends.cpu.compile import build, vector_bytes
 from faultwave.backends.cpu.runtime import CpuBackend
 from faultwave.bench.results import Measured
+from faultwave.kernels.expr import Expr
 from faultwave.kernels.language import Kernel
 
 if TYPE_CHECKING:
@@ -228,7 +229,7 @@ def adding() -> Kernel:
     k = Kernel("roof_fma")
     given, made = k.batch("given", MATRIX_ROWS, 2), k.batch("made", MATRIX_ROWS, 1, "out")
 
-    def chains(x: Any) -> Any:
+    def chains(x: Sequence[Expr]) -> list[list[Expr]]:
         sums = [x[0] + float(c) for c in range(CHAINS)]
         for _ in range(ADDS):
             sums = [x[1] * s + x[0] for s in sums]

@@ -23,6 +23,7 @@ from pydantic import (
 
 from faultwave.base.errors import Problem
 from faultwave.base.files.paths import shown, similar
+from faultwave.base.types import JsonObject
 from faultwave.base.units import Quantity
 from faultwave.case.settings.parameters import parameter_to_si
 
@@ -110,7 +111,9 @@ Constants = Annotated[dict[str, float], BeforeValidator(_convert)]
 """Constants that hold everywhere, which must be finite."""
 
 
-def check_ascending(lower: Any, upper: Any, what: str = "lower must be below upper on every axis") -> tuple[bool, str]:
+def check_ascending(
+    lower: Sequence[float] | None, upper: Sequence[float] | None, what: str = "lower must be below upper on every axis"
+) -> tuple[bool, str]:
     """Return a condition for ``need``: each coordinate of ``lower`` is below its counterpart in ``upper``.
 
     Corners may be None.
@@ -157,7 +160,7 @@ def one_of(*names: str) -> Any:
     return Literal[names]
 
 
-def only(engine: str, why: str = "") -> dict[str, Any]:
+def only(engine: str, why: str = "") -> JsonObject:
     """Return the schema entry of a setting that exists for one engine only.
 
     ``why`` is the error text on another engine.
@@ -165,7 +168,7 @@ def only(engine: str, why: str = "") -> dict[str, Any]:
     return {"engine": engine, "why": why or f"needs the engine {engine}"}
 
 
-def only_for_kinds(*kinds: str) -> dict[str, Any]:
+def only_for_kinds(*kinds: str) -> JsonObject:
     """Return the schema entry of a setting that only these kinds of its group use.
 
     ``Kinds`` rejects it with any other.
@@ -199,7 +202,7 @@ class Kinds(Settings):
         return not isinstance(kinds, tuple) or self.kind in kinds  # type: ignore[unreachable]
 
     @model_serializer(mode="wrap")
-    def _without_unused(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_unused(self, plain: SerializerFunctionWrapHandler) -> dict[str, object]:
         """Serialise only settings that the kind uses, so that a written case can be read again."""
         return {name: value for name, value in plain(self).items() if self._uses(name)}
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationInfo, WrapValidator, create_model, field_validator, model_validator
 
 from faultwave.base.errors import Problem, suggest
 from faultwave.base.processes import host
 from faultwave.base.registry import entries, installed
+from faultwave.base.types import JsonObject
 from faultwave.base.units import Quantity
 from faultwave.base.wording import printable
 from faultwave.case.settings.common import (
@@ -70,17 +71,17 @@ def part_settings(given: object, engine: str, context: object) -> object:
             advice = suggest(str(name), known)
             text = f"no installed package has a part '{name}' for the engine {engine}"
             raise ValueError(f"{text} (installed: {', '.join(known) or 'none'})" + (f", {advice}" if advice else ""))
-    fields: dict[str, Any] = {name: (known[name], ...) for name in given}
+    fields: JsonObject = {name: (known[name], ...) for name in given}
     read = create_model("Parts", __base__=Settings, **fields).model_validate(given, context=context)
     return {name: getattr(read, name) for name in given}
 
 
-def described(schema: dict[str, Any]) -> dict[str, Any]:
+def described(schema: JsonObject) -> JsonObject:
     """Return the JSON schema of a case, extended by the settings of all installed plug-in capabilities."""
     engines = entries("faultwave", "engine", "faultwave.engines")
     settings = {name: kind for engine in engines for name, kind in plugin_settings(engine).items()}
-    groups: dict[str, Any] = {}
-    places: dict[str, Any] = {}
+    groups: JsonObject = {}
+    places: JsonObject = {}
     for name, kind in settings.items():
         own = kind.model_json_schema(ref_template=f"#/$defs/{name}.{{model}}")
         nested = {f"{name}.{group}": node for group, node in own.pop("$defs", {}).items()} | {name: own}
@@ -501,7 +502,7 @@ class Case(Settings):
     numerics: Numerics = Field(default_factory=Numerics, description="Order, precision, time stepping, backend.")
     output: Output = Field(default_factory=Output, description="What is written.")
     stop: Stop = Field(default_factory=Stop, description="Early stop.")
-    parts: dict[str, Any] = Field(
+    parts: JsonObject = Field(
         default_factory=dict,
         description="Settings of parts that other installed packages bring, by the part's name.",
         json_schema_extra={"words": "name: settings"},

@@ -42,6 +42,7 @@ class Analytic(CapabilityPlan):
 
 
 def plan(planning: Planning) -> Analytic | None:
+    """Return the plan of faces that carry the exact solution, None if the mesh has none."""
     cells, faces = np.nonzero(planning.topology.kinds == tets.BoundaryKind.ANALYTIC)
     initial = planning.parts.get("initial")
     there = planning.whole.any(len(cells) > 0)

@@ -57,6 +57,8 @@ class Body:
 
 @dataclass(frozen=True)
 class Currents(CapabilityPlan):
+    """Plan of impressed currents in sheets and bodies."""
+
     sheets: tuple[Sheet, ...]
     bodies: tuple[Body, ...]
     name: str = name
@@ -79,10 +81,12 @@ class Currents(CapabilityPlan):
 
 
 def needs_whole_mesh(case: Case) -> bool:
+    """Return True if the case has currents, whose sheets and bodies are located in the whole mesh."""
     return bool(case.currents)
 
 
 def plan(planning: Planning) -> Currents | None:
+    """Return the plan of impressed currents, None if the case has none."""
     case, law, problems = planning.case, planning.law, planning.problems
     if not case.currents:
         return None
@@ -122,6 +126,8 @@ def _sheet(planning: Planning, setting: Any, where: str, function: Shifted) -> S
 
 
 class AttachedCurrents(Capability):
+    """Impressed currents attached to a solver."""
+
     def __init__(self, part: Currents, solver: Solver):
         self.part, self.law = part, solver.plan.law
         self.impulses = [Impulses(solver, body) for body in part.bodies]

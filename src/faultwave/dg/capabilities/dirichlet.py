@@ -251,6 +251,8 @@ class GivenState:
 
 @dataclass(frozen=True)
 class DirichletFaces(CapabilityPlan):
+    """Plan of faces with a prescribed state."""
+
     given: tuple[GivenState, ...]
     name: str = name
 
@@ -272,6 +274,7 @@ class DirichletFaces(CapabilityPlan):
 
 
 def plan(planning: Planning) -> DirichletFaces | None:
+    """Return the plan of faces with a prescribed state, None if the mesh has none."""
     case, problems, topology = planning.case, planning.problems, planning.topology
     open_ = topology.kinds == tets.BoundaryKind.DIRICHLET
     there = planning.whole.any(bool(open_.any()))
@@ -353,6 +356,8 @@ def _check_slides(planning: Planning, field: Field, where: str, marked: np.ndarr
 
 
 class AttachedDirichlet(Capability):
+    """Faces with a prescribed state, attached to a solver."""
+
     def __init__(self, part: DirichletFaces, solver: Solver):
         self.part, self.law = part, solver.plan.law
 

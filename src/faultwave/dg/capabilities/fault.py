@@ -31,6 +31,8 @@ PIECE = 4096
 
 @dataclass(frozen=True)
 class FaultSnapshots(CapabilityPlan):
+    """Plan of snapshots of the fault."""
+
     setting: Any
     fields: tuple[str, ...]
     faces: int
@@ -50,6 +52,7 @@ class FaultSnapshots(CapabilityPlan):
 
 
 def plan(planning: Planning) -> FaultSnapshots | None:
+    """Return the plan of fault snapshots, None if the case has none."""
     setting, rupture = planning.case.output.fault, planning.parts.get("rupture")
     if setting is None:
         return None
@@ -70,6 +73,8 @@ def plan(planning: Planning) -> FaultSnapshots | None:
 
 
 class AttachedSnapshots(Capability):
+    """Snapshots of the fault, attached to a solver."""
+
     def __init__(self, part: FaultSnapshots, solver: Solver):
         self.part, self.solver, self.interval = part, solver, part.setting.interval
         self.shots: Snapshots | None = None

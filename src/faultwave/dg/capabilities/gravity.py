@@ -284,6 +284,7 @@ class Gravity(CapabilityPlan):
 
 
 def plan(planning: Planning) -> Gravity | None:
+    """Return the plan of sea-surface faces under gravity, None if the mesh has none."""
     case, problems = planning.case, planning.problems
     cells, faces = np.nonzero(planning.topology.kinds == tets.BoundaryKind.GRAVITY)
     if not planning.whole.any(len(cells) > 0):

@@ -146,13 +146,13 @@ class EnergyMonitor(Capability):
         here = {"given": 0.0, "least": 0.0, "root": float(self.pushed[min(soon + 1, INTERVALS)])}
         if self.slip_sum is not None:
             here |= {"given": self.slip_sum(), "least": float(self.loads.sum()) * NEGLIGIBLE_SLIP}
-        found = self.solver.plan.world.share(self.solver.added(here))
+        found = self.solver.plan.world.share(self.solver.sum_over_processes(here))
         return found["given"], found["least"], found["root"]
 
     def _given_by_others(self) -> dict[str, float]:
         """Return the bound of the energy [J] that each capability has given, by name, the same on each process."""
         here = {key: part.energy_given() for key, part in self.solver.parts.items()}
-        found = self.solver.plan.world.share(self.solver.added(here))
+        found = self.solver.plan.world.share(self.solver.sum_over_processes(here))
         return {key: found[key] for key in here}
 
     def state(self) -> Mapping[str, State]:

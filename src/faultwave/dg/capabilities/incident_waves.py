@@ -66,6 +66,8 @@ class Wave:
 
 @dataclass(frozen=True)
 class IncidentWaves(CapabilityPlan):
+    """Plan of plane waves that enter through a closed surface."""
+
     waves: tuple[Wave, ...]
     across: np.ndarray  # (nc, 4) True for faces with a cell beyond
     name: str = name
@@ -84,6 +86,8 @@ class IncidentWaves(CapabilityPlan):
 
 
 class AttachedWaves(Capability):
+    """Incident waves attached to a solver."""
+
     def __init__(self, part: IncidentWaves, solver: Solver):
         self.part, self.law, self.world = part, solver.plan.law, solver.plan.world
 
@@ -95,10 +99,12 @@ class AttachedWaves(Capability):
 
 
 def needs_whole_mesh(case: Case) -> bool:
+    """Return True if the case has incident waves, whose surface is located in the whole mesh."""
     return bool(case.incident)
 
 
 def plan(planning: Planning) -> IncidentWaves | None:
+    """Return the plan of incident waves, None if the case has none."""
     case, law, problems = planning.case, planning.law, planning.problems
     if not case.incident:
         return None

@@ -114,6 +114,8 @@ class YieldingCells:
 
 
 class AttachedPlasticity(Capability):
+    """Plasticity attached to a solver."""
+
     def __init__(self, part: Plasticity, solver: Solver):
         self.part, self.solver, self.medium = part, solver, part.medium
         self.columns = part.medium.rheology.state_columns
@@ -221,6 +223,7 @@ class AttachedPlasticity(Capability):
 
 
 def plan(planning: Planning) -> Plasticity | None:
+    """Return the plan of plasticity, None if the case has none."""
     setting, problems = planning.case.plasticity, planning.problems
     if setting is None:
         return None
@@ -367,7 +370,9 @@ class _Planner:
         law = self.rheology
         sizes = law.state_columns.widths.items()
         zero = {n: 0.0 if size is None else [0.0] * size for n, size in sizes}
-        yields = np.broadcast_to(law.yields(p, self.constants, STRESS.split(stress), zero, 1.0), len(stress))
+        yields = np.broadcast_to(
+            np.asarray(law.yields(p, self.constants, STRESS.split(stress), zero, 1.0)), len(stress)
+        )
         some, every = self.planning.whole.total(np.array([int(yields.sum()), len(yields)]))
         text = f"{100 * some / max(every, 1):.3g} % of {every:,} points"
         if yields.any():

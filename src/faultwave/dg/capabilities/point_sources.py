@@ -142,6 +142,7 @@ class PointSources(CapabilityPlan):
 
 
 def plan(planning: Planning) -> PointSources | None:
+    """Return the plan of point sources, None if the case has none."""
     case, problems, whole = planning.case, planning.problems, planning.whole
     _check_kinds(planning)
     read = load_sources(case.sources, projection=case.projection, warned=problems)
@@ -300,6 +301,8 @@ def _check_kinds(planning: Planning) -> None:
 
 
 class AttachedSources(Capability):
+    """Point sources attached to a solver."""
+
     def __init__(self, part: PointSources, solver: Solver):
         centred = solver.plan.case.numerics.source_window == "centred"
         self.part, self.solver = part, solver
@@ -313,7 +316,7 @@ class AttachedSources(Capability):
         self.callbacks = (Callback("inject", self.terms.add, due, SourceReplay(self.terms)),)
 
     def shared_errors(self) -> tuple[np.ndarray, np.ndarray] | None:
-        return None if self.part.spread is None else errors_of_spread(self.part, self.solver)
+        return None if self.part.spread is None else errors_of_spread(self.part, self.solver.plan)
 
     def state(self) -> Mapping[str, State]:
         """Return the end of the last window of each source, at its position and in every cluster."""

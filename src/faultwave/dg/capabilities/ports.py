@@ -221,6 +221,8 @@ class Port:
 
 @dataclass(frozen=True)
 class Ports(CapabilityPlan):
+    """Plan of waveguide ports."""
+
     setting: Any
     ports: tuple[Port, ...]
     name: str = name
@@ -241,6 +243,7 @@ class Ports(CapabilityPlan):
 
 
 def needs_whole_mesh(case: Case) -> bool:
+    """Return True if the case has ports, whose modes are computed on the whole mesh."""
     return case.ports is not None
 
 

@@ -133,6 +133,7 @@ class Rupture(CapabilityPlan):
 
 
 def plan(planning: Planning) -> Rupture | None:
+    """Return the plan of spontaneous or imposed rupture, None if the case has no fault."""
     case, whole, frictional = planning.case, planning.whole, planning.frictional
     if case.fault is None:
         return None
@@ -393,7 +394,7 @@ class AttachedRupture(Capability):
     def finish_reads(self, wait: bool = True) -> None:
         """Combine the readings at the fault."""
         if self.fault is not None:
-            self.fault.finish_reads(wait or self.solver.exchange is not None)
+            self.fault.finish_reads(wait or self.solver.messages.exchange is not None)
 
     def prepare_energies(self) -> None:
         if self.fault is not None:

@@ -21,6 +21,8 @@ EACH = 20
 
 @dataclass(frozen=True)
 class Stop(CapabilityPlan):
+    """Plan of the conditions that end a run early."""
+
     setting: Any
     name: str = name
 
@@ -29,11 +31,14 @@ class Stop(CapabilityPlan):
 
 
 def plan(planning: Planning) -> Stop | None:
+    """Return the plan of the conditions that end a run early, None if the case has none."""
     setting = planning.case.stop
     return Stop(setting) if setting.model_dump(exclude_none=True) else None
 
 
 class AttachedStop(Capability):
+    """Conditions that end a run early, attached to a solver."""
+
     def __init__(self, part: Stop, solver: Solver):
         self.setting, self.solver = part.setting, solver
         self.largest_energy, self.looks = 0.0, 0
@@ -68,7 +73,7 @@ class AttachedStop(Capability):
                 float(record["ruptured"].any()),
             )
         fastest, ruptured = world.largest([fastest, ruptured])
-        moment = world.share(self.solver.added({"rate": moment})["rate"])
+        moment = world.share(self.solver.sum_over_processes({"rate": moment})["rate"])
         quiet = bool(ruptured)
         if stop.slip_rate_below is not None:
             quiet &= fastest < stop.slip_rate_below

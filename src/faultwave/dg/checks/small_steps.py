@@ -18,7 +18,7 @@ from faultwave.dg.mesh.distributed_mesh import NeedsWholeMesh
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.method.forms import Cells, Form, form
 from faultwave.dg.operators.layout import Connections, build_layout
-from faultwave.dg.operators.operator import Operator
+from faultwave.dg.operators.stepper import AderOperator, AderStepper
 from faultwave.domain import tets
 from faultwave.domain.tets.mesh import BoundaryKind
 
@@ -181,14 +181,15 @@ def growth(planning: Planning, trial: Form, patches: Patches, steps: np.ndarray)
     )
     backend = backends.make("numpy", "double", 1)
     layout = build_layout(connections, here, backend.lanes)
-    operator = Operator(trial, backend, layout, _cells(planning, patches, steps))
+    operator = AderOperator(trial, backend, layout, _cells(planning, patches, steps))
+    stepper = AderStepper(operator)
     q = np.random.default_rng(0).standard_normal((len(here), trial.b3, trial.Q))
     logarithm = np.zeros(patches.patch[-1] + 1)
     for at in range(0, STEPS, EVERY):
         operator.set_dofs(q)
         for _ in range(EVERY):
-            operator.predict(0, 1.0, True)
-            operator.correct(0, 1.0)
+            stepper.predict(0, 1.0, True)
+            stepper.correct(0, 1.0)
         q = operator.dofs()
         size = np.sqrt(np.bincount(patches.patch, (q * q).sum((1, 2))))
         q = q / size[patches.patch, None, None]

@@ -28,7 +28,7 @@ from faultwave.dg.method.basis import (
     triangle_basis_gradient,
     triangle_size,
 )
-from faultwave.dg.operators.operator import turned
+from faultwave.dg.operators.operator import transform
 from faultwave.physics.friction.load import Load, Solved, Values
 from faultwave.physics.friction.solvers import in_any_direction, sliding
 
@@ -142,7 +142,7 @@ class FaultValues:
         op, faces, rows, sign = self.fault.operator, self.fault.faces, self.rows[side], (1.0, -1.0)[side]
         frame = [getattr(faces, name)[items[rows]].T for name in ("normal", "tangent1", "tangent2")]
         each = np.broadcast_to(np.eye(op.form.Q), (len(rows), op.form.Q, op.form.Q))  # one quantity after the other
-        q = turned(each, self.readers[side].turn).transpose(2, 1, 0)
+        q = transform(each, self.readers[side].to_physical).transpose(2, 1, 0)
         force, flow = op.law.sides(op.law.flux(q, list(frame[0])), op.law.potential(q))
         speeds = [*_along(frame, flow[:3]), *flow[3:]]
         impeded = self.fault.coupling.impeded(self._sides(rows), side, speeds)

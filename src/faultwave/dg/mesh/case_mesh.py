@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from faultwave.case.settings.meshes import Build, HeightFile, Surface
 from faultwave.case.settings.model import Case
-from faultwave.domain import build, tets
+from faultwave.domain import tets
 from faultwave.media import load_field
 from faultwave.media.field import Field
 from faultwave.observe.stations.points import projected
 from faultwave.physics.waves import Law, law
+
+if TYPE_CHECKING:
+    from faultwave.domain.build import Heights
 
 
 def build_from_place(case: Case, asked: Build) -> tets.Mesh:
@@ -23,6 +27,8 @@ def build_from_place(case: Case, asked: Build) -> tets.Mesh:
     InputError
         If the description is not valid.
     """
+    from faultwave.domain import build  # takes long to import, and few cases build a mesh
+
     projection = None if case.projection is None else projected(case.projection, "projection")
     order = case.numerics.order
     asked = asked.model_copy(update={"fault_size": asked.edge_on_faults(order)})
@@ -31,11 +37,12 @@ def build_from_place(case: Case, asked: Build) -> tets.Mesh:
         ground = _raster(asked.topography, case, "mesh.build.topography")
     below = tuple(_surface(number, s, case) for number, s in enumerate(asked.layers, 1))
     physics = law(case.law)
-    waves = CaseWaves(physics, _material(case, physics, asked), asked.frequency, asked.points_per_wavelength, order)
+    material = _material(case, physics, build.volumes(len(asked.layers) + 1, asked.sea))
+    waves = CaseWaves(physics, material, asked.frequency, asked.points_per_wavelength, order)
     return build.build(asked, build.Place(waves, ground, below, projection))
 
 
-def _surface(number: int, asked: Surface, case: Case) -> tuple[str, build.Heights]:
+def _surface(number: int, asked: Surface, case: Case) -> tuple[str, Heights]:
     name = f"the lower side of layer {number}"
     if asked.file is not None:
         return name, _raster(asked, case, f"mesh.build.layers[{number - 1}]")
@@ -43,15 +50,14 @@ def _surface(number: int, asked: Surface, case: Case) -> tuple[str, build.Height
     return name, lambda xy, width: np.full(len(xy), z)
 
 
-def _raster(asked: HeightFile | Surface, case: Case, where: str) -> build.Heights:
+def _raster(asked: HeightFile | Surface, case: Case, where: str) -> Heights:
     from faultwave.media.rasters import load_ground  # scipy.ndimage takes long to import
 
     return load_ground(asked, case.projection, where).elevation
 
 
-def _material(case: Case, physics: Law, asked: Build) -> Field:
+def _material(case: Case, physics: Law, volumes: dict[str, int]) -> Field:
     defaults = {p.name: p.default for p in physics.parameters if p.default is not None}
-    volumes = build.volumes(len(asked.layers) + 1, asked.sea)
     return load_field(case.material, "material", None, volumes, defaults, case.projection, physics.derived)
 
 

@@ -343,7 +343,7 @@ class _Builder:
         )
 
     def _number_waves(self) -> None:
-        """Number the wave slots.
+        """Assign numbers to the wave slots.
 
         Order: the dummy, each cell's own slots, sums for slower cells twice, second slots of faces with friction or prescribed
         waves, waves of parts of a step, arriving waves.
@@ -471,7 +471,7 @@ def _narrow(slots: np.ndarray) -> np.ndarray:
 
 
 def _numbers(mask: np.ndarray, start: int, order: np.ndarray, width: int = 1) -> np.ndarray:
-    """Number the marked entries from ``start`` in steps of ``width``; 0 elsewhere.
+    """Assign numbers to the marked entries from ``start`` in steps of ``width``; 0 elsewhere.
 
     Cells are numbered in ``order``, so that neighbours in the layout get consecutive slots.
     """

@@ -16,20 +16,20 @@ a^2 = 1, drops the cross terms and any other boundary includes them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from faultwave.backends import Backend
-from faultwave.backends.base import Buffer
 from faultwave.base.columns import Columns
 from faultwave.comm.exchange import StageExchange
-from faultwave.dg.method.forms import Form
+from faultwave.dg.method.forms import Cells, Form
 from faultwave.dg.method.formula import Formula, Outputs
 from faultwave.dg.operators.layout import Layout
-from faultwave.dg.operators.operator import Cells, Operator
-from faultwave.kernels.expr import Number, Numbers
+from faultwave.dg.operators.operator import Operator
+from faultwave.kernels.expr import Number, Numbers, Table
 from faultwave.kernels.language import Array, Kernel
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import as_matrix, dot
@@ -214,45 +214,71 @@ RUNGE_KUTTA = ((1.0, 0.0, 0.5, 1 / 6), (0.0, 0.0, 0.5, 1 / 3), (0.0, 0.0, 1.0, 1
 """Scalars first, last, a and b of the classical stages, with a and b in units of the step."""
 
 
-class MethodOfLines(Operator):
-    """Operator for the method of lines, with a single cluster: ``predict`` only prepares samples, ``correct`` takes the step."""
+NO_SCALARS: dict[str, Table] = {}
 
-    def __init__(self, form: Form, backend: Backend, layout: Layout, cells: Cells, flux: Flux):
-        """Allocate the operator for a plain ``form``."""
-        self.flux = flux
-        self.stages_exchanged: StageExchange | None = None  # exchange of stages with other processes
+
+@dataclass(frozen=True)
+class Stage:
+    """Stage of a step: its kernel, its moment as a fraction of the step, and the kernel's scalars."""
+
+    kernel: str
+    moment: float
+    scalars: dict[str, Table]
+
+
+class MethodOfLines(Operator):
+    """Operator of the method of lines: traces of the state instead of waves integrated over a step, in a single cluster.
+
+    Attributes
+    ----------
+    flux : Flux
+        Numerical flux.
+    traces : store
+        Traces [T, v] of every face.
+    star : batch buffer
+        Constants of faces with ``star_columns``.
+    states : dict of str to batch buffer
+        Further states of the cells between the stages of a step.
+    launches : dict of str to callable
+        Launches by name of the kernel.
+    """
+
+    def __init__(
+        self,
+        form: Form,
+        backend: Backend,
+        layout: Layout,
+        cells: Cells,
+        flux: Flux,
+        stages: Sequence[Kernel],
+        states: Sequence[str] = (),
+    ):
+        """Allocate the buffers and compile the kernels of the ``stages``, which use ``states``, for a plain ``form``."""
         if layout.clusters != 1:
             raise ValueError("local time steps need the integrator ader")
         super().__init__(form, backend, layout, cells)
-
-    def _allocate(self) -> None:
-        super()._allocate()
-        b, lay, f = self.backend, self.layout, self.form.faced
-        size, real = len(lay.cell_at), lay.cell_at >= 0
-        self.traces = b.store(lay.wave_slots, self.b2 * 2 * f)
-        self.star = b.batch(size, 4, star_columns(self.form).size)
-        self.star.put(self._star_constants()[lay.cell_at[real]], real)
+        self.flux = flux
+        size, real = len(layout.cell_at), layout.cell_at >= 0
+        self.traces = backend.store(layout.wave_slots, self.b2 * 2 * form.faced)
+        self.star = backend.batch(size, 4, star_columns(form).size)
+        self.star.put(self._star_constants()[layout.cell_at[real]], real)
+        self.states = {name: backend.batch(size, self.b3, form.Q) for name in states}
+        compiled = backend.compile([*stages, publish(form), history(form)])
+        separate = layout.arriving_slots != layout.own
+        buffers = {
+            "q": self.q, "cell": self.cell, "star": self.star, "own": backend.index(layout.own),
+            "incoming": backend.index(np.where(separate, layout.arriving_slots, layout.incoming[1])),
+            "traces": self.traces, "history": self.history, "slot": self.history_slot, **self.states,
+        }  # fmt: skip
+        self.launches = {name: bind(buffers) for name, bind in compiled.items()}
 
     def take_memory(self) -> None:
         """Allocate the memory of the steps, which write no waves and store none."""
-        self.backend.take_memory([self.q, self.traces, self.history, *self.extra().values()])
+        self.backend.take_memory([self.q, self.traces, self.history, *self.states.values()])
 
-    def _bind(self) -> None:
-        form, lay = self.form, self.layout
-        compiled = self.backend.compile([*self.stages(), publish(form), history(form)])
-        common = {
-            "q": self.q, "cell": self.cell, "star": self.star, "own": self.backend.index(lay.own),
-            "incoming": self.backend.index(np.where(lay.arriving_slots != lay.own, lay.arriving_slots, lay.incoming[1])),
-            "traces": self.traces, "history": self.history, "slot": self.history_slot, **self.extra(),
-        }  # fmt: skip
-        for name in compiled:
-            self.launches[name] = [compiled[name](common)]
-
-    def stages(self) -> Sequence[Kernel]:
+    def stages(self, step: float) -> Sequence[Stage]:
+        """Return the stages of a step of length ``step`` [s]."""
         raise NotImplementedError
-
-    def extra(self) -> dict[str, Buffer]:
-        return {}
 
     def _star_constants(self) -> np.ndarray:
         """Return the constants of faces, (nc, 4, columns), as the module text defines them."""
@@ -313,57 +339,19 @@ class MethodOfLines(Operator):
         ]  # fmt: skip
         return tuple([x.reshape(*shape, size * size) for x in part] for part in (inside, reflected))  # type: ignore[return-value]
 
-    def predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
-        self.steps[cluster] = step
-        self._run("history_of", self.layout.observed_ranges[cluster])
-        self._run("history_of", self.layout.storing_ranges[cluster])
-
-    def correct_observed(self, cluster: int, step: float) -> None:
-        self.correct(cluster, step)
-
-    def correct_and_predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
-        self.predict(cluster, step, restart)
-
-    def _stage(self, name: str, moment: float, **scalars: Any) -> None:
-        """Publish traces and run one kernel over all cells; cells next to other processes come last."""
-        lay, other = self.layout, self.stages_exchanged
-        self._everywhere("publish")
-        if self.drive:
-            self.drive(moment)
-        if other is None:
-            self._everywhere(name, **scalars)
-            return
-        other.send()
-        self._run(name, lay.plain_ranges[0], **scalars)
-        other.wait()
-        for part in (lay.observed_ranges[0], lay.storing_ranges[0]):
-            self._run(name, part, **scalars)
-        other.receive_next()
-
-    def _everywhere(self, name: str, **scalars: Any) -> None:
-        lay = self.layout
-        for part in (lay.observed_ranges[0], lay.storing_ranges[0], lay.plain_ranges[0]):
-            self._run(name, part, **scalars)
-
 
 class RungeKutta(MethodOfLines):
     """Classical fourth-order Runge-Kutta method."""
 
-    def _allocate(self) -> None:
-        super()._allocate()
-        size, quantities = len(self.layout.cell_at), len(self.law.quantities)
-        self.base, self.total = (self.backend.batch(size, self.b3, quantities) for _ in range(2))
+    def __init__(self, form: Form, backend: Backend, layout: Layout, cells: Cells, flux: Flux):
+        super().__init__(form, backend, layout, cells, flux, [runge_kutta(form)], ("base", "total"))
 
-    def stages(self) -> Sequence[Kernel]:
-        return [runge_kutta(self.form)]
-
-    def extra(self) -> dict[str, Buffer]:
-        return {"base": self.base, "total": self.total}
-
-    def correct(self, cluster: int, step: float) -> None:
-        h = step / self.time_unit
-        for (first, last, near, far), moment in zip(RUNGE_KUTTA, (0.0, 0.5, 0.5, 1.0), strict=True):
-            self._stage("runge_kutta", moment, stage=[first, last, near * h, far * h])
+    def stages(self, step: float) -> Sequence[Stage]:
+        h, moments = step / self.time_unit, (0.0, 0.5, 0.5, 1.0)
+        return [
+            Stage("runge_kutta", moment, {"stage": [first, last, near * h, far * h]})
+            for (first, last, near, far), moment in zip(RUNGE_KUTTA, moments, strict=True)
+        ]
 
 
 class Leapfrog(MethodOfLines):
@@ -372,19 +360,92 @@ class Leapfrog(MethodOfLines):
     Halves of adjoining steps make one step of the staggered scheme; between steps both halves are at the same time.
     """
 
-    def stages(self) -> Sequence[Kernel]:
-        if has_coupled_reaction(self.law):
+    def __init__(self, form: Form, backend: Backend, layout: Layout, cells: Cells, flux: Flux):
+        if has_coupled_reaction(form.law):
             raise ValueError("leapfrog supports decay, but no reaction between quantities")
-        return [leap(self.form, "divergence"), leap(self.form, "gradient")]
+        super().__init__(form, backend, layout, cells, flux, [leap(form, "divergence"), leap(form, "gradient")])
 
-    def half_step(self, step: float) -> None:
-        """Advance the quantities that change by grad phi by half a step, to their times in the staggered scheme."""
-        self._stage("leap_gradient", 0.0, step=0.5 * step / self.time_unit)
+    def half_step(self, step: float) -> Stage:
+        """Return the stage that advances the quantities that change by grad phi by half a step, to their times in the staggered scheme."""
+        return Stage("leap_gradient", 0.0, {"step": 0.5 * step / self.time_unit})
+
+    def stages(self, step: float) -> Sequence[Stage]:
+        h, halves_of_step = (
+            step / self.time_unit,
+            (("gradient", 0.5, 0.0), ("divergence", 1.0, 0.5), ("gradient", 0.5, 1.0)),
+        )
+        return [Stage(f"leap_{half}", moment, {"step": share * h}) for half, share, moment in halves_of_step]
+
+
+class StageStepper:
+    """Steps of the method of lines: ``predict`` only prepares samples, ``correct`` takes the step.
+
+    Parameters
+    ----------
+    operator : MethodOfLines
+        State and kernels.
+    exchange : StageExchange, optional
+        Exchange of traces with other processes.
+    write_arriving : callable, optional
+        ``write_arriving(moment)`` writes the traces that arrive at prescribed faces at a fraction of the current step.
+    """
+
+    def __init__(
+        self,
+        operator: MethodOfLines,
+        exchange: StageExchange | None = None,
+        write_arriving: Callable[[float], None] | None = None,
+    ):
+        self.operator, self.exchange, self.write_arriving = operator, exchange, write_arriving
+        lay = operator.layout
+        self.border = lay.observed_ranges[0], lay.storing_ranges[0]
+        self.all_cells = *self.border, lay.plain_ranges[0]
+
+    def predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
+        self.operator.steps[cluster] = step
+        self._run("history_of", self.border)
+
+    def begin(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
+        self.predict(cluster, step, restart)
 
     def correct(self, cluster: int, step: float) -> None:
-        h = step / self.time_unit
-        for half, share, moment in (("gradient", 0.5, 0.0), ("divergence", 1.0, 0.5), ("gradient", 0.5, 1.0)):
-            self._stage(f"leap_{half}", moment, step=share * h)
+        for stage in self.operator.stages(step):
+            self.run_stage(stage)
+
+    def correct_observed(self, cluster: int, step: float) -> None:
+        self.correct(cluster, step)
+
+    def change_corrected(self, cluster: int, observed: bool = False) -> None:
+        """Do nothing: capabilities that change cells in between need the integrator ader."""
+
+    def correct_and_predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
+        self.predict(cluster, step, restart)
+
+    def begin_correct_and_predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
+        self.predict(cluster, step, restart)
+
+    def finish(self, cluster: int, cells: int | None = None) -> bool:
+        """Return False: no step defers cells."""
+        return False
+
+    def run_stage(self, stage: Stage) -> None:
+        """Publish traces and run the kernel of a stage over all cells; cells next to other processes come last."""
+        self._run("publish", self.all_cells)
+        if self.write_arriving:
+            self.write_arriving(stage.moment)
+        if self.exchange is None:
+            self._run(stage.kernel, self.all_cells, stage.scalars)
+            return
+        self.exchange.send()
+        self._run(stage.kernel, self.all_cells[2:], stage.scalars)
+        self.exchange.wait()
+        self._run(stage.kernel, self.border, stage.scalars)
+        self.exchange.receive_next()
+
+    def _run(self, kernel: str, ranges: Sequence[tuple[int, int]], scalars: Mapping[str, Table] = NO_SCALARS) -> None:
+        for begin, end in ranges:
+            if end > begin:
+                self.operator.launches[kernel](begin, end, **scalars)
 
 
 __all__ = [
@@ -392,6 +453,7 @@ __all__ = [
     "Leapfrog",
     "MethodOfLines",
     "RungeKutta",
+    "StageStepper",
     "has_coupled_reaction",
     "halves",
     "history",

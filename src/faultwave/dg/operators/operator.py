@@ -1,68 +1,27 @@
-"""Discontinuous Galerkin operator on one backend: buffers, compiled kernels, and the prediction, correction and reading of cells."""
+"""Discontinuous Galerkin operator on one backend: its buffers, and access to the state of the cells."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
-from faultwave import backends
 from faultwave.backends import Backend
 from faultwave.backends.base import Buffer, Store
-from faultwave.base.processes.pieces import in_pieces
 from faultwave.dg.method.forms import Cells, Form
-from faultwave.dg.method.outgoing_waves import part_weights, store_rows
 from faultwave.dg.operators import kernels
-from faultwave.dg.operators.layout import Layout, part_slots, sort_and_pad
-from faultwave.dg.operators.penalty_buffers import PenaltyBuffers
-from faultwave.dg.operators.rounding import spread
-from faultwave.kernels.expr import Scalars, Table
-from faultwave.kernels.language import Kernel, fuse
-
-Prepared = Callable[[], None]
-"""Kernel launch with all its arguments."""
-
-KEPT_STEPS = 256
-"""Largest number of prepared steps of a cluster; the steps of a run differ in a few numbers that recur."""
+from faultwave.dg.operators.buffers import Buffers
+from faultwave.dg.operators.layout import Layout, sort_and_pad
+from faultwave.kernels.expr import Scalars
+from faultwave.kernels.language import Kernel
 
 
-@dataclass(frozen=True)
-class PreparedStep:
-    """Launches of one step of a cluster.
-
-    Attributes
-    ----------
-    special : tuple of Prepared
-        Launches on cells that publish more than waves.
-    plain : tuple of int
-        Range of the plain cells, which publish waves only.
-    whole : Prepared
-        Launch on all plain cells.
-    part : callable
-        Launch on a range of the plain cells.
-    """
-
-    special: tuple[Prepared, ...]
-    plain: tuple[int, int]
-    whole: Prepared
-    part: Callable[[int, int], None]
-
-
-@dataclass
-class DeferredCells:
-    """Plain cells that a started step has not processed yet, from index ``at`` on."""
-
-    at: int
-    step: PreparedStep
-
-
-def turned(values: np.ndarray, turn: np.ndarray | None) -> np.ndarray:
+def transform(values: np.ndarray, matrices: np.ndarray | None) -> np.ndarray:
     """Return values (n, rows, Q) transformed by matrices (n, Q, Q), or unchanged if there are none."""
-    return values if turn is None else np.matmul(values, turn.transpose(0, 2, 1)).astype(values.dtype, copy=False)
+    if matrices is None:
+        return values
+    return np.matmul(values, matrices.transpose(0, 2, 1)).astype(values.dtype, copy=False)
 
 
 class Reader:
@@ -78,9 +37,9 @@ class Reader:
         Positions of the cells in ``q``.
     slots : ndarray (n,)
         Slots of their predictions in ``history``.
-    turn : ndarray (n, Q, Q) or None
+    to_physical : ndarray (n, Q, Q) or None
         Matrices to the law's quantities; None if the form has them.
-    kept : (int, int)
+    shape : (int, int)
         Rows and columns of a prediction.
     """
 
@@ -90,29 +49,19 @@ class Reader:
         history: Store,
         position: np.ndarray,
         slots: np.ndarray,
-        turn: np.ndarray | None,
-        kept: tuple[int, int],
+        to_physical: np.ndarray | None,
+        shape: tuple[int, int],
     ):
-        self.q, self.history, self.position, self.slots, self.turn, self.kept = q, history, position, slots, turn, kept
+        self.q, self.history, self.position, self.slots = q, history, position, slots
+        self.to_physical, self.shape = to_physical, shape
 
     def raw(self) -> np.ndarray:
-        """Return the degrees of freedom (n, B3, Q) in the form's own quantities; ``turned`` by ``turn`` they are the law's."""
+        """Return the degrees of freedom (n, B3, Q) in the form's own quantities; ``to_physical`` converts them to the law's."""
         return np.asarray(self.q.get(self.position))
 
     def series(self) -> np.ndarray:
         """Return the stacked coefficients (n, rows, Q) of the last prediction of cells that store them."""
-        return turned(self.history.get(self.slots).reshape(len(self.slots), *self.kept), self.turn)
-
-
-FEW = 4096
-"""Largest number of plain cells of a cluster that do not get a launch of their own.
-
-A large device works on more cells than this at once, so that a separate launch would not finish any sooner.
-"""
-
-
-def _nothing(cluster: int) -> None:
-    return None
+        return transform(self.history.get(self.slots).reshape(len(self.slots), *self.shape), self.to_physical)
 
 
 class CellWork(Protocol):
@@ -121,33 +70,39 @@ class CellWork(Protocol):
     def kernel(self, form: Form) -> Kernel:
         """Return the statements; arguments are the operator's (q, cell) and the names in ``buffers`` and ``scalars``."""
 
-    def buffers(self, operator: Operator) -> Mapping[str, Buffer]:
+    def buffers(self, operator: Buffers) -> Mapping[str, Buffer]:
         """Return the arrays on the backend by their names in the kernel."""
 
     def scalars(self, step: float) -> Scalars:
         """Return the scalars of the kernel after a step of length ``step`` [s]."""
 
 
-class Operator:
-    """Discontinuous Galerkin operator that advances the degrees of freedom cluster by cluster.
+class Operator(Buffers):
+    """Discontinuous Galerkin operator, whose degrees of freedom a ``Stepper`` advances cluster by cluster.
 
     Attributes
     ----------
-    q : batch buffer, rows (B3, Q)
-        Modal degrees of freedom in the components of ``form``; ``dofs`` returns them in the quantities of the law.
-    form : Form
-        Equations of the wave law in one cell.
-    layout : Layout
-        Order of the cells in memory and the slots of their waves.
-    cells : Cells
-        Geometry, neighbours and material of the cells.
+    law : Law
+        Wave law.
+    order : int
+        Order of convergence.
     predictor : Predictor
         Time expansion of the form.
+    b3, b2 : int
+        Number of modes in a cell and on a face.
     time_unit : float
         Unit of time in the kernels [s]. Derivatives D_k count per unit, so that neither they nor the waves leave the range of single
         precision where steps are tiny. All methods take seconds.
+    cell_work : tuple of CellWork
+        Operations between correction and prediction.
+    own : dict of str to buffer
+        Arrays of ``cell_work`` by name.
     steps : list of float
         Length of the last predicted step of each cluster [s].
+    turns : list of int
+        Number of each cluster's next step modulo ``layout.parts``, which selects the slots of its waves.
+    sums : list of int
+        Parity of the step of the slower neighbour to which each cluster's sums belong.
     """
 
     def __init__(
@@ -156,319 +111,36 @@ class Operator:
         backend: Backend,
         layout: Layout,
         cells: Cells,
-        alone: bool = True,
-        between: Sequence[CellWork] = (),
+        cell_work: Sequence[CellWork] = (),
         compensated: bool = False,
         flows: bool = False,
     ):
-        """Allocate the buffers and compile the kernels.
+        """Allocate the buffers.
 
         Parameters
         ----------
-        form, backend, layout, cells
-            See the attributes of the class.
-        alone : bool
-            True if no other process has a part of the mesh, so that all cells may step at once.
-        between : sequence of CellWork
+        form, backend, layout, cells, flows
+            See ``Buffers``.
+        cell_work : sequence of CellWork
             Operations between correction and prediction.
         compensated : bool
             Store the rounding errors of sums of the state and add them in the next step. Requires a form with an ``incremental`` predictor.
-        flows : bool
-            Store the velocity on both sides of frictional faces.
         """
-        self.between, self.compensated, self.flows = tuple(between), compensated, flows
-        self.form, self.backend, self.layout, self.cells = form, backend, layout, cells
+        super().__init__(form, backend, layout, cells, compensated, flows)
         self.law, self.order, self.time_unit = form.law, form.order, form.unit
-        self.drive: Callable[[float], None] | None = None  # fills driven faces at a fraction of the step
-        self.b3, self.b2, self.predictor = self.form.b3, self.form.b2, self.form.predictor
-        self.steps = [0.0] * layout.clusters  # of each cluster's last prediction [s]
-        self.launches: dict[str, list[Callable[..., None]]] = {}  # per kernel, indexed by ``_which``
-        # For each cluster: the number of its next step modulo ``layout.parts``, which selects the slots of its waves; and the parity of the
-        # step of its slower neighbour to which its sums belong.
-        self.turns, self.sums = [0] * layout.clusters, [0] * layout.clusters
-        self.remaining: list[DeferredCells | None] = [None] * layout.clusters  # plain cells of started steps
-        self.prepared: list[dict[tuple[Hashable, ...], PreparedStep]] = [{} for _ in range(layout.clusters)]
-        self.alone = alone
-        # In small clusters on a device all cells run the storing kernel: one launch instead of several.
-        few = [end - begin <= FEW and alone and backend.asynchronous for begin, end in layout.plain_ranges]
-        self.joined = [f and end > begin for f, (begin, end) in zip(few, layout.storing_ranges, strict=True)]
-        self.own: dict[str, Buffer] = {}  # arrays of the operations between correction and prediction
-        # Called when all but plain cells are done, which includes those at the border to other processes.
-        self.border_corrected: Callable[[int], None] = _nothing
-        self.border_predicted: Callable[[int], None] = _nothing
-        self._allocate()
-        self._bind()
-
-    def _allocate(self) -> None:
-        b, lay, size, form = self.backend, self.layout, len(self.layout.cell_at), self.form
-        self.q = b.batch(size, form.b3, form.Q)
-        self.remainder: Any = b.batch(size, form.b3, form.Q) if self.compensated else None  # errors of sums in q
-        self.kept = b.batch(size, 4 * form.b2, form.faced, narrow=form.narrow)
-        self.waves = b.store(lay.wave_slots, form.b2 * form.faced, narrow=form.narrow)
-        self.history = b.store(lay.histories, sum(self.predictor.rows) * form.Q)
-        self.friction = b.store(lay.friction_slots, store_rows(form, self.flows) * form.faced)
-        self.cell = b.batch(size, 1, form.cell_size)
-        self.face = b.batch(size, *form.face_shape, narrow=form.narrow_faces)
-        ranges = [*lay.observed_ranges, *lay.storing_ranges, *lay.plain_ranges]
-        b.first_touch([self.q, self.kept, self.waves, self.cell, self.face], ranges)
-        self._fill_constants()
-        self.incoming = [b.index(slots) for slots in lay.incoming]
-        same = lay.incoming is lay.outgoing
-        self.outgoing = self.incoming if same else [b.index(slots) for slots in lay.outgoing]
-        self.history_slot = b.index(lay.history[:, None])
-        self.special = any(end > begin for begin, end in (*lay.observed_ranges, *lay.storing_ranges))
-        self.friction_slots = b.index(lay.friction) if self.special else None
-        self.to_faster, self.to_slower = bool((lay.for_faster > 0).any()), bool((lay.sums > 0).any())
-        self.part_slots = b.index(part_slots(lay.for_faster, lay.parts)) if self.to_faster else None
-        self.sum_slots = [b.index(slots) for slots in lay.sums] if self.to_slower else [None]
-        self.penalty = PenaltyBuffers.make(form, b, lay, self.cells)
-
-    def take_memory(self) -> None:
-        """Start to allocate the pages of buffers that are first written in a step, concurrently with the remaining setup."""
-        self.backend.take_memory([self.q, self.kept, self.waves, self.history, self.friction])
-
-    def _constants(self, cells: Cells) -> np.ndarray:
-        """Return the constants of the cells (nc, columns).
-
-        In single precision the moduli are dithered (``rounding.spread``): waves depend on their means over many cells.
-        """
-        values = self.form.cell_constants(cells)
-        if self.backend.dtype is np.float64:
-            return values
-        places = self.form.cell_columns.places
-        columns = [i for name in self.form.moduli for i in range(places[name].start, places[name].stop)]
-        assert cells.numbers is not None  # set by ``Cells.of``
-        values[:, columns] = spread(values[:, columns], cells.numbers)
-        return values
+        self.b3, self.b2, self.predictor = form.b3, form.b2, form.predictor
+        self.cell_work = tuple(cell_work)
+        self.own = {name: buffer for work in self.cell_work for name, buffer in work.buffers(self).items()}
+        self.steps, self.turns, self.sums = [0.0] * layout.clusters, [0] * layout.clusters, [0] * layout.clusters
 
     @property
     def mixing(self) -> np.ndarray:
         """Arguments of ``Law.incoming`` on every face (nc, 4, mixing); computed on each access, as few cases use them."""
         return self.form.mix(self.cells)
 
-    def _fill_constants(self) -> None:
-        """Fill the constants of cells and faces.
-
-        On the host they are computed in pieces, so that no second copy of all of them is held.
-        """
-        source = np.maximum(self.layout.cell_at, 0)  # padding repeats a real cell: its numbers stay finite
-
-        def fill(piece: slice | None) -> None:
-            cells = self.cells.of(source if piece is None else source[piece])
-            self.cell.put(self._constants(cells)[:, None], piece)
-            self.face.put(self.form.face_constants(cells), piece)
-
-        if self.backend.asynchronous:
-            fill(None)
-        else:
-            in_pieces(fill, len(source))
-
-    def fill(self, buffer: Buffer, values: np.ndarray) -> None:
-        """Copy values (nc, rows, columns) of the mesh's cells into a buffer; padding repeats a real cell."""
-        buffer.put(values[np.maximum(self.layout.cell_at, 0)])
-
-    def per_cell(self, values: np.ndarray) -> Buffer:
-        """Return a batch buffer with constants of the cells (nc, columns)."""
-        made = self.backend.batch(len(self.layout.cell_at), 1, values.shape[1])
-        self.fill(made, values[:, None])
-        return made
-
-    def _bind(self) -> None:
-        form, lay = self.form, self.layout
-        parts, penalty = lay.parts if self.to_faster else 0, self.penalty.penalised if self.penalty else None
-        friction = bool((lay.friction > 0).any())
-        keep = (
-            kernels.StoringVariant(friction, penalty, True, parts, self.flows)
-            if friction or penalty or (lay.history > 0).any()
-            else None
-        )
-        split = kernels.StoringVariant(derivatives=False, parts=parts) if parts else None
-        # Most cells at a fault need no integrals over parts of steps, which are a tenth of their work.
-        ends = tuple(end for _, end in lay.storing_ranges)
-        lean = replace(keep, parts=0) if keep and parts and lay.whole_begins != ends else None
-        # Suffixes of the kernels of cells without stored derivatives, of cells with all outputs, and of cells without parts of steps.
-        most = keep or split
-        self.suffixes = tuple(x.name if x else "" for x in (split, most, lean or most))
-        between = [work.kernel(form) for work in self.between]
-        more, later = self.compensated, self.to_slower
-        variants = [None, *(retained for retained in (split, lean, keep) if retained)]
-        wanted = [kernels.predict(form, which, more, later) for which in variants]
-        wanted += [kernels.correct_and_predict(form, which, between, more, later) for which in variants]
-        wanted += [kernels.correct(form, None, more), *([kernels.correct(form, keep, more)] if self.penalty else [])]
-        wanted += [fuse("between", *between)] if between else []
-        compiled = self.backend.compile(wanted)
-        common = {
-            "q": self.q, "cell": self.cell, "face": self.face, "waves": self.waves, "kept": self.kept, "history": self.history,
-            "slot": self.history_slot, "friction": self.friction, "friction_slots": self.friction_slots,
-            "part_slots": self.part_slots,
-        }  # fmt: skip
-        for work in self.between:
-            self.own.update(work.buffers(self))
-        common |= self.own
-        if self.remainder is not None:
-            common["remainder"] = self.remainder
-        for turn in range(lay.parts):
-            incoming = self.incoming[turn % len(self.incoming)]
-            for parity, sums in enumerate(self.sum_slots):
-                slots = {"incoming": incoming, "outgoing": self.outgoing[turn % 2], "sum_slots": sums}
-                own = common | slots | (self.penalty.bound(turn, parity) if self.penalty else {})
-                for name in compiled:
-                    self.launches.setdefault(name, []).append(compiled[name](own))
-
-    def _which(self, cluster: int) -> int:
-        """Return the index of the launch of a cluster's current step in the list of each kernel."""
-        return self.turns[cluster] * len(self.sum_slots) + (self.sums[cluster] if self.to_slower else 0)
-
     def frames(self) -> np.ndarray:
         """Return the normal and, where the law needs them, the tangents of every face (nc, 4, 3 or 9)."""
         return self.form.frame_constants(self.cells)
-
-    def predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
-        """Predict a step of a cluster.
-
-        Parameters
-        ----------
-        cluster : int
-            Index of the cluster, the fastest first.
-        step : float
-            Length of the step [s].
-        restart : bool
-            True if this step begins together with a step of the next slower cluster, whose sums of waves begin anew.
-        ends : sequence of float
-            Ends of the steps of the next faster cluster within this step, after its start [s].
-        """
-        self.begin(cluster, step, restart, ends)
-        self.finish(cluster)
-
-    def begin(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
-        """Predict the special cells of a cluster: all that faces of other clusters, other processes and observers read.
-
-        ``finish`` predicts the remaining cells. Parameters as for ``predict``.
-        """
-        self._begin("predict", cluster, step, restart, ends)
-
-    def _begin(self, name: str, cluster: int, step: float, restart: bool, ends: Sequence[float]) -> None:
-        before, self.steps[cluster] = self.steps[cluster], step
-        self.sums[cluster] ^= int(restart)
-        adjacent = slice(max(cluster - 1, 0), cluster + 1)
-        key = name, before, step, restart, *ends, *self.turns[adjacent], *self.sums[adjacent]
-        known = self.prepared[cluster]
-        prepared = known.get(key)
-        if prepared is None:
-            if len(known) >= KEPT_STEPS:
-                known.clear()
-            prepared = known[key] = self._prepare(name, cluster, before, restart, ends)
-        for launch in prepared.special:
-            launch()
-        if name != "predict":
-            self.border_corrected(cluster)
-        self.turns[cluster] = (self.turns[cluster] + 1) % self.layout.parts
-        self.border_predicted(cluster)
-        begin, end = prepared.plain
-        self.remaining[cluster] = DeferredCells(begin, prepared) if end > begin else None
-
-    def _prepare(self, name: str, cluster: int, before: float, restart: bool, ends: Sequence[float]) -> PreparedStep:
-        """Return the launches of the step that begins after one of length ``before`` [s]."""
-        lay, launches, which, suffixes = self.layout, self.launches, self._which(cluster), self.suffixes
-        weights = self._weights(cluster, restart, ends)
-        observed = "predict" + suffixes[1], lay.observed_ranges[cluster], weights
-        if name != "predict":
-            weights = weights | self._own_scalars(before) | self.predictor.ended(before)
-        (begin, end), plain = lay.storing_ranges[cluster], lay.plain_ranges[cluster]
-        bounds = [lay.split_ends[cluster], lay.whole_begins[cluster], end]
-        if self.joined[cluster]:
-            bounds, plain = [begin, plain[1], plain[1]], (plain[1], plain[1])
-        kinds = [i for i in range(3) if suffixes[i] not in suffixes[i + 1 :]]  # equal kernels share a launch
-        listed: list[tuple[str, tuple[int, int], Mapping[str, Any]]] = [observed]
-        for i in kinds:
-            listed.append((name + suffixes[i], (begin, bounds[i]), weights))
-            begin = bounds[i]
-        special = [backends.prepared(launches[n][which], *part, **w) for n, part, w in listed if part[1] > part[0]]
-        launch = partial(launches[name][which], **weights)
-        return PreparedStep(tuple(special), plain, backends.prepared(launches[name][which], *plain, **weights), launch)
-
-    def correct(self, cluster: int, step: float) -> None:
-        """Add the face terms to all cells of a cluster, after friction has been solved."""
-        lay, which, ended = self.layout, self._which(cluster), self.predictor.ended(self.steps[cluster])
-        if self.alone and not self.penalty:
-            self._run("correct", lay.cells_range(cluster), which, **ended)
-            return
-        special = lay.observed_ranges[cluster][0], lay.storing_ranges[cluster][1]
-        self._run(self._publishing_kernel, special, which, **ended)
-        self.border_corrected(cluster)
-        self._run("correct", lay.plain_ranges[cluster], which, **ended)
-
-    @property
-    def _publishing_kernel(self) -> str:
-        """Name of the kernel that corrects cells which publish more than waves."""
-        return "correct_penalised" if self.penalty else "correct"
-
-    def correct_observed(self, cluster: int, step: float) -> None:
-        """Correct the cells that are observed before the next step; ``correct_and_predict`` corrects the others."""
-        ended = self.predictor.ended(self.steps[cluster])
-        self._run(self._publishing_kernel, self.layout.observed_ranges[cluster], self._which(cluster), **ended)
-
-    def change_corrected(self, cluster: int, observed: bool = False) -> None:
-        """Execute the operations between correction and prediction in all corrected cells of a cluster, or in the observed ones."""
-        if self.between:
-            lay, scalars = self.layout, self._own_scalars(self.steps[cluster])
-            part = lay.observed_ranges[cluster] if observed else lay.cells_range(cluster)
-            self._run("between", part, **scalars)
-
-    def _own_scalars(self, step: float) -> dict[str, Any]:
-        return {name: value for work in self.between for name, value in work.scalars(step).items()}
-
-    def correct_and_predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
-        """Correct the other cells after ``correct_observed`` and predict all, in one pass where possible. Parameters as for ``predict``."""
-        with self.backend.independent() if self.alone else nullcontext():
-            self.begin_correct_and_predict(cluster, step, restart, ends)
-            self.finish(cluster)
-
-    def begin_correct_and_predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
-        """Correct and predict the special cells; ``finish`` does the remaining ones."""
-        self._begin("correct_and_predict", cluster, step, restart, ends)
-
-    def _weights(self, cluster: int, restart: bool, ends: Sequence[float]) -> dict[str, Any]:
-        """Return the arguments of the kernels that predict the next step."""
-        own, step = self.predictor, self.steps[cluster]
-        found = {"advance": own.at(step, step), "integral": own.integral(0.0, step, step), **own.scalars(step)}
-        return found | {"keep": 0.0 if restart else 1.0} | self._of_parts(cluster, step, ends)
-
-    def _of_parts(self, cluster: int, step: float, ends: Sequence[float]) -> dict[str, list[float]]:
-        """Return the weights of the integrals over the parts of a step, in the slots that the faster cluster reads in its next steps."""
-        if not self.to_faster:
-            return {}
-        if not cluster:
-            ends = ()
-        elif not ends:
-            raise ValueError("steps of the next faster cluster are not told")
-        # If its sums do not belong to the step that ends now, the faster cluster has already predicted the first of these steps.
-        ahead = cluster and self.sums[cluster - 1] != self.turns[cluster] % 2
-        first = self.turns[cluster - 1] + (0 if ahead else 1)
-        return part_weights(self.predictor, step, ends, first, self.layout.parts)
-
-    def finish(self, cluster: int, cells: int | None = None) -> bool:
-        """Execute the rest of a step, or about ``cells`` cells of it; return True if cells remain."""
-        rest = self.remaining[cluster]
-        if rest is None:
-            return False
-        begin, end = rest.step.plain
-        if cells is None and rest.at == begin:
-            rest.step.whole()
-            self.remaining[cluster] = None
-            return False
-        lanes = max(self.backend.lanes, self.backend.fixed_lanes)
-        to = end if cells is None else min(end, rest.at + -(-cells // lanes) * lanes)
-        rest.step.part(rest.at, to)
-        rest.at = to
-        if to < end:
-            return True
-        self.remaining[cluster] = None
-        return False
-
-    def _run(self, name: str, part: tuple[int, int], which: int = 0, **scalars: Table) -> None:
-        if part[1] > part[0]:
-            self.launches[name][which](*part, **scalars)
 
     def sampler(
         self, points: np.ndarray, cells: np.ndarray | None = None, columns: Sequence[int] | None = None
@@ -478,12 +150,12 @@ class Operator:
 
     def physical(self, values: np.ndarray, cells: np.ndarray) -> np.ndarray:
         """Convert values (n, rows, Q) of the listed cells to the quantities of the law."""
-        return turned(values, self.form.to_physical(self.cells, cells))
+        return transform(values, self.form.to_physical(self.cells, cells))
 
     def working(self, values: np.ndarray, cells: np.ndarray) -> np.ndarray:
         """Convert values (n, rows, Q) of the listed cells to the quantities of the form."""
-        turn = self.form.to_physical(self.cells, cells)
-        return values if turn is None else np.matmul(values, np.linalg.inv(turn).transpose(0, 2, 1))
+        matrices = self.form.to_physical(self.cells, cells)
+        return values if matrices is None else np.matmul(values, np.linalg.inv(matrices).transpose(0, 2, 1))
 
     def dofs(self, cells: np.ndarray | None = None) -> np.ndarray:
         """Return the degrees of freedom in the quantities of the law (cells, B3, Q), in the mesh's cell order."""
@@ -516,8 +188,8 @@ class Operator:
     def reader(self, cells: np.ndarray) -> Reader:
         """Return a reader of cells that are read repeatedly."""
         position, form = self.layout.position[cells], self.form
-        slots, turn = self.layout.history[position], form.to_physical(self.cells, cells)
-        return Reader(self.q, self.history, position, slots, turn, (sum(form.predictor.rows), form.Q))
+        slots, matrices = self.layout.history[position], form.to_physical(self.cells, cells)
+        return Reader(self.q, self.history, position, slots, matrices, (sum(form.predictor.rows), form.Q))
 
     def series(self, cells: np.ndarray) -> np.ndarray:
         """Return the stacked coefficients (n, rows, Q) of the last prediction of cells that store them."""
@@ -545,13 +217,7 @@ class Operator:
 
     def nbytes(self) -> int:
         """Return the memory of all buffers [bytes]."""
-        buffers: Iterable[Buffer] = (
-            self.q, self.kept, self.waves, self.history, self.friction, self.cell, self.face, *self.incoming,
-            *([] if self.outgoing is self.incoming else self.outgoing), *self.own.values(),
-            *([] if self.remainder is None else [self.remainder]),
-            *(x for x in (self.part_slots, *self.sum_slots) if x is not None),
-        )  # fmt: skip
-        return sum(b.nbytes for b in buffers) + (self.penalty.nbytes() if self.penalty else 0)
+        return super().nbytes() + sum(b.nbytes for b in self.own.values())
 
 
 class Sampler:

@@ -246,8 +246,11 @@ class PrescribedFaces:
         self.shape = (len(faces.cells), operator.b2, 2 * f)
         self.listed = [(drive.items, drive) for drive in drives]
         self.parts = [[_among(drive, m) for drive in drives] for m in self.members]
+        self.step = 0.0, 0.0  # start and length of the current step [s], for ``write_arriving_traces``
 
-    def added(self, count: int, drives: Sequence[_Placed], of: Callable[[PrescribedField], np.ndarray]) -> np.ndarray:
+    def sum_fields(
+        self, count: int, drives: Sequence[_Placed], of: Callable[[PrescribedField], np.ndarray]
+    ) -> np.ndarray:
         """Return the sum of prescribed fields on ``count`` faces, (count, B2, 2 face channels)."""
         total = np.zeros((count, *self.shape[1:]))
         for items, drive in drives:
@@ -255,13 +258,15 @@ class PrescribedFaces:
         return total
 
     def fill(self, cluster: int, time: float, step: float) -> None:
-        """Write the arriving waves of [time, time + step], for operators that read waves integrated over a step."""
+        """Write the arriving waves of [time, time + step]; the method of lines writes traces in each stage instead."""
+        self.step = time, step
         mine = self.members[cluster]
-        if not len(mine):
+        if not len(mine) or isinstance(self.operator, MethodOfLines):
             return
         law, op, f = self.operator.law, self.operator, self.operator.law.face_channels
         pairs = (
-            self.added(len(mine), self.parts[cluster], lambda drive: drive.integral(time, time + step)) / op.time_unit
+            self.sum_fields(len(mine), self.parts[cluster], lambda drive: drive.integral(time, time + step))
+            / op.time_unit
         )
         normal = [self.faces.frames[mine, i, None] for i in range(3)]
         z = [self.impedance[mine, i, None] for i in range(self.impedance.shape[1])]
@@ -278,12 +283,14 @@ class PrescribedFaces:
         along = inner(waves, normal[:, None])
         return self.echo[items, 1, None, None] * along[..., None] * normal[:, None]
 
-    def write_arriving_traces(self, time: float) -> None:
-        """Write the arriving traces at one time, for the method of lines."""
-        op = self.operator
+    def write_arriving_traces(self, moment: float) -> None:
+        """Write the traces that arrive at a fraction of the current step, for the method of lines."""
+        op, time = self.operator, self.step[0] + moment * self.step[1]
         assert isinstance(op, MethodOfLines)
         traces = op.traces.get(self.sources).reshape(self.shape)
-        arriving = self.factor[:, None] * traces + self.added(len(traces), self.listed, lambda drive: drive.value(time))
+        arriving = self.factor[:, None] * traces + self.sum_fields(
+            len(traces), self.listed, lambda drive: drive.value(time)
+        )
         if self.mirrored:
             arriving[..., :3] += self._mirrored(traces[..., :3], slice(None))
             arriving[..., 3:] -= self._mirrored(traces[..., 3:], slice(None))

@@ -9,11 +9,21 @@ import numpy as np
 from faultwave.backends import Backend
 from faultwave.base.errors import Problems, suggest
 from faultwave.case.settings.model import Case, Numerics
+from faultwave.comm.exchange import ChannelExchange, ClusterExchange, StageExchange
 from faultwave.dg.mesh.placement import Planning
-from faultwave.dg.method.forms import Form, PenalisedFaces, form
+from faultwave.dg.method.forms import Cells, Form, PenalisedFaces, form
 from faultwave.dg.operators.layout import Layout
-from faultwave.dg.operators.method_of_lines import Leapfrog, RungeKutta, halves, has_coupled_reaction
-from faultwave.dg.operators.operator import Cells, CellWork, Operator
+from faultwave.dg.operators.method_of_lines import (
+    Leapfrog,
+    MethodOfLines,
+    RungeKutta,
+    StageStepper,
+    halves,
+    has_coupled_reaction,
+)
+from faultwave.dg.operators.operator import CellWork
+from faultwave.dg.operators.prescribed_faces import PrescribedFaces
+from faultwave.dg.operators.stepper import AderOperator, AderStepper, Stepper
 from faultwave.dg.penalties import penalty_fluxes
 from faultwave.physics.waves import Law
 
@@ -72,7 +82,7 @@ def can_compensate(case: Case, law: Law) -> bool:
     return case.numerics.integrator == "ader" and form(law, 2).predictor.incremental
 
 
-BY_LINES: dict[str, Callable[..., Operator]] = {"rk4": RungeKutta, "leapfrog": Leapfrog}
+BY_LINES: dict[str, Callable[..., MethodOfLines]] = {"rk4": RungeKutta, "leapfrog": Leapfrog}
 
 
 def make_form(numerics: Numerics, law: Law, unit: float, fast: bool) -> Form:
@@ -89,14 +99,35 @@ def make_operator(
     layout: Layout,
     cells: Cells,
     alone: bool,
-    between: Sequence[CellWork] = (),
+    cell_work: Sequence[CellWork] = (),
     flows: bool = False,
-) -> Operator:
-    """Return the operator of the case's integrator; ``alone``, ``between`` and ``flows`` are arguments of ``Operator``."""
+) -> AderOperator | MethodOfLines:
+    """Return the operator of the case's integrator; ``alone``, ``cell_work`` and ``flows`` are arguments of ``AderOperator``."""
     if numerics.integrator in BY_LINES:
-        made: Operator = BY_LINES[numerics.integrator](chosen, backend, layout, cells, numerical_flux(numerics))
-        return made
-    return Operator(chosen, backend, layout, cells, alone, between, numerics.compensated, flows)
+        return BY_LINES[numerics.integrator](chosen, backend, layout, cells, numerical_flux(numerics))
+    return AderOperator(chosen, backend, layout, cells, alone, cell_work, numerics.compensated, flows)
+
+
+def make_stepper(
+    operator: AderOperator | MethodOfLines,
+    exchange: ChannelExchange | None = None,
+    prescribed: PrescribedFaces | None = None,
+) -> Stepper:
+    """Return the steps of an operator.
+
+    Parameters
+    ----------
+    operator : AderOperator or MethodOfLines
+        State and kernels.
+    exchange : ChannelExchange, optional
+        Exchange with other processes: ``ClusterExchange`` of an ``AderOperator``, ``StageExchange`` of a ``MethodOfLines``.
+    prescribed : PrescribedFaces, optional
+        Faces with prescribed waves.
+    """
+    if isinstance(operator, AderOperator):
+        return AderStepper(operator, exchange if isinstance(exchange, ClusterExchange) else None)
+    stages = exchange if isinstance(exchange, StageExchange) else None
+    return StageStepper(operator, stages, prescribed.write_arriving_traces if prescribed else None)
 
 
 def chosen_fluxes(case: Case, law: Law, problems: Problems) -> tuple[str, str]:

@@ -1,25 +1,26 @@
-"""Wave field of a solver: energies and momenta, projection of functions, error norms and samples."""
+"""Wave field of an operator: energies and momenta, projection of functions, error norms and samples."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
 
 import numpy as np
 
+from faultwave.comm import World
 from faultwave.dg.method.basis import tet_basis, tet_quadrature
 from faultwave.dg.method.formula import Densities
 from faultwave.dg.operators import kernels
 from faultwave.dg.operators.operator import Operator
 from faultwave.domain import tets
+from faultwave.domain.tets.connectivity.topology import Topology
+from faultwave.domain.tets.geometry import Geometry
+from faultwave.engine.capability import Capability
 from faultwave.kernels.expr import Named, Number, Numbers
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.elastic import Elastic
 from faultwave.physics.waves.law import energy_names
-
-if TYPE_CHECKING:
-    from faultwave.dg.running import Solver
 
 
 class Energies:
@@ -46,59 +47,91 @@ class Energies:
         return dict(zip(self.names, self.each.total()[0].tolist(), strict=True))
 
 
-class AllEnergies:
-    """Energies of the wave law and of all capabilities of a solver, summed over processes on the first one."""
+def sum_over_processes(world: World, here: Mapping[str, float]) -> dict[str, float]:
+    """Return the sums over all processes on the first process, and the local values on the others (collective)."""
+    pieces = world.gather(dict(here))
+    if pieces is None:
+        return dict(here)
+    names = dict.fromkeys(name for piece in pieces for name in piece)
+    return {name: sum(piece.get(name, 0.0) for piece in pieces) for name in names}
 
-    def __init__(self, solver: Solver):
-        self.solver = solver
-        self.of_waves: Energies | None = None  # made at the first call
-        self.marching = False  # true while only steps change the field
-        self.known: tuple[tuple[float, int], dict[str, float]] | None = None  # result for a time and number of updates
+
+class AllEnergies:
+    """Energies of the wave law and of all capabilities, summed over processes on the first one.
+
+    Parameters
+    ----------
+    operator : Operator
+        Wave field.
+    capabilities : mapping of str to Capability
+        Attached capabilities.
+    world : World
+        Processes of the run.
+    moment : callable
+        ``moment()`` returns the time [s] and the number of updates so far, which identify a state while only steps change it.
+    """
+
+    def __init__(
+        self,
+        operator: Operator,
+        capabilities: Mapping[str, Capability],
+        world: World,
+        moment: Callable[[], tuple[float, int]],
+    ):
+        self._operator, self._capabilities, self._world, self._moment = operator, capabilities, world, moment
+        self._only_steps = False  # True while only steps change the field
+        self._last: tuple[tuple[float, int], dict[str, float]] | None = None  # moment and energies of the last call
+        if any(part.needs_energies for part in capabilities.values()):
+            self.prepare()
+
+    @cached_property
+    def _of_waves(self) -> Energies:
+        """Energies of the wave law; when they are compiled, capabilities prepare theirs."""
+        made = Energies(self._operator)
+        for part in self._capabilities.values():
+            part.prepare_energies()
+        return made
 
     def prepare(self) -> None:
-        """Compile all kernels in advance."""
-        if self.of_waves is None:
-            self.of_waves = Energies(self.solver.operator)
-            for part in self.solver.parts.values():
-                part.prepare_energies()
+        """Compile all kernels, which the first call does otherwise."""
+        _ = self._of_waves
 
     @contextmanager
     def in_steps(self) -> Iterator[None]:
         """Reuse results of the same time inside this context, where only steps change the field."""
-        self.marching, self.known = True, None
+        self._only_steps, self._last = True, None
         try:
             yield
         finally:
-            self.marching = False
+            self._only_steps = False
 
     def __call__(self) -> dict[str, float]:
         """Return the present energies; a collective call."""
-        now = self.solver.time, self.solver.updates
-        if not self.marching or self.known is None or self.known[0] != now:
-            self.known = now, self._worked_out()
-        return dict(self.known[1])
+        now = self._moment()
+        if not self._only_steps or self._last is None or self._last[0] != now:
+            self._last = now, self._compute()
+        return dict(self._last[1])
 
-    def _worked_out(self) -> dict[str, float]:
-        solver = self.solver
-        mechanical = "force" in solver.plan.law.point_sources
+    def _compute(self) -> dict[str, float]:
+        mechanical = "force" in self._operator.law.point_sources
         total: dict[str, float] = {"gravitational_energy": 0.0} if mechanical else {}  # unless a capability adds to it
-        self.prepare()
-        assert self.of_waves is not None
+        self.prepare()  # capabilities also, before anything is computed
         with np.errstate(over="ignore", invalid="ignore"):  # an unstable run is reported elsewhere
-            total |= self.of_waves()
-        for part in solver.parts.values():
+            total |= self._of_waves()
+        for part in self._capabilities.values():
             total |= part.energies()
         if mechanical:
             total.setdefault("plastic_moment", 0.0)
-        return dict(solver.added(total))
+        return sum_over_processes(self._world, total)
 
 
-def as_isotropic(law: Any) -> Densities | None:
+def as_isotropic(law: Law) -> Densities | None:
     """Return the energies of isotropic elasticity as a function of stress and velocity, or None for laws that have them.
 
     The function uses the ``moduli`` and the density named by the law's parameters, in porous rock the density of the grains.
     """
-    if type(law) is Elastic or law.quantities[:9] != Elastic().quantities:
+    kind: type = type(law)
+    if kind is Elastic or law.quantities[:9] != Elastic().quantities:
         return None
 
     def found(q: Numbers, values: Named) -> dict[str, Number]:
@@ -112,17 +145,19 @@ ROUNDING = 1e-12
 """Relative size below which a component of a solution counts as zero among components of its kind."""
 
 
-def project(solver: Solver, function: Callable[[np.ndarray], np.ndarray]) -> None:
+def project(operator: Operator, geo: Geometry, function: Callable[[np.ndarray], np.ndarray]) -> None:
     """Set the degrees of freedom to the L2 projection of a function, in blocks of cells.
 
     Parameters
     ----------
-    solver
-        Solver with its operator and mesh.
+    operator : Operator
+        Wave field.
+    geo : Geometry
+        Geometry of its cells.
     function : callable
         State (n, Q) at points (n, 3) [m].
     """
-    order, geo, cells_here = solver.operator.order, solver.plan.geometry, solver.plan.cells
+    order, cells_here = operator.order, len(geo.volume)
     points, weights = tet_quadrature(order + 2)
     psi = tet_basis(points, order - 1)
     for part in np.array_split(np.arange(cells_here), max(1, cells_here // BLOCK)):
@@ -130,11 +165,13 @@ def project(solver: Solver, function: Callable[[np.ndarray], np.ndarray]) -> Non
         cells = np.repeat(part, 2) if len(part) == 1 else part
         x = geo.points(cells, points)
         values = function(x.reshape(-1, 3)).reshape(len(cells), len(points), -1)
-        solver.operator.set_dofs(np.einsum("n,nk,cnq->ckq", weights, psi, values)[: len(part)], part)
+        operator.set_dofs(np.einsum("n,nk,cnq->ckq", weights, psi, values)[: len(part)], part)
 
 
 def error(
-    solver: Solver,
+    operator: Operator,
+    geo: Geometry,
+    time: float,
     solution: Callable[[np.ndarray, float], np.ndarray],
     inside: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> np.ndarray:
@@ -142,22 +179,26 @@ def error(
 
     Parameters
     ----------
-    solver
-        Solver with its operator and mesh.
+    operator : Operator
+        Wave field.
+    geo : Geometry
+        Geometry of its cells.
+    time : float
+        Present time [s].
     solution : callable
         Exact state (n, Q) at points (n, 3) [m] and a time [s].
     inside : callable, optional
         Mask (n,) of the points to compare, all by default.
     """
-    order, geo, cells_here = solver.operator.order, solver.plan.geometry, solver.plan.cells
+    order, cells_here = operator.order, len(geo.volume)
     points, weights = tet_quadrature(order + 2)
     psi = tet_basis(points, order - 1)
-    above = below = np.zeros(len(solver.plan.law.quantities))
+    above = below = np.zeros(len(operator.law.quantities))
     for part in np.array_split(np.arange(cells_here), max(1, cells_here // BLOCK)):
         x = geo.points(part, points)
         flat = x.reshape(-1, 3)
-        exact = solution(flat, solver.time).reshape(len(part), len(points), -1)
-        mine = np.einsum("nk,ckq->cnq", psi, solver.operator.dofs(part))
+        exact = solution(flat, time).reshape(len(part), len(points), -1)
+        mine = np.einsum("nk,ckq->cnq", psi, operator.dofs(part))
         scale = (geo.volume[part, None] * weights)[..., None]
         if inside is not None:
             scale = scale * inside(flat).reshape(len(part), len(points), 1)
@@ -166,7 +207,9 @@ def error(
     return np.sqrt(above / np.where(below > 0, below, 1.0))
 
 
-def error_norms(solver: Solver, solution: Callable[[np.ndarray, float], np.ndarray]) -> dict[str, np.ndarray]:
+def error_norms(
+    operator: Operator, geo: Geometry, world: World, time: float, solution: Callable[[np.ndarray, float], np.ndarray]
+) -> dict[str, np.ndarray]:
     """Return L1, L2 and maximum errors (Q,) of every quantity by name of the norm, absolute and relative (``_rel``).
 
     Relative errors refer to the norms of the solution and are NaN where it is zero compared with other components of its kind (velocity,
@@ -174,28 +217,33 @@ def error_norms(solver: Solver, solution: Callable[[np.ndarray, float], np.ndarr
 
     Parameters
     ----------
-    solver
-        Solver with its operator and mesh.
+    operator : Operator
+        Wave field.
+    geo : Geometry
+        Geometry of its cells.
+    world : World
+        Processes of the run.
+    time : float
+        Present time [s].
     solution : callable
         Exact state (n, Q) at points (n, 3) [m] and a time [s].
     """
-    order, geo, cells_here = solver.operator.order, solver.plan.geometry, solver.plan.cells
+    order, cells_here = operator.order, len(geo.volume)
     points, weights = tet_quadrature(order + 1)
     psi = tet_basis(points, order - 1)
-    sums, most = np.zeros((4, len(solver.plan.law.quantities))), np.zeros((2, len(solver.plan.law.quantities)))
+    law = operator.law
+    sums, most = np.zeros((4, len(law.quantities))), np.zeros((2, len(law.quantities)))
     for part in np.array_split(np.arange(cells_here), max(1, cells_here // BLOCK)):
         x = geo.points(part, points)
-        exact = solution(x.reshape(-1, 3), solver.time).reshape(len(part), len(points), -1)
-        off = np.abs(np.einsum("nk,ckq->cnq", psi, solver.operator.dofs(part)) - exact)
+        exact = solution(x.reshape(-1, 3), time).reshape(len(part), len(points), -1)
+        off = np.abs(np.einsum("nk,ckq->cnq", psi, operator.dofs(part)) - exact)
         size, scale = np.abs(exact), 6.0 * geo.volume[part, None, None] * weights[:, None]
         sums += np.array([(scale * v).sum((0, 1)) for v in (off, off**2, size, size**2)])
         most = np.maximum(most, [v.max((0, 1), initial=0.0) for v in (off, size)])
-    world = solver.plan.world
     sums = sum(world.gather(sums) or [sums])
     most = np.reshape(world.largest(most.ravel().tolist()), most.shape)
     mine = {"L1": sums[0], "L2": np.sqrt(sums[1]), "LInf": most[0]}
     own = {"L1": sums[2], "L2": np.sqrt(sums[3]), "LInf": most[1]}
-    law = solver.plan.law
     return mine | {f"{n}_rel": v / _large_enough(law, own[n]) for n, v in mine.items()}
 
 
@@ -208,12 +256,11 @@ def _large_enough(law: Law, norms: np.ndarray) -> np.ndarray:
     return retained
 
 
-def sample(solver: Solver, points: np.ndarray) -> np.ndarray:
+def sample(operator: Operator, mesh: tets.Mesh, topology: Topology, geo: Geometry, points: np.ndarray) -> np.ndarray:
     """Return the present state (n, Q) at points (n, 3) [m]; NaN outside the mesh."""
-    plan, points = solver.plan, np.asarray(points, float).reshape(-1, 3)
-    found = tets.locate(points, plan.topology, plan.geometry, plan.mesh.vertices)
-    result = np.full((len(found.cells), len(plan.law.quantities)), np.nan)
+    found = tets.locate(np.asarray(points, float).reshape(-1, 3), topology, geo, mesh.vertices)
+    result = np.full((len(found.cells), len(operator.law.quantities)), np.nan)
     inside = found.cells >= 0
-    psi = tet_basis(found.xi[inside], solver.operator.order - 1)
-    result[inside] = np.einsum("nb,nbq->nq", psi, solver.operator.dofs(found.cells[inside]))
+    psi = tet_basis(found.xi[inside], operator.order - 1)
+    result[inside] = np.einsum("nb,nbq->nq", psi, operator.dofs(found.cells[inside]))
     return result

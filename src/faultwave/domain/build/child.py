@@ -14,6 +14,7 @@ from faultwave.domain.tets.gmsh.child import limit_time
 
 
 def main(given: str, made: str, seconds: str) -> int:
+    """Mesh the region of file ``given`` into file ``made`` within ``seconds``, and return the exit code of the process."""
     try:
         from faultwave.domain.build.geometry import mesh
     except (ImportError, OSError) as error:  # OSError if shared libraries are missing

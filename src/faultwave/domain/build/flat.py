@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import BinaryIO, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,7 +180,7 @@ class Stored:
     @classmethod
     def load(cls, path: Path | BinaryIO) -> Self:
         with np.load(path, allow_pickle=False) as file:
-            found: dict[str, Any] = {name: file[name] for name in file.files}
+            found = {name: file[name] for name in file.files}
         return cls(**{name: value[()] if value.ndim == 0 else value for name, value in found.items()})
 
 

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from faultwave.base.files.cache import cache_root, read_sealed, scratch_folder, 
 from faultwave.base.log import get_logger
 from faultwave.base.processes.host import PYTHON, machine_memory, without_launcher
 from faultwave.base.projection import Projection
+from faultwave.base.types import Setting
 from faultwave.domain.build import child, coast, region
 from faultwave.domain.build.faults import VARIANTS, Fault, check_inside, clipped, facets, from_trace, join
 from faultwave.domain.build.flat import GROUND, SIDES, FlatBox, Meshed, Sizes, lattice, refined, wanted
@@ -296,7 +297,7 @@ def _faults(setting: BuildSettings, lower: Floats, upper: Floats, far: float, pl
     return found
 
 
-def _of_planes(asked: Any, size: float, place: Place) -> list[Fault]:
+def _of_planes(asked: Setting, size: float, place: Place) -> list[Fault]:
     """Return a fault for each segment of a finite source."""
     planes = read_planes(asked.planes)
     stem = asked.name or asked.planes.stem
@@ -306,7 +307,7 @@ def _of_planes(asked: Any, size: float, place: Place) -> list[Fault]:
 
 
 def _of_traces(
-    asked: Any, size: float, known: tuple[Floats, Floats, int, set[str]], place: Place, problems: Problems
+    asked: Setting, size: float, known: tuple[Floats, Floats, int, set[str]], place: Place, problems: Problems
 ) -> list[Fault]:
     """Return a fault for each line of a file.
 

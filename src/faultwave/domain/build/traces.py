@@ -138,7 +138,7 @@ def _best(value: Any) -> Any:
     return None if isinstance(value, float) and np.isnan(value) else value
 
 
-def _number(name: str, value: Any) -> float | None:
+def _number(name: str, value: str | float | None) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -226,7 +226,7 @@ def _metis(graph: sparse.csr_matrix, work: Floats, memory: Floats, parts: int, s
     from pymetis import _internal
 
     library = ctypes.CDLL(_internal.__file__)
-    kind: Any = pymetis.zero_copy_dtype() if hasattr(pymetis, "zero_copy_dtype") else np.dtype(np.int64)
+    kind = pymetis.zero_copy_dtype() if hasattr(pymetis, "zero_copy_dtype") else np.dtype(np.int64)
     loads = [_integers(work)] + ([] if np.ptp(memory) == 0 and np.ptp(work) == 0 else [_integers(memory)])
     options = np.full(40, -1, kind)
     key = pymetis.OptionKey

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
+from faultwave.base.types import Json, Setting
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.comm.messages import gather_rows
@@ -118,7 +119,7 @@ class GridRecord(GridCapabilityPlan):
         return sum(len(points) for points in self.points.values())
 
     @property
-    def must_match(self) -> Any:
+    def must_match(self) -> Json:
         return None if self.where is None else [*self.where.box.lo, *self.where.box.hi]
 
     @property
@@ -128,7 +129,7 @@ class GridRecord(GridCapabilityPlan):
         return np.concatenate([self.grid.place(of, HALF[name]) for name, of in self.points.items()])
 
     def locate(self, placing: PlacementContext) -> Self:
-        setting: Any = self.case.output.box
+        setting: Setting = self.case.output.box
         lower, upper = np.array(setting.lower), np.array(setting.upper)
         block = block_with(placing, lower, upper)
         placing = placing.of_block(block)
@@ -305,7 +306,7 @@ class LatticeRecord(GridCapabilityPlan):
     name = "box"
 
     @property
-    def setting(self) -> Any:
+    def setting(self) -> Setting:
         """Settings ``output.box`` of the case."""
         return self.case.output.box
 
@@ -321,7 +322,7 @@ class LatticeRecord(GridCapabilityPlan):
         return replace(self, chosen=numbers)
 
     @property
-    def must_match(self) -> Any:
+    def must_match(self) -> Json:
         return [*self.setting.lower, *self.setting.upper, self.setting.spacing]
 
     @property

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from faultwave.base.errors import collect_problems
 from faultwave.base.quantities import Output
+from faultwave.base.types import Json, Setting
 from faultwave.comm import World
 from faultwave.comm.messages import gather_rows
 from faultwave.engine.capability import Requirements, RestoredFrom, State
@@ -259,7 +260,9 @@ class FaultReader:
         found = given.state.get(name)
         return np.zeros(given.places.shape[:3]) if found is None else np.asarray(np.asarray(found, kept), float)
 
-    def fields_of(self, read: Mapping[Any, np.ndarray], crossing: Sequence[np.ndarray], late: float) -> np.ndarray:
+    def fields_of(
+        self, read: Mapping[tuple[str, Axis], np.ndarray], crossing: Sequence[np.ndarray], late: float
+    ) -> np.ndarray:
         """Return the fields from samples at the surrounding points; slip was sampled ``late`` [s] after the rest."""
         makers = self._makers(read, crossing, late)
         return np.stack([makers[name]() for name in self.fields], -1)
@@ -293,7 +296,7 @@ class FaultReader:
         return np.asarray((self.near[self.plane.along].nearest * values).sum(-1))
 
     def _makers(
-        self, read: Mapping[Any, np.ndarray], crossing: Sequence[np.ndarray], late: float
+        self, read: Mapping[tuple[str, Axis], np.ndarray], crossing: Sequence[np.ndarray], late: float
     ) -> dict[str, Callable[[], np.ndarray]]:
         h, law, constants = self.plane.along, self.sliding.law, self.sliding.constants
         r = {name: read[name, h] for name in self.horizontal}
@@ -385,7 +388,7 @@ class FaultReceivers(FaultReceiverPlan, GridCapabilityPlan):
 
     def locate(self, placing: PlacementContext) -> Self:
         request = self.request
-        fault: Any = placing.case.grid.fault  # type: ignore[union-attr]
+        fault: Setting = placing.case.grid.fault  # type: ignore[union-attr]
         located = np.clip(request.points, np.array(fault.lower, float), np.array(fault.upper, float))
         distance = np.linalg.norm(request.points - located, axis=1)
         near = np.full(len(located), placing.grid.spacing)
@@ -427,7 +430,7 @@ class FaultReceivers(FaultReceiverPlan, GridCapabilityPlan):
         return sampler_of(plan.shared, plan.scheme, self.located, lambda places: self.reader(plan, places))
 
     @property
-    def must_match(self) -> Any:
+    def must_match(self) -> Json:
         return {
             "points": self.request.points.tolist(),
             "fields": list(self.request.fields),

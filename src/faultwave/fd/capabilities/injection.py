@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from faultwave.base.errors import collect_problems
+from faultwave.base.types import Json, Setting
 from faultwave.case.settings.model import Case
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan, MaterialContext, PlacementContext, Planning
 from faultwave.fd.injection.incident import Incident
@@ -97,7 +98,7 @@ class InjectedWaves(GridCapabilityPlan):
         return self.source.radiating
 
     @property
-    def must_match(self) -> Any:
+    def must_match(self) -> Json:
         return None if self.where is None else [*self.where.box.lo, *self.where.box.hi, *self.source.identity]
 
     @property
@@ -108,7 +109,7 @@ class InjectedWaves(GridCapabilityPlan):
         return np.stack(box_corners(self.grid, self.where))
 
     def locate(self, placing: PlacementContext) -> Self:
-        setting: Any = self.case.injection
+        setting: Setting = self.case.injection
         given = setting.lower is not None
         lower, upper = (np.array(setting.lower), np.array(setting.upper)) if given else self.source.box
         block = block_with(placing, lower, upper)
@@ -193,7 +194,7 @@ class InjectedWaveInjector:
                 first += len(rows)
         self.incident: Incident | None = source.incident(plan, where, listed) if self.levels else None
         self.block = max(1, AT_ONCE // max(1, sum(map(len, listed.values()))))
-        self._kept: dict[int, dict[str, np.ndarray]] = {}
+        self._kept: dict[int, dict[int, np.ndarray]] = {}
 
     def amplitudes(self, first: int, steps: int) -> np.ndarray:
         """Return amplitudes (levels, steps, count) (see ``Drive``)."""
@@ -207,11 +208,11 @@ class InjectedWaveInjector:
                 found[level.number, low - first : high - first, : level.count] = values
         return found
 
-    def _block(self, number: int) -> dict[Any, np.ndarray]:
+    def _block(self, number: int) -> dict[int, np.ndarray]:
         if number not in self._kept:
             assert self.incident is not None
             values = self.incident.values(number * self.block, self.block)
-            self._kept = {number: {level.number: level.increments(values) for level in self.levels}}  # type: ignore[misc]
+            self._kept = {number: {level.number: level.increments(values) for level in self.levels}}
         return self._kept[number]
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from faultwave.base.errors import Problems, collect_problems
 from faultwave.base.formulas import magnitude
 from faultwave.base.projection import Projection
+from faultwave.base.types import Settings
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.capability import Requirements, RestoredFrom, State
@@ -33,6 +34,7 @@ from faultwave.fd.method.program import VELOCITY_LEVEL, Observer, above
 from faultwave.fd.operators.resources import Memory, number_bytes
 from faultwave.fd.snapshots import COMPONENTS, SURFACE_LAG, SurfaceView
 from faultwave.kernels import math
+from faultwave.kernels.expr import Number
 from faultwave.kernels.stencil import Box, Launch, Layout, Point, Stencil
 from faultwave.observe.dataset import Dataset, Result, Variable
 from faultwave.observe.motions.measures import GRAVITY, left_alone, oscillator
@@ -156,7 +158,7 @@ def peak(name: str, angle: int) -> str:
 def _peaks(box: Box, name: str, of: str) -> Observer:
     turns = np.pi * np.arange(ANGLES) / ANGLES
 
-    def function(p: Point) -> dict[str, Any]:
+    def function(p: Point) -> dict[str, Number]:
         a, b = p.at(f"{of}1"), p.at(f"{of}2")
         return {
             peak(name, n): math.maximum(p.at(peak(name, n)), math.abs(float(np.cos(t)) * a + float(np.sin(t)) * b))
@@ -171,7 +173,7 @@ def _peaks(box: Box, name: str, of: str) -> Observer:
 def _arias(box: Box, step: float) -> Observer:
     """Return the observer of Arias intensity, pi / (2 g) times the integral of a^2 along x and y (Arias 1970)."""
 
-    def function(p: Point) -> dict[str, Any]:
+    def function(p: Point) -> dict[str, Number]:
         a, b = p.at("surface_a1"), p.at("surface_a2")
         return {"arias": p.at("arias") + p.scalar("arias_factor") * (a * a + b * b)}
 
@@ -185,15 +187,15 @@ def _oscillator(box: Box, n: int, period: float, damping: float, step: float) ->
     a, b = oscillator(period, damping, step)
     numbers = {f"o{n}_{m}{i}{j}": float(t[i, j]) for m, t in (("a", a), ("b", b)) for i in (0, 1) for j in (0, 1)}
 
-    def function(p: Point) -> dict[str, Any]:
-        result: dict[str, Any] = {}
+    def function(p: Point) -> dict[str, Number]:
+        result: dict[str, Number] = {}
         for c in COMPONENTS[:2]:
             x, v, old, new = (
                 p.at(name)
                 for name in (f"oscillator{n}_x{c}", f"oscillator{n}_v{c}", f"oscillator{n}_a{c}", f"surface_a{c}")
             )
 
-            def row(i: int, x: Any = x, v: Any = v, old: Any = old, new: Any = new) -> Any:
+            def row(i: int, x: Number = x, v: Number = v, old: Number = old, new: Number = new) -> Number:
                 s = [p.scalar(f"o{n}_{m}{i}{j}") for m in "ab" for j in (0, 1)]
                 return s[0] * x + s[1] * v + s[2] * old + s[3] * new
 
@@ -315,9 +317,9 @@ class Maps(GridCapability):
                 found[name] = Variable(lonlat[:, k].reshape(len(view.y), len(view.x)), ("y", "x"), "degree", name)
         return found
 
-    def _attrs(self) -> dict[str, Any]:
+    def _attrs(self) -> Settings:
         setting, plan = self.plan.case.projection, self.plan
-        attrs: dict[str, Any] = {"crs": setting.crs if setting else None, "end_time": self.operator.time,
+        attrs: Settings = {"crs": setting.crs if setting else None, "end_time": self.operator.time,
                  "resolved_frequency": plan.frequency, "case": plan.case.title,
                  **since(plan.case.output.origin_time)}  # fmt: skip
         if setting is not None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, collect_problems
+from faultwave.base.types import Json
 from faultwave.case.settings.model import Case
 from faultwave.case.settings.yielding import Plasticity as Setting
 from faultwave.comm import World
 from faultwave.fd.capability import (
+    FdPlan,
     GridCapability,
     GridCapabilityPlan,
     MaterialContext,
@@ -178,14 +180,14 @@ class Plasticity(GridCapabilityPlan):
         return [yielding.observers(scheme, box, rock.law, rock.constants, rock.kept(scheme), rock.factors)]
 
     @property
-    def must_match(self) -> Any:
+    def must_match(self) -> Json:
         """Settings and a digest of the rock's properties."""
         setting = self.case.plasticity
         quality = "" if setting is None or setting.rock_quality is None else repr(setting.rock_quality)
         digest = self.rock.digest(self.values, quality)
         return {"rheology": self.rock.law.name, **self.rock.constants, "digest": digest}
 
-    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
+    def report(self, plan: FdPlan) -> dict[str, list[tuple[str, ...]]]:
         strength = "at every point" if self.rock.lateral else "by depth"
         stress = "by depth" if self.rock.relief is None else "at every point, in one number"
         return {
@@ -205,7 +207,9 @@ class AttachedPlasticity(GridCapability):
         for op, values in zip(self.blocks, part.values, strict=True):
             _fill(op, part.rock, values)
 
-    def _sums(self, of: Any) -> dict[str, float]:
+    def _sums(
+        self, of: Callable[[Operator, int, Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
+    ) -> dict[str, float]:
         """Return the volume integrals of densities over the points of this process.
 
         ``of(block, plane, state)`` returns densities by name from the state variables of a plane.
@@ -277,7 +281,7 @@ def _fill_yield_distances(op: Operator, rock: Rock) -> None:
     may = [line(yielding.may_yield_profile(a), axis) > 0 for axis, a in enumerate(("z", "y", "x"))]  # type: ignore[arg-type]
     for k, available in enumerate(runner.view(yielding.YIELD_DISTANCE)[:, :, 0]):
         if rock.relief is None:
-            rest: dict[str, Any] = {n: line(yielding.rest(n), 0)[k] for n in STRESS}
+            rest: dict[str, np.ndarray] = {n: line(yielding.rest(n), 0)[k] for n in STRESS}
         else:
             load = op.filled_view(yielding.LOAD)[k].astype(float)
             rest = {n: rock.factors[n] * load for n in STRESS}

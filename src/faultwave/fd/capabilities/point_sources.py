@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -130,7 +130,7 @@ class PointSources(GridCapabilityPlan):
             rows.append(("low-pass", f"{corner:g} Hz, delays by {DELAY / corner:.3g} s"))
         return {"sources": [*rows, acting_row(self.sources, end)]}
 
-    def shapes(self, plan: Any) -> tuple[Marks, ...]:
+    def shapes(self, plan: FdPlan) -> tuple[Marks, ...]:
         return (Marks(self.name, np.asarray(self.sources.location, float).reshape(-1, 3)),)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from faultwave.base.errors import Problem, collect_problems
+from faultwave.base.types import Json
 from faultwave.comm import World
 from faultwave.engine.capability import Requirements, State
 from faultwave.engine.receivers import (
@@ -68,7 +69,7 @@ class Receivers(ReceiverPlan, GridCapabilityPlan):
         return Requirements(disk=self.request.disk)
 
     @property
-    def must_match(self) -> Any:
+    def must_match(self) -> Json:
         return self.points.tolist()
 
     @property

@@ -8,12 +8,13 @@ velocity v S(t).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from faultwave.base.errors import collect_problems
 from faultwave.case.settings.model import Case
+from faultwave.case.settings.sources import Source
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan, MaterialContext, Planning
 from faultwave.fd.method.grid import HALF
 from faultwave.fd.method.program import LEVELS, VELOCITY_LEVEL
@@ -24,7 +25,7 @@ from faultwave.media.field import Field
 from faultwave.media.homogenise import at_points
 from faultwave.physics.sources.point import PointSource, Sources
 from faultwave.physics.sources.spectrum import lowpassed_function
-from faultwave.physics.sources.time_functions import time_function
+from faultwave.physics.sources.time_functions import TimeFunction, time_function
 
 UNEVEN = 0.01
 """Relative variation of the impedance over the plane above which a wave that starts there is not plane."""
@@ -37,8 +38,8 @@ class Wave:
     """Plane wave among the sources of a case, with its ``number`` there, its setting and its time function."""
 
     number: int
-    setting: Any
-    function: Any
+    setting: Source
+    function: TimeFunction
 
     def force(self) -> PointSource:
         """Return a force with the time function, and thus the spectrum, of the wave."""
@@ -56,7 +57,7 @@ def plan(planning: Planning) -> RisingWaves | None:
     return RisingWaves(tuple(found)) if found else None
 
 
-def _function(case: Case, setting: Any, number: int) -> Any:
+def _function(case: Case, setting: Source, number: int) -> TimeFunction:
     made = time_function(setting.time_function, f"sources[{number}].time_function")
     corner = case.source_lowpass
     return made if corner is None else lowpassed_function(made, corner, case.end_time - setting.onset)

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from faultwave.base.errors import Problem, Problems, collect_problems
+from faultwave.base.types import Json, Setting
 from faultwave.case.plausibility import fault_loads
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.fault_forecast import FaultForecast, fault_sheet, finite_values
 from faultwave.engine.rupture_maps import TOTALS
 from faultwave.fd.capability import (
+    FdPlan,
     GridCapability,
     GridCapabilityPlan,
     MaterialContext,
@@ -214,7 +216,7 @@ class Rupture(GridCapabilityPlan):
     @property
     def extent(self) -> tuple[np.ndarray, np.ndarray]:
         """Corners (3,) [m] of the fault."""
-        setting: Any = self.case.grid.fault  # type: ignore[union-attr]
+        setting: Setting = self.case.grid.fault  # type: ignore[union-attr]
         return np.array(setting.lower, float), np.array(setting.upper, float)
 
     @property
@@ -224,7 +226,7 @@ class Rupture(GridCapabilityPlan):
         return Sliding(self.plane, self.law, self.constants, self.directions.sign, self.episodes)
 
     def locate(self, placing: PlacementContext) -> Self:
-        setting: Any = placing.case.grid.fault  # type: ignore[union-attr]
+        setting: Setting = placing.case.grid.fault  # type: ignore[union-attr]
         plane = plane_of(setting, placing.grid)
         before = len(placing.problems.errors)
         self._check_place(plane, placing)
@@ -323,7 +325,7 @@ class Rupture(GridCapabilityPlan):
         return [observer(scheme, self.sliding, box)] if known else []
 
     @property
-    def must_match(self) -> Any:
+    def must_match(self) -> Json:
         """Friction law and a digest of the parameters at the points."""
         found = sha256()
         for axis in sorted(self.given):
@@ -333,12 +335,12 @@ class Rupture(GridCapabilityPlan):
         constants = {n: x for n, x in self.constants.items() if not np.isnan(x)}  # NaN: varies, in the digest
         return {"friction": self.law.name, **constants, "nucleation": episodes, "digest": found.hexdigest()}
 
-    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
+    def report(self, plan: FdPlan) -> dict[str, list[tuple[str, ...]]]:
         count = sum(int(g.slips.sum()) for g in self.given.values())
         found: dict[str, list[tuple[str, ...]]] = {"size": [("fault points", f"{count:,}")]}
         return found | (self.forecast.report() if self.forecast else {})
 
-    def shapes(self, plan: Any) -> tuple[Sheet, ...]:
+    def shapes(self, plan: FdPlan) -> tuple[Sheet, ...]:
         return (self.forecast.sheet(FAULT_TAG),) if self.forecast else ()
 
     def attach(self, solver: Running) -> AttachedRupture:

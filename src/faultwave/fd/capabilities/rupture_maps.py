@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import Setting
 from faultwave.engine.rupture_maps import RuptureMapPlan, RuptureMapRecorder, requested_maps
 from faultwave.fd.capabilities.rupture import AttachedRupture
 from faultwave.fd.capability import GridCapabilityPlan, Planning, Running, ScheduledTable, steps_at
@@ -35,7 +35,7 @@ def plan(planning: Planning) -> RuptureMaps | None:
 class RuptureMaps(RuptureMapPlan, GridCapabilityPlan):
     """Rupture maps of a case."""
 
-    setting: Any
+    setting: Setting
 
     def attach(self, solver: Running) -> AttachedMaps:
         return AttachedMaps(self, solver)
@@ -50,7 +50,7 @@ class AttachedMaps(RuptureMapRecorder, ScheduledTable):
 
     @property
     def _rupture(self) -> AttachedRupture:
-        found: Any = self.solver.parts["rupture"]  # type: ignore[attr-defined]
+        found = self.solver.parts["rupture"]
         assert isinstance(found, AttachedRupture)
         return found
 

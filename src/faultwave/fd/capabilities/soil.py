@@ -19,15 +19,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, collect_problems
 from faultwave.base.quantities import parameters_at_points
+from faultwave.base.types import Json
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.fd.capability import (
+    FdPlan,
     GridCapability,
     GridCapabilityPlan,
     MaterialContext,
@@ -515,12 +517,12 @@ class Soil(GridCapabilityPlan):
         return [observer(scheme, box, self.surfaces, listed)]
 
     @property
-    def must_match(self) -> Any:
+    def must_match(self) -> Json:
         setting = self.case.soil
         found = sha256(repr((self.surfaces, self.tiles, setting)).encode())
         return {"backbone": self.backbone.name, "digest": found.hexdigest()}
 
-    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
+    def report(self, plan: FdPlan) -> dict[str, list[tuple[str, ...]]]:
         return {"size": [("soil", self.told)]}
 
     def attach(self, solver: Running) -> AttachedSoil:

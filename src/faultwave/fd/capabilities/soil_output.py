@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from faultwave.base.errors import collect_problems
+from faultwave.base.types import Json
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.capability import Requirements, RestoredFrom, State
@@ -108,7 +109,7 @@ class SoilOutput(GridCapabilityPlan):
         return int(self.case.end_time / self.interval + 1e-9) + 1
 
     @property
-    def must_match(self) -> Any:
+    def must_match(self) -> Json:
         return self.points.tolist()
 
     def locate(self, placing: PlacementContext) -> Self:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from faultwave.base.errors import collect_problems
+from faultwave.base.types import Setting
 from faultwave.case.settings.model import Case
 from faultwave.engine.capability import Requirements
 from faultwave.fd.capability import GridCapabilityPlan, PlacementContext, Planning, Running
@@ -57,7 +58,7 @@ class Surface(GridCapabilityPlan):
     on_surface = True
 
     @property
-    def setting(self) -> Any:
+    def setting(self) -> Setting:
         """Settings ``output.surface`` of the case."""
         return self.case.output.surface
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from faultwave.base.errors import collect_problems
 from faultwave.base.projection import Projection
+from faultwave.base.types import Setting
 from faultwave.case.settings.model import Case
 from faultwave.domain.grids import CENTRE, RegularGrid
 from faultwave.engine.capability import Requirements
@@ -74,7 +75,7 @@ class Volume(GridCapabilityPlan):
     name = "volume"
 
     @property
-    def setting(self) -> Any:
+    def setting(self) -> Setting:
         """Settings ``output.volume`` of the case."""
         return self.case.output.volume
 

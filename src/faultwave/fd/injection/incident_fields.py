@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -77,11 +77,11 @@ class H5drmSource:
             )
             return
         nodes = self.record.nodes["v1"]
-        missing = {name: at_places(nodes, _places(placing, name, of)).missing for name, of in points.items()}
+        missing = {name: at_places(nodes, _places(placing.grid, name, of)).missing for name, of in points.items()}
         total = sum(map(len, missing.values()))
         if total:
             name = next(n for n, of in missing.items() if len(of))
-            x, y, z = _places(placing, name, points[name][missing[name][:1]])[0]
+            x, y, z = _places(placing.grid, name, points[name][missing[name][:1]])[0]
             what = f"has no nodes around {total:,} points beside the faces, such as ({x:g}, {y:g}, {z:g})"
             allowed = f"{H5DRM_PLANES} planes of nodes or more across its layers, which are {frame.spacing:g} m apart"
             problems.error("injection.file", what, allowed, "Files of Faultwave have them with output.box.layers: 3.")
@@ -106,9 +106,8 @@ class H5drmSource:
         return Strained(self.record, plan, points)
 
 
-def _places(placing: Any, name: str, points: Points) -> np.ndarray:
+def _places(grid: Grid, name: str, points: Points) -> np.ndarray:
     """Return the places (n, 3) [m] of points of the grid."""
-    grid = placing.grid if hasattr(placing, "grid") else placing.scheme.grid
     found = grid.place(points, HALF[name])
     found[:, 2] = np.minimum(found[:, 2], grid.upper[2])
     return np.asarray(found)
@@ -119,10 +118,12 @@ class Strained:
 
     def __init__(self, record: H5drmRecord, plan: FdPlan, listed: Mapping[str, Points]):
         self.record, self.step, nodes = record, plan.scheme.step, record.nodes["v1"]
-        self.velocity = {n: at_places(nodes, _places(plan, n, of)) for n, of in listed.items() if n in VELOCITY}
+        self.velocity = {
+            n: at_places(nodes, _places(plan.scheme.grid, n, of)) for n, of in listed.items() if n in VELOCITY
+        }
         self.moduli: dict[str, list[tuple[int, sparse.csr_array]]] = {}
         for name, points in ((n, of) for n, of in listed.items() if n not in VELOCITY):
-            places = _places(plan, name, points)
+            places = _places(plan.scheme.grid, name, points)
             values = at_points(plan.material, ["lambda", "mu"], places, np.ones(len(places), np.int64))
             self.moduli[name] = _stress(name, gradients_at(nodes, places), values["lambda"], values["mu"])
         self.stress = {name: np.zeros(len(listed[name])) for name in self.moduli}

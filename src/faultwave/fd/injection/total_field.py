@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NoReturn, cast
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from faultwave.fd.method.grid import Grid
 from faultwave.fd.method.program import STRESS_LEVEL, VELOCITY_LEVEL, coefficients, fields
 from faultwave.fd.operators.operator import storage_units
 from faultwave.fd.operators.time_dispersion import removes
-from faultwave.kernels.stencil import Axis, Box
+from faultwave.kernels.stencil import Axis, Box, Stencil
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -99,8 +99,15 @@ class _LinearForm:
     def __sub__(self, other: _LinearForm) -> _LinearForm:
         return self + (-other)
 
+    def __truediv__(self, divisor: np.ndarray | float) -> _LinearForm:
+        return self * (1.0 / divisor)
+
+    def _not_linear(self, other: object) -> NoReturn:
+        raise TypeError("linear forms can be added and multiplied by numbers, and nothing else")
+
     __rmul__ = __mul__
     __radd__ = __add__
+    __rsub__ = __rtruediv__ = __lt__ = __le__ = __gt__ = __ge__ = _not_linear
 
 
 @dataclass(frozen=True)
@@ -174,8 +181,8 @@ class Update:
         return cls(case.attenuation is not None, order)
 
     @property
-    def kernels(self) -> tuple[tuple[int, Any], ...]:
-        """Stencils by level. Here they run on linear forms, which cannot be compared as numbers can."""
+    def kernels(self) -> tuple[tuple[int, Stencil], ...]:
+        """Stencils by level."""
         place = stencils.StencilPlace(order=self.order)
         return (
             (VELOCITY_LEVEL, stencils.velocity(False, place)),
@@ -254,7 +261,7 @@ def _forms(points: Points, update: Update, numbers: StencilCoefficients) -> list
     known = {name: numbers.coefficient(name) for name in coefficients(update.attenuation)}
     z, y, x = (points % 2).T
     point = _Point(moving, known, numbers.scalars, {name: table[z, y, x] for name, table in numbers.parities.items()})
-    return [(level, dict(kernel.function(point))) for level, kernel in update.kernels]
+    return [(level, cast(dict[str, _LinearForm], kernel.function(point))) for level, kernel in update.kernels]
 
 
 def levels(

@@ -16,7 +16,6 @@ along the axis of the velocity that it accelerates; strain rates likewise.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +35,7 @@ from faultwave.fd.method.stencils import (
     in_layer,
     normal_stresses,
     shear_stress,
+    total,
 )
 from faultwave.kernels.expr import Number
 from faultwave.kernels.stencil import Axis, Box, Point, Stencil
@@ -55,15 +55,14 @@ def velocity(sponge: bool, place: StencilPlace) -> Stencil:
     def function(p: Point) -> dict[str, Number]:
         result: dict[str, Number] = {}
         for name, axis in VELOCITY.items():
-            total: Any = None
+            forces: list[Number] = []
             for of, along, forward in STRESS_DERIVATIVES[name]:
                 if of in SHEAR:
                     d = _to_centres(p, of, along, f"chi_{of[1:]}", _times(p, f"size_{of[1:]}_{axis}", along))
                 else:
                     d = _to_faces(p, of, along, f"chi_{axis}", False)
-                d = in_layer(p, d, along, forward, f"psi_{name}_{along}", place, result)
-                total = d if total is None else total + d
-            result[name] = p.at(name) + p.at(f"b_{axis}") * total
+                forces.append(in_layer(p, d, along, forward, f"psi_{name}_{along}", place, result))
+            result[name] = p.at(name) + p.at(f"b_{axis}") * total(forces)
         return damped(p, result, VELOCITY, sponge, place)
 
     return Stencil("velocity_border" + "_sponge" * sponge + place.name, function)
@@ -80,13 +79,12 @@ def stress(attenuation: bool, sponge: bool, place: StencilPlace) -> Stencil:
             e[axis] = in_layer(p, d, axis, False, f"psi_e{of}_{axis}", place, result)
         result |= normal_stresses(p, e, attenuation)
         for name, parts in STRAINS.items():
-            total: Any = None
+            strains: list[Number] = []
             for of, axis in parts:
                 d = _to_faces(p, of, axis, f"chi_{name[1:]}", True)
                 d = in_layer(p, d, axis, True, f"psi_e{of}_{axis}", place, result)
-                term = p.at(f"size_{name[1:]}_{VELOCITY[of]}") * d
-                total = term if total is None else total + term
-            result |= shear_stress(p, name, total, attenuation)
+                strains.append(p.at(f"size_{name[1:]}_{VELOCITY[of]}") * d)
+            result |= shear_stress(p, name, total(strains), attenuation)
         return damped(p, result, STRESS, sponge, place)
 
     return Stencil("stress_border" + "_q" * attenuation + "_sponge" * sponge + place.name, function)

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -39,6 +38,7 @@ from faultwave.fd.method.stencils import (
     damped,
     normal_stresses,
     shear_stress,
+    total,
 )
 from faultwave.kernels import math as m
 from faultwave.kernels.expr import Named, Number
@@ -263,8 +263,7 @@ class Rows:
                 if self.part == "split" and axis != self.plane.axis:
                     result |= self._free(p, name, axis, place)
                     continue
-                total = self._force(p, name, place, result)
-                result[name] = p.at(name) + p.at(f"b_{axis}") * total
+                result[name] = p.at(name) + p.at(f"b_{axis}") * self._force(p, name, place, result)
             result = damped(p, result, VELOCITY, sponge, place) if self.part != "split" else result
             return result | self._mirror_to_upper_side(result)
 
@@ -299,14 +298,12 @@ class Rows:
         return {high(n): result[n] for n in self.plane.doubled if n in result} if self.part == "fault-on" else {}
 
     def _force(self, p: Point, name: str, place: StencilPlace, result: dict[str, Number]) -> Number:
-        total: Any = None
-        for of, along, forward in STRESS_DERIVATIVES[name]:
-            if along == self.plane.axis:
-                d = self._across(p, of, forward)
-            else:
-                d = along_axis(p, of, along, forward, f"psi_{name}_{along}", place, result)
-            total = d if total is None else total + d
-        return total
+        return total(
+            self._across(p, of, forward)
+            if along == self.plane.axis
+            else along_axis(p, of, along, forward, f"psi_{name}_{along}", place, result)
+            for of, along, forward in STRESS_DERIVATIVES[name]
+        )
 
     def _slope(
         self, p: Point, q: Point, of: str, axis: Axis, forward: bool, place: StencilPlace, result: dict[str, Number]
@@ -318,13 +315,12 @@ class Rows:
 
     def _across(self, p: Point, of: str, forward: bool) -> Number:
         """Return the difference across the plane, including dt/h and the unit of the coefficient that multiplies it."""
-        axis, start, total = self.plane.axis, -1 if forward else -2, None
+        axis, start, terms = self.plane.axis, -1 if forward else -2, list[Number]()
         on_plane = {"fault-high": -1, "fault-on": 0, "split": 0}.get(self.part)
         for n in range(4):
             upper = forward and start + n == on_plane and of in self.plane.doubled
-            term = p.line(_line(forward, n), axis) * p.at(high(of) if upper else of, **{axis: start + n})
-            total = term if total is None else total + term
-        return _share(p, of) * total
+            terms.append(p.line(_line(forward, n), axis) * p.at(high(of) if upper else of, **{axis: start + n}))
+        return _share(p, of) * total(terms)
 
     def _side(self, p: Point, of: str, upper: bool) -> Number:
         """Return the value extrapolated to the plane from one side, times the norm there.
@@ -337,10 +333,10 @@ class Rows:
 
     def _free(self, p: Point, name: str, axis: Axis, place: StencilPlace) -> dict[str, Number]:
         """Return both sides of a velocity for unchanged traction on the plane, and the traction that would lock them."""
-        moved, unused = [], dict[str, Any]()
+        moved, unused = [], dict[str, Number]()
         b = p.at(f"b_{axis}")
         for upper, q in ((False, p), (True, _High(p, self.plane))):
-            total: Any = None
+            forces: list[Number] = []
             for of, along, forward in STRESS_DERIVATIVES[name]:
                 if along == self.plane.axis:
                     d = (INVERSE_SIDE_NORM if upper else -INVERSE_SIDE_NORM) * (
@@ -348,8 +344,8 @@ class Rows:
                     )
                 else:
                     d = along_axis(q, of, along, forward, "", place, unused)
-                total = d if total is None else total + d
-            moved.append(q.at(name) + b * total)
+                forces.append(d)
+            moved.append(q.at(name) + b * total(forces))
         lower, higher = moved
         freed = compliance(p, axis)
         moves = freed > 0.0
@@ -364,7 +360,7 @@ class Rows:
 
         The fault-normal stress is common to them.
         """
-        plane, unused = self.plane, dict[str, Any]()
+        plane, unused = self.plane, dict[str, Number]()
         upper_point = _High(p, plane)
         normal = next(name for name, axis in VELOCITY.items() if axis == plane.axis)
         sides: list[dict[Axis, Number]] = []

@@ -15,9 +15,10 @@ outside the box. Memory variables follow Day & Bradley (2001), times the step: r
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from faultwave.fd.method.differences import WEIGHTS, grid_of, line, low_planes, other_line, planes
 from faultwave.kernels.expr import Number
@@ -46,7 +47,7 @@ STRAINS: dict[str, tuple[tuple[str, Axis], ...]] = {  # by shear stress: velocit
 }
 
 
-Times = Callable[[int], Any]
+Times = Callable[[int], Number]
 """Factor as a function of the offset in points along an axis."""
 
 
@@ -103,6 +104,11 @@ def memory(name: str) -> str:
     return f"r{name[1:]}"
 
 
+def total(terms: Iterable[Number]) -> Number:
+    """Return the sum of terms, added in their order without a zero at the start, which would be an operation."""
+    return functools.reduce(operator.add, terms)
+
+
 def difference(
     p: Point, name: str, axis: Axis, forward: bool, times: Times | None = None, order: int = 4
 ) -> Number:  # fmt: skip
@@ -128,11 +134,10 @@ def difference(
         return own if times is None else times(offset) * own
 
     kind = "v" if name in VELOCITY else "s"
-    total: Any = None
-    for n in range(WEIGHTS[order].reach):
-        term = p.scalar(f"c{n + 1}{kind}") * (value(a + n) - value(a - 1 - n))
-        total = term if total is None else total + term
-    return named(f"d{name}_d{axis}", total)
+    reach = range(WEIGHTS[order].reach)
+    return named(
+        f"d{name}_d{axis}", total(p.scalar(f"c{n + 1}{kind}") * (value(a + n) - value(a - 1 - n)) for n in reach)
+    )
 
 
 def difference_near_end(p: Point, name: str, place: StencilPlace) -> Number:
@@ -142,10 +147,7 @@ def difference_near_end(p: Point, name: str, place: StencilPlace) -> Number:
     terms = [p.line(line(grid, stresses, n), "z") * p.on(name, int(k)) for n, k in enumerate(read)]
     if place.joined:
         terms.append(p.line(other_line(grid), "z") * p.on(beyond(name, place.top is not None), 0))
-    total = terms[0]
-    for term in terms[1:]:
-        total = total + term
-    return named(f"d{name}_dz", p.scalar("share_s" if stresses else "share_v") * total)
+    return named(f"d{name}_dz", p.scalar("share_s" if stresses else "share_v") * total(terms))
 
 
 def damping(p: Point) -> Number:
@@ -158,12 +160,12 @@ def velocity(sponge: bool, place: StencilPlace) -> Stencil:
 
     def function(p: Point) -> dict[str, Number]:
         result: dict[str, Number] = {}
-        total: Any = None
         for name, axis in VELOCITY.items():
-            for n, (of, along, forward) in enumerate(STRESS_DERIVATIVES[name]):
-                d = along_axis(p, of, along, forward, f"psi_{name}_{along}", place, result)
-                total = total + d if n else d
-            result[name] = p.at(name) + p.at(f"b_{axis}") * total
+            force = total(
+                along_axis(p, of, along, forward, f"psi_{name}_{along}", place, result)
+                for of, along, forward in STRESS_DERIVATIVES[name]
+            )
+            result[name] = p.at(name) + p.at(f"b_{axis}") * force
         return damped(p, result, VELOCITY, sponge, place)
 
     return Stencil("velocity" + "_sponge" * sponge + place.name, function)

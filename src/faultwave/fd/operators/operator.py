@@ -56,7 +56,7 @@ class Side:
 
     read: Callable[[str, int], np.ndarray]
     unit: Callable[[str], float]
-    share: Callable[[str], Any]
+    share: Callable[[str], float | np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -186,11 +186,11 @@ def _over(weight: float, specific: np.ndarray) -> np.ndarray:
     return rho
 
 
-def _weigh(values: np.ndarray, share: Any, rows: slice) -> None:
+def _weigh(values: np.ndarray, share: float | np.ndarray, rows: slice) -> None:
     """Multiply values in place by the weights of the points in these rows."""
-    if np.ndim(share) == 2:
-        values *= share[rows]
-    elif np.ndim(share) or share != 1.0:
+    if isinstance(share, np.ndarray):
+        values *= share[rows] if share.ndim == 2 else share
+    elif share != 1.0:
         values *= share
 
 

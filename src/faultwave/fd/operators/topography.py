@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -403,7 +402,7 @@ class FieldBelowGround:
         return self.field.parameters
 
     @property
-    def fields(self) -> tuple[Any, ...]:
+    def fields(self) -> tuple[Field, ...]:
         """Fields of which it consists."""
         return (self.field,)
 

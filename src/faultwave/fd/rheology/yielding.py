@@ -324,7 +324,7 @@ def observers(
             (LOSS_LEVEL, Launch(losses(law, constants, kept, kind), region)),
             (YIELD_LEVEL, Launch(yielding(kept, kind), region)),
         ]
-    relaxed = float(law.relaxed(constants, scheme.step))
+    relaxed = float(np.asarray(law.relaxed(constants, scheme.step)))
     scalars = {"yield_step": scheme.step, "yield_relaxed": relaxed}
     scalars |= {rest(n): factors.get(n, 0.0) for n in STRESS if kept.proportional}
     return Observer(arrays, launches, scalars, row_peaks())

@@ -411,7 +411,7 @@ class Rock:
         p = self.parameters(places) | {"compliance": np.ones(len(places))}
         past = {s.name: np.zeros(len(places)) for s in self.law.state}
         rest, among = self.rest(places), f"% of {len(places):,} points" + " looked at" * varies
-        yields = np.broadcast_to(self.law.yields(p, self.constants, rest, past, 1.0), len(places))
+        yields = np.broadcast_to(np.asarray(self.law.yields(p, self.constants, rest, past, 1.0)), len(places))
         text = f"{100 * yields.mean():.3g} {among}"
         if yields.any():
             first = f"the first at {_text(places[np.flatnonzero(yields)[0]])}"

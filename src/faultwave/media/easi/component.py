@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,9 +147,9 @@ def enter(component: Component, batch: Batch, wanted: Sequence[str]) -> Values:
     return component.evaluate(batch, wanted)
 
 
-def gather(actions: Iterable[Callable[[], object]]) -> list[Any]:
+def gather(actions: Iterable[Callable[[], T]]) -> list[T]:
     """Run all actions and return their results, or raise one InputError with the problems of all of them."""
-    results: list[Any] = []
+    results: list[T] = []
     problems: list[Problem] = []
     for action in actions:
         try:
@@ -173,6 +173,7 @@ class Builder(Protocol):
     def regrouped(self, source: Source, where: str) -> None: ...
 
 
+T = TypeVar("T")
 _C = TypeVar("_C", bound=type[Component])
 REGISTRY: dict[str, type[Component]] = {}
 
@@ -188,6 +189,6 @@ def tag(*names: str) -> Callable[[_C], _C]:
     return register
 
 
-def spread(value: Any, count: int) -> Floats:
+def spread(value: float | np.float64, count: int) -> Floats:
     """Return a constant as a (count,) column without using memory for it."""
     return np.broadcast_to(np.float64(value), count)

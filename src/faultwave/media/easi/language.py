@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,17 +34,23 @@ MAXIMUM_DEPTH = 60  # nesting levels; prevents hostile text from exhausting Pyth
 
 @dataclass(frozen=True)
 class Number:
+    """Number in an expression."""
+
     value: float
 
 
 @dataclass(frozen=True)
 class Name:
+    """Variable in an expression."""
+
     name: str
     offset: int
 
 
 @dataclass(frozen=True)
 class Unary:
+    """Unary operator with its operand."""
+
     operator: str
     operand: Expression
 
@@ -61,6 +67,8 @@ class Binary:
 
 @dataclass(frozen=True)
 class Call:
+    """Call of a mathematical function."""
+
     function: str
     arguments: tuple[Expression, ...]
 
@@ -70,12 +78,16 @@ Expression = Number | Name | Unary | Binary | Call
 
 @dataclass(frozen=True)
 class Assign:
+    """Assignment to a variable."""
+
     name: str
     value: Expression
 
 
 @dataclass(frozen=True)
 class Return:
+    """Statement that returns a value."""
+
     value: Expression
 
 
@@ -88,6 +100,8 @@ class Evaluate:
 
 @dataclass(frozen=True)
 class If:
+    """Conditional statement."""
+
     condition: Expression
     then: tuple[Statement, ...]
     otherwise: tuple[Statement, ...]
@@ -106,6 +120,8 @@ class Program:
 
 @dataclass(frozen=True)
 class Token:
+    """Word or symbol of the text with its position."""
+
     kind: str  # number, name, symbol, end
     text: str
     offset: int
@@ -365,9 +381,9 @@ def _returns(statements: tuple[Statement, ...]) -> bool:
 
 
 Mask = NDArray[np.bool_]
-Evaluator = Callable[[Mapping[str, Any]], Any]
+Evaluator = Callable[[Mapping[str, Floats]], Floats]
 
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+_OPERATORS: dict[str, np.ufunc] = {
     "+": np.add,
     "-": np.subtract,
     "*": np.multiply,
@@ -413,7 +429,7 @@ def _chain(tree: Binary) -> Evaluator:
     links.reverse()
     first = _evaluator(start)
 
-    def evaluate(variables: Mapping[str, Any]) -> Any:
+    def evaluate(variables: Mapping[str, Floats]) -> Floats:
         value = first(variables)
         for operate, right in links:
             value = operate(value, right(variables))
@@ -427,8 +443,8 @@ class _State:
     """State of one call: variables, returned values and the points that have returned."""
 
     count: int
-    variables: dict[str, Any]
-    result: Any = None
+    variables: dict[str, Floats]
+    result: Floats | None = None
     returned: Mask = field(init=False)
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -98,7 +98,11 @@ class TreeBuilder:
                 "Put the list below 'components:'.",
             )
 
-        gather([refuse, *(partial(self.component, item, inputs) for item in block.items() if item.tag)])
+        checks: list[Callable[[], object]] = [
+            refuse,
+            *(partial(self.component, item, inputs) for item in block.items() if item.tag),
+        ]
+        gather(checks)
 
     def children(self, block: Block, outputs: Sequence[str]) -> tuple[Component, ...]:
         given = None if block.is_empty else block.get("components")

@@ -105,6 +105,7 @@ class Failure(Exception):
 
 
 def deny(obj: object, name: object, is_setting: bool) -> NoReturn:
+    """Reject every access of a script to attributes of Python objects."""
     raise AttributeError("Python objects are not open to Lua")
 
 
@@ -126,7 +127,7 @@ def additions(text: str) -> dict[str, Callable[..., float]]:
         return {}
     from faultwave.media.easi.mathlib import LUA_ADDITIONS
 
-    def scalar(function: Any) -> Callable[..., float]:
+    def scalar(function: Callable[..., np.float64]) -> Callable[..., float]:
         def call(*values: float) -> float:
             with np.errstate(all="ignore"):
                 return float(function(*(np.float64(v) for v in values)))
@@ -177,6 +178,7 @@ def limit_memory(more: int) -> None:
 
 
 def answer(asked: Settings, scripts: dict[int, Script], data: bytes) -> np.ndarray:
+    """Evaluate a script at the points of a request and return the values as columns."""
     if asked["script"] not in scripts:
         scripts[asked["script"]] = Script(asked["text"], asked["instructions"], asked["memory"])
     columns = np.frombuffer(data).reshape(len(asked["names"]), asked["count"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 import numpy as np
 
@@ -33,7 +32,7 @@ def round_half_away(x: np.ndarray) -> np.ndarray:
     return whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1.0, x), 0.0)
 
 
-def _many(ufunc: Callable[[Any, Any], Any]) -> MathFunction:
+def _many(ufunc: np.ufunc) -> MathFunction:
     return MathFunction(lambda *values: reduce(ufunc, values), 2, None)
 
 

@@ -13,10 +13,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.error import MarkedYAMLError, StringMark
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from faultwave.base.errors import InputError, Problem
@@ -86,7 +85,7 @@ class Source:
         line = bisect.bisect_right(self.starts, offset) - 1
         return f"{self.path}:{line + 1}:{offset - self.starts[line] + 1}"
 
-    def offset(self, mark: Any) -> int:
+    def offset(self, mark: StringMark) -> int:
         return self.starts[mark.line] + int(mark.column)
 
     def compose(self) -> Block:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.projection import Projection
 from faultwave.base.registry import entries
+from faultwave.base.types import Setting
 from faultwave.media.easi.component import gather
 from faultwave.media.field import Field
 from faultwave.media.models.model import COVERAGE, Model, Priority
@@ -56,7 +57,7 @@ def open_models(settings: Sequence[ModelSettings], where: str, projection: Proje
 
 
 def coverage(
-    settings: Sequence[Any], projection: Any = None
+    settings: Sequence[Setting], projection: Setting = None
 ) -> tuple[tuple[str, ...], Callable[[Floats], Integers]] | None:
     """Return the coverage of points by models; None if there are no models.
 
@@ -74,5 +75,4 @@ def coverage(
     """
     if not settings:
         return None
-    found: Any = open_models(settings, "material.models", projection)
-    return COVERAGE, found.coverage
+    return COVERAGE, cast("Model | Priority", open_models(settings, "material.models", projection)).coverage

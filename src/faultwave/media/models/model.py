@@ -351,7 +351,7 @@ def projected(path: Path, projection: Projection | None, crs: str | pyproj.CRS, 
         File of the model, for messages.
     projection : Projection or None
         Projection of the case.
-    crs : Any
+    crs : str or pyproj.CRS
         Coordinate system of the model.
     origin : ndarray (2,)
         Origin of the model in ``crs`` [m].

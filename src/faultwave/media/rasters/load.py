@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, as_places
 from faultwave.base.projection import NEEDED, Projection
 from faultwave.base.registry import entries
+from faultwave.base.types import Setting
 from faultwave.media.points import coordinates
 from faultwave.media.rasters.raster import Raster
 
@@ -229,14 +230,14 @@ def _listed(xy: np.ndarray) -> str:
     return ", ".join(coordinates(p) for p in xy[:SHOWN]) + " m"
 
 
-def load_ground(setting: Any, projection: ProjectionSettings | None, where: str) -> RasterGround:
+def load_ground(setting: Setting, projection: ProjectionSettings | None, where: str) -> RasterGround:
     """Return the raster of a setting.
 
     Parameters
     ----------
-    setting : Any
+    setting : Setting
         Setting with file, variable and crs.
-    projection : Any
+    projection : ProjectionSettings or None
         Setting of the case's projection.
     where : str
         Path of the setting, for messages.

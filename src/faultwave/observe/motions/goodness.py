@@ -1,20 +1,13 @@
-"""Agreement of two records: scores by ten criteria, and misfits of envelope and phase in time and frequency.
+"""Goodness of fit of two records by ten criteria, from 0 to 10 each (Anderson 2004).
 
 Positive numbers p of both are compared by S = 10 exp(-((p1 - p2) / min(p1, p2))^2), growth curves by 10 (1 - max |F1 - F2|), and waveforms
 by ten times their correlation if it is positive. The mean over criteria and bands is the score of the fit: poor below 4, fair to 6, good
 to 8, excellent above.
-
-Both records are transformed with a Morlet wavelet with w0 = 6. The single-valued misfits, normalised globally by the reference, are
-
-    EM = sqrt( sum (|W| - |Wr|)^2 / sum |Wr|^2 ),   PM = sqrt( sum (|Wr| arg(W / Wr) / pi)^2 / sum |Wr|^2 )
-
-over all times and frequencies, and the scores are 10 exp(-EM) and 10 (1 - PM).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -98,58 +91,4 @@ def anderson(
     return (float(np.nanmean(table)) if len(table) else np.nan), chosen, table
 
 
-WAVELET_FREQUENCY = 6.0
-FREQUENCY_COUNT = 60
-"""Number of logarithmically spaced frequencies."""
-
-
-@dataclass(frozen=True)
-class TimeFrequencyMisfit:
-    """Single-valued misfits, and misfits by ``frequency`` (k,) [Hz] of ``envelopes`` and ``phases`` (k,)."""
-
-    envelope: float
-    phase: float
-    frequency: np.ndarray
-    envelopes: np.ndarray
-    phases: np.ndarray
-
-    @property
-    def envelope_score(self) -> float:
-        return float(10.0 * np.exp(-abs(self.envelope)))
-
-    @property
-    def phase_score(self) -> float:
-        return float(10.0 * (1.0 - abs(self.phase)))
-
-
-def wavelets(values: np.ndarray, step: float, frequency: np.ndarray) -> np.ndarray:
-    """Return the continuous wavelet transform (k, n) of values (n,) at frequencies (k,) [Hz]."""
-    n = len(values)
-    size = 1 << (2 * n - 1).bit_length()
-    spectrum = np.fft.fft(values, size)
-    angular = 2 * np.pi * np.fft.fftfreq(size, step)
-    scale = WAVELET_FREQUENCY / (2 * np.pi * frequency)[:, None]
-    # transform of the wavelet, without negative frequencies, since the wavelet is analytic up to exp(-w0^2 / 2)
-    window = (
-        np.pi**-0.25
-        * np.sqrt(2 * np.pi * scale)
-        * np.exp(-0.5 * (scale * angular - WAVELET_FREQUENCY) ** 2)
-        * (angular > 0)
-    )
-    return np.asarray(np.fft.ifft(spectrum * window, axis=1)[:, :n])
-
-
-def time_frequency_misfit(
-    values: np.ndarray, reference: np.ndarray, step: float, low: float, high: float
-) -> TimeFrequencyMisfit:
-    """Return the misfits of values (n,) against a reference (n,) between two frequencies [Hz], not finite for a zero reference."""
-    frequency = np.geomspace(low, high, FREQUENCY_COUNT)
-    w, r = wavelets(values, step, frequency), wavelets(reference, step, frequency)
-    size = np.abs(r)
-    envelope = np.abs(w) - size
-    phase = size * np.angle(w * np.conj(r)) / np.pi
-    norm = (size**2).sum()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        em, pm = (np.sqrt((x**2).sum() / norm) for x in (envelope, phase))
-        rows = [np.sqrt((x**2).sum(1) / (size**2).sum(1).max()) for x in (envelope, phase)]
-    return TimeFrequencyMisfit(float(em), float(pm), frequency, rows[0], rows[1])
+__all__ = ["BANDS", "CRITERIA", "anderson", "bands", "criteria", "grade", "similarity"]

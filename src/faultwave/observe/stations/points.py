@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, collect_problems
 from faultwave.base.projection import Projection, needed
+from faultwave.base.types import Setting
 from faultwave.base.units import finite_number
 from faultwave.observe.dataset import Dataset, with_places
 from faultwave.observe.stations.codes import ListedStation, Station, invalid_codes, named
@@ -56,7 +57,7 @@ GEOGRAPHIC_PLACE = "longitude latitude z, in degrees and metres"
 STATION_COLUMNS = "; then codes of station and network, if wanted"
 
 
-def read_points(setting: Any, projection: ProjectionSettings | None = None) -> np.ndarray:
+def read_points(setting: Setting, projection: ProjectionSettings | None = None) -> np.ndarray:
     """Return the points (n, 3) [m] of a receiver setting: listed ones, geographic ones, then the contents of its files.
 
     ``projection`` is the setting of the case. Raises InputError with file and line.
@@ -107,7 +108,7 @@ def _placed(station: ListedStation, mapped: Projection, where: str) -> np.ndarra
     return found
 
 
-def z_references(setting: Any) -> np.ndarray:
+def z_references(setting: Setting) -> np.ndarray:
     """Return the reference of z of each of the (n,) points of ``read_points``: ``AS_CASE``, ``SEA_LEVEL`` or ``GROUND``.
 
     Stations of files lie below the ground, or at a height where SW4 says ``z=``; the reference of all others is a setting of topography.

@@ -120,6 +120,8 @@ class _LagrangeWriter(VtkHdfWriter):
 
 
 class LagrangeTriangles(_LagrangeWriter):
+    """Writer of fields on Lagrange triangles of any degree."""
+
     CORNERS = [node_count(2, degree) for degree in range(1, MOST_DEGREE + 1)]
 
     @staticmethod
@@ -128,6 +130,8 @@ class LagrangeTriangles(_LagrangeWriter):
 
 
 class LagrangeTetrahedra(_LagrangeWriter):
+    """Writer of fields on Lagrange tetrahedra of any degree."""
+
     CORNERS = [node_count(3, degree) for degree in range(1, MOST_DEGREE + 1)]
 
     @staticmethod

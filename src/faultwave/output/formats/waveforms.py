@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -194,7 +194,7 @@ def write_stationxml(path: str | Path, traces: Sequence[Trace]) -> Path:
     obspy = import_obspy()
     from obspy.core.inventory import Channel, Inventory, Network, Site, Station
 
-    networks: dict[str, list[Any]] = {}
+    networks: dict[str, list[Station]] = {}
     for trace in traces:
         if trace.geographic is None:
             what, advice = "has no longitude and latitude, which StationXML needs", "Give the case a projection"

@@ -83,6 +83,8 @@ def check_onset(p: Values, at_once: np.ndarray, points: np.ndarray, problems: Pr
 
 
 class Delta(Imposed):
+    """Imposed slip that occurs at once."""
+
     name = "imposed-delta"
     title = "Imposed slip, all at once"
     deck_number = 35
@@ -105,6 +107,8 @@ IMPOSED_DELTA = Delta()
 
 
 class Gaussian(Imposed):
+    """Imposed slip with a Gaussian smooth step in time."""
+
     name = "imposed-gaussian"
     title = "Imposed slip, Gaussian smooth step"
     deck_number = 34
@@ -128,6 +132,8 @@ IMPOSED_GAUSSIAN = Gaussian()
 
 
 class Yoffe(Imposed):
+    """Imposed slip rate with a regularised Yoffe function."""
+
     name = "imposed-yoffe"
     title = "Imposed slip rate, regularised Yoffe function"
     deck_number = 33

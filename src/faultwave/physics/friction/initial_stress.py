@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -150,7 +149,7 @@ def check_starts(nucleation: Iterable[Setting], end_time: float, problems: Probl
             )
 
 
-def smooth_step(t: Number, duration: Number) -> Any:
+def smooth_step(t: Number, duration: Number) -> Number:
     """Return the smooth step G(t) from 0 to 1 over a duration T (kernel).
 
     It is 0 for t <= 0, exp((t-T)^2/(t(t-2T))) for 0 < t < T, and 1 after, with continuous derivatives of all orders; a
@@ -180,4 +179,4 @@ def increment(t0: float, t1: float, start: float, duration: float) -> float:
     if until <= 0.0 or since >= duration and since > 0.0:  # before or after the ramp: most steps of a run
         return 0.0
     before, after, length = (np.asarray(x, float) for x in (since, until, duration))
-    return float(smooth_step(after, length) - smooth_step(before, length))
+    return float(np.asarray(smooth_step(after, length) - smooth_step(before, length)))

@@ -438,4 +438,5 @@ def doubt(problems: Problems, bad: np.ndarray, points: np.ndarray, what: str, ad
 
 
 def refuse(what: str, allowed: str = "", advice: str = "") -> InputError:
+    """Return the error that friction of a case cannot be computed."""
     return InputError(Problem("fault", what, allowed, advice))

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from math import e as E
-from typing import Any
 
 import numpy as np
 
@@ -245,7 +244,7 @@ class Regularised(RateAndState):
         change = m.maximum(m.minimum(change - 0.5 * change * change * damping * share, 1.0), -1.0)
         return start.rate * growth(change)
 
-    def exponent(self, p: Values, c: Values, psi: Number) -> tuple[Any, Any]:
+    def exponent(self, p: Values, c: Values, psi: Number) -> tuple[Number, Number]:
         """Return the exponent E and its derivative with respect to psi (kernel)."""
         raise NotImplementedError
 
@@ -267,7 +266,7 @@ class Regularised(RateAndState):
                 np.maximum(-sigma, 0.0) * p["rs_a"] * np.where(x > 0.0, above, np.arcsinh(np.exp(x - large)))
             )
 
-        before, after = (self.exponent(p, c, psi)[0] for psi in (young, old))
+        before, after = (np.asarray(self.exponent(p, c, psi)[0]) for psi in (young, old))
         return Weakening(strength(before), strength(after), self.evolution(p, before - after), threshold=False)
 
     def evolution(self, p: Values, fall: np.ndarray) -> np.ndarray:
@@ -288,7 +287,7 @@ class Classical(Regularised):
 
     positive = True
 
-    def exponent(self, p: Values, c: Values, psi: Number) -> tuple[Any, Any]:
+    def exponent(self, p: Values, c: Values, psi: Number) -> tuple[Number, Number]:
         inverse = 1.0 / p["rs_a"]
         scale = p["rs_b"] * inverse
         return p["rs_f0"] * inverse + scale * m.log(psi * (c["rs_sr0"] * (1.0 / p["rs_sl0"]))), scale / psi
@@ -311,6 +310,8 @@ class Classical(Regularised):
 
 
 class Ageing(Classical):
+    """Rate-and-state friction with the ageing law."""
+
     name = "rate-and-state-ageing"
     title = "Rate and state, ageing law"
     deck_number = 3
@@ -364,6 +365,8 @@ V0 = Parameter(
 
 
 class SevereVelocityWeakening(RateAndState):
+    """Rate-and-state friction with severe velocity weakening."""
+
     name = "severe-velocity-weakening"
     title = "Severe velocity weakening"
     deck_number = 7
@@ -433,6 +436,8 @@ mu_LV is negative at very small slip rates where a > b, and friction has a stead
 
 
 class StrongVelocityWeakening(Regularised):
+    """Rate-and-state friction with strong velocity weakening, the flash heating of contacts."""
+
     name = "strong-velocity-weakening"
     title = "Strong velocity weakening (flash heating), slip law"
     deck_number = 103
@@ -476,7 +481,7 @@ class StrongVelocityWeakening(Regularised):
         lost, off_steady = m.expm1(-x), psi - steady
         return psi + lost * off_steady, -(x * (1.0 + lost) * off_steady + lost * change)
 
-    def exponent(self, p: Values, c: Values, psi: Number) -> tuple[Any, Any]:
+    def exponent(self, p: Values, c: Values, psi: Number) -> tuple[Number, Number]:
         inverse = 1.0 / p["rs_a"]
         return psi * inverse, inverse
 

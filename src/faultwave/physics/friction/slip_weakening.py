@@ -33,6 +33,8 @@ from faultwave.physics.friction.law import (
 
 
 class SlipWeakening(FrictionLaw):
+    """Friction that falls linearly with slip."""
+
     name = "linear-slip-weakening"
     title = "Linear slip weakening"
     deck_number = 16
@@ -117,6 +119,8 @@ _EXPONENT = point_or_uniform(
 
 
 class PowerLawWeakening(SlipWeakening):
+    """Friction that falls with a power of slip."""
+
     name = "power-law-slip-weakening"
     title = "Slip weakening by a power law (proxy of thermal pressurisation)"
     deck_number = 1058

@@ -17,11 +17,49 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, TypeVar, cast
 
 from faultwave.kernels import math as m
-from faultwave.kernels.expr import Condition, Number
+from faultwave.kernels.expr import Changes, Condition, Number
 from faultwave.physics.friction.load import Balance, Load, Solved, Trial, Values, Variation
+
+
+class LawOfStrength(Protocol):
+    """Friction law whose strength is known before a sub-step; ``friction.law.FrictionLaw`` describes the methods."""
+
+    solver: str
+
+    def strength(self, p: Values, c: Values, s: Values, load: Load) -> Number: ...
+
+    def pressed(self, p: Values, c: Values, s: Values, load: Load) -> Load: ...
+
+    def modified(self, p: Values, c: Values, s: Values, slip_rate: Number, load: Load) -> Changes: ...
+
+
+class ImposedLaw(LawOfStrength, Protocol):
+    """Law that prescribes the slip rate."""
+
+    def rates(self, p: Values, c: Values, load: Load) -> tuple[Number, Number]:
+        """Return the slip rates along the tangents [m/s]."""
+
+
+class BalancedLaw(LawOfStrength, Protocol):
+    """Law whose strength depends on the slip rate, which balances it with the load."""
+
+    positive: bool
+    """True if the state variable is always positive."""
+
+    def guess(self, p: Values, c: Values, s: Values, start: Trial) -> Number:
+        """Return a guess of the slip rate [m/s]."""
+
+    def balance(self, p: Values, c: Values, s: Values, trial: Trial) -> Balance:
+        """Return the residual of the balance of forces at a trial slip rate."""
+
+    def evolved(self, s: Values, psi: Number, dt: Number) -> Changes:
+        """Return the state variables of the law after a sub-step with the state variable ``psi``."""
+
+
+AnyLaw = TypeVar("AnyLaw")
 
 # Slip rates below this are negligible; the limit keeps logarithms and L/V finite in double precision.
 SMALLEST_RATE = 1e-45
@@ -40,14 +78,14 @@ _SECANTS = 3
 _OPEN = 1e-13
 
 
-def closed_form(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
+def closed_form(law: LawOfStrength, p: Values, c: Values, s: Values, load: Load) -> Solved:
     """Solve for the slip rate if the strength is known before the sub-step: |V| = max(0, |tau| - strength)/eta."""
     rate, strength = sliding(known_strength(law, p, c, s, load), load)
     rate1, rate2 = along(load, load.shear(), rate)
     return Solved(rate1, rate2, rate, strength, s["friction"], law.modified(p, c, s, rate, load.at(rate)))
 
 
-def known_strength(law: Any, p: Values, c: Values, s: Values, load: Load) -> Callable[[Load], Number]:
+def known_strength(law: LawOfStrength, p: Values, c: Values, s: Values, load: Load) -> Callable[[Load], Number]:
     """Return the strength as a function of the load, for laws whose strength is known before the sub-step.
 
     The function accepts loads with other normal tractions than ``load``.
@@ -75,14 +113,14 @@ def sliding(strength_at: Callable[[Load], Number], load: Load) -> tuple[Number, 
     return rate, m.where(slips, tau - load.eta * rate, strength)
 
 
-def imposed(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
+def imposed(law: ImposedLaw, p: Values, c: Values, s: Values, load: Load) -> Solved:
     """Return the slip rate prescribed by the law; the fault carries the resulting traction, so strength is zero."""
     rate1, rate2 = law.rates(p, c, load)
     rate = m.sqrt(rate1 * rate1 + rate2 * rate2)
     return Solved(rate1, rate2, rate, 0.0 * rate1, 0.0 * rate1, law.modified(p, c, s, rate, load))
 
 
-def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
+def newton(law: BalancedLaw, p: Values, c: Values, s: Values, load: Load) -> Solved:
     """Solve for slip rate and state at the end of a sub-step by a bracketed Newton method, point by point.
 
     The state evolves from its value at the start of the sub-step with a mean slip rate: the mean of the rates at start
@@ -225,14 +263,16 @@ def along(load: Load, tau: Number, rate: Number) -> tuple[Number, Number]:
     return scale * load.tau1, scale * load.tau2
 
 
-def known_rates(law: Any, p: Values, c: Values, s: Values, load: Load, rates: tuple[Number, Number]) -> Solved:
+def known_rates(
+    law: LawOfStrength, p: Values, c: Values, s: Values, load: Load, rates: tuple[Number, Number]
+) -> Solved:
     """Return the result of a sub-step with known slip rates along the tangents, without solving.
 
     The fault carries the traction of ``load`` reduced by eta times these rates.
     """
     rate = m.sqrt(rates[0] * rates[0] + rates[1] * rates[1])
     if law.solver == "newton":
-        return _known_newton(law, p, c, s, load, (*rates, rate))
+        return _known_newton(cast(BalancedLaw, law), p, c, s, load, (*rates, rate))
     changed = law.modified(p, c, s, rate, load.at(rate))
     if law.solver == "imposed":
         return Solved(*rates, rate, 0.0 * rate, 0.0 * rate, changed)
@@ -240,7 +280,7 @@ def known_rates(law: Any, p: Values, c: Values, s: Values, load: Load, rates: tu
 
 
 def _known_newton(
-    law: Any, p: Values, c: Values, s: Values, load: Load, rates: tuple[Number, Number, Number]
+    law: BalancedLaw, p: Values, c: Values, s: Values, load: Load, rates: tuple[Number, Number, Number]
 ) -> Solved:
     """Return the result for laws of ``newton``: the state evolves likewise, and friction balances the traction."""
     start, rate = m.maximum(s["slip_rate"], SMALLEST_RATE), m.maximum(rates[2], SMALLEST_RATE)
@@ -257,7 +297,7 @@ def _known_newton(
     return Solved(*rates, mu * compression, mu, state)
 
 
-SOLVERS: dict[str, Callable[[Any, Values, Values, Values, Load], Solved]] = {
+SOLVERS: dict[str, Callable[[Any, Values, Values, Values, Load], Solved]] = {  # each for laws of its own kind
     "closed-form": closed_form,
     "newton": newton,
     "imposed": imposed,
@@ -319,8 +359,8 @@ def of_slip(load: Load, rate1: Number, rate2: Number) -> Load:
 
 
 def in_any_direction(
-    solve: Callable[[Any, Values, Values, Values, Load], Solved],
-    law: Any,
+    solve: Callable[[AnyLaw, Values, Values, Values, Load], Solved],
+    law: AnyLaw,
     p: Values,
     c: Values,
     s: Values,

@@ -26,7 +26,7 @@ from faultwave.base.errors import Problems
 from faultwave.base.quantities import Output, Parameter, State, parameters_at_points, resolve_constants, state_columns
 from faultwave.base.registry import get_entry, scan
 from faultwave.kernels import math as m
-from faultwave.kernels.expr import Number
+from faultwave.kernels.expr import Condition, Number
 
 Values = Mapping[str, Any]
 
@@ -134,7 +134,7 @@ class Rheology:
         """
         raise NotImplementedError
 
-    def relaxed(self, c: Values, step: Number) -> Any:
+    def relaxed(self, c: Values, step: Number) -> Number:
         """Return the fraction of the excess over yield that relaxes in a step of ``step`` [s], if the rheology ``scales``."""
         raise NotImplementedError
 
@@ -147,7 +147,7 @@ class Rheology:
         """
         raise NotImplementedError
 
-    def yields(self, p: Values, c: Values, stress: Values, s: Values, step: Number) -> Any:
+    def yields(self, p: Values, c: Values, stress: Values, s: Values, step: Number) -> Condition:
         """Return a mask of points whose stress or state ``return_map`` changes (kernel); overridden for speed."""
         found = self.return_map(p, c, stress, s, step)
         pairs = [(found.stress[n], stress[n]) for n in STRESS] + [
@@ -156,7 +156,7 @@ class Rheology:
             for pair in (zip(v, s[n], strict=True) if isinstance(v, list) else [(v, s[n])])
         ]
         changed = [m.abs(new - old) > 0.0 for new, old in pairs]
-        any_changed = changed[0]
+        any_changed: Condition = changed[0]
         for other in changed[1:]:
             any_changed = any_changed | other
         return any_changed

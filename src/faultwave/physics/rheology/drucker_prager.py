@@ -17,13 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.quantities import Output, Parameter, State
 from faultwave.kernels import math as m
-from faultwave.kernels.expr import Number
+from faultwave.kernels.expr import Condition, Number
 from faultwave.physics.rheology import STRESS, Returned, Rheology, Values
 
 STRAINS = ("ep_xx", "ep_yy", "ep_zz", "ep_xy", "ep_yz", "ep_xz")
@@ -82,7 +81,7 @@ class DruckerPrager(Rheology):
             compliance = np.where(mu > 0, 0.5 / np.where(mu > 0, mu, 1.0), 0.0)
         return {"strength": p["plastic_cohesion"] * np.cos(phi), "slope": np.sin(phi), "compliance": compliance}
 
-    def yields(self, p: Values, c: Values, stress: Values, s: Values, step: Number) -> Any:
+    def yields(self, p: Values, c: Values, stress: Values, s: Values, step: Number) -> Condition:
         _, _, square, limit = _invariants(p, stress)
         return square > limit * limit
 
@@ -93,7 +92,7 @@ class DruckerPrager(Rheology):
         sin^2 phi / 3) |ds| (Cauchy-Schwarz: both parts of ds are orthogonal).
         """
         mean, _, square, _ = _invariants(p, stress)
-        available = p["strength"] - p["slope"] * mean - np.sqrt(square)
+        available = np.asarray(p["strength"] - p["slope"] * mean - np.sqrt(np.asarray(square)))
         return available / np.sqrt(0.5 + p["slope"] ** 2 / 3.0)
 
     def energies(
@@ -133,7 +132,7 @@ class DruckerPrager(Rheology):
         new = {name: m.where(yields, x - lost * d, x) for (name, x), d in zip(stress.items(), deviator, strict=True)}
         return Returned(new, state)
 
-    def relaxed(self, c: Values, step: Number) -> Any:
+    def relaxed(self, c: Values, step: Number) -> Number:
         return 1.0 if c["relaxation_time"] <= 0.0 else -m.expm1(-step / c["relaxation_time"])
 
     def loss(
@@ -178,7 +177,7 @@ class DruckerPrager(Rheology):
         return {**strain, "eta": s["eta"] + factor * size, "plastic_work": s["plastic_work"] + work}
 
 
-def _invariants(p: Values, stress: Values) -> tuple[Any, list[Number], Any, Any]:
+def _invariants(p: Values, stress: Values) -> tuple[Number, list[Number], Number, Number]:
     """Return the mean stress, the deviator, tau squared, and the tau at which the point yields."""
     xx, yy, zz, xy, yz, xz = (stress[name] for name in STRESS)
     mean = (xx + yy + zz) * (1.0 / 3.0)

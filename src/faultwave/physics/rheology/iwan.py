@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -108,7 +107,7 @@ def square(of: Numbers) -> Number:
 
 
 def step(
-    of: Surfaces, plastic: Sequence[Sequence[Any]], strain: Sequence[Any], may: Condition = True
+    of: Surfaces, plastic: Sequence[Sequence[Number]], strain: Sequence[Number], may: Condition = True
 ) -> tuple[list[list[Number]], Numbers, Number]:
     """Return the plastic strain of each element, the lost stress and the dissipated energy of a step (kernel).
 
@@ -130,7 +129,9 @@ def step(
     plastic, lost, work
         Plastic strains after the step; reduction of the summed stress (5) by them; energy over G gamma_ref^2.
     """
-    after, lost, work = list[list[Any]](), [0.0] * len(PARTS), 0.0
+    after = list[list[Number]]()
+    lost: list[Number] = [0.0] * len(PARTS)
+    work: Number = 0.0
     for limit, share, own in zip(of.strains, of.shares, plastic, strict=True):
         trial = [e - p for e, p in zip(strain, own, strict=True)]
         size = square(trial)

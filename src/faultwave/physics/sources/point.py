@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Self, overload
+from typing import Self, cast, overload
 
 import numpy as np
 
@@ -147,10 +147,10 @@ class Functions:
     def of(cls, functions: Sequence[TimeFunction]) -> Functions:
         """Return a table in which equal functions are stored once, and sampled ones together."""
         group, row = np.zeros((2, len(functions)), np.int64)
-        numbers: dict[Any, int] = {}
+        numbers: dict[TimeFunction | np.dtype, int] = {}
         sampled: dict[int, list[Samples]] = {}
         for i, function in enumerate(functions):
-            key = function.samples.dtype if isinstance(function, Samples) else function
+            key: TimeFunction | np.dtype = function.samples.dtype if isinstance(function, Samples) else function
             group[i] = numbers.setdefault(key, len(numbers))
             if isinstance(function, Samples):
                 row[i] = len(members := sampled.setdefault(int(group[i]), []))
@@ -158,7 +158,7 @@ class Functions:
         groups = tuple(
             SampledFunctions.of([s.samples for s in sampled[n]], [s.interval for s in sampled[n]])
             if n in sampled
-            else SameFunction(key)
+            else SameFunction(cast(TimeFunction, key))
             for key, n in numbers.items()
         )
         return cls(groups, group, row)

@@ -15,6 +15,8 @@ from faultwave.physics.waves.law import BOUNDARIES, PlainLaw, dot
 
 
 class Acoustic(PlainLaw):
+    """Sound in a compressible inviscid fluid."""
+
     name = "acoustic"
     title = "Compressible inviscid fluid"
     roles = {"mean_stress": ("sigma",), "velocity": ("v1", "v2", "v3")}

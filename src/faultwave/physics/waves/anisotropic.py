@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -79,6 +78,8 @@ def _isotropic_constant(i: int, j: int, values: Named) -> Number:
 
 
 class Anisotropic(VelocityStress):
+    """Waves in an elastic solid with 21 constants."""
+
     name = "anisotropic"
     title = "Anisotropic elastic solid with 21 constants"
     parameters = (
@@ -239,12 +240,13 @@ def acoustic_tensor(values: Mapping[str, np.ndarray], normal: np.ndarray) -> np.
     It is summed term by term, so that results are bitwise equal for any number of faces.
     """
 
-    def component(i: int, k: int) -> Any:
-        return sum(
+    def component(i: int, k: int) -> np.ndarray:
+        terms = (
             normal[..., j] * normal[..., m] * values[CONSTANTS[NUMBER[VOIGT[i][j], VOIGT[k][m]]]]
             for j in range(3)
             for m in range(3)
         )
+        return np.asarray(sum(terms))
 
     return unpacked(np.stack([component(i, k) for i, k in PACKED], -1))
 

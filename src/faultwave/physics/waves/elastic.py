@@ -17,6 +17,8 @@ from faultwave.physics.waves.law import BOUNDARIES, Boundary, VelocityStress, do
 
 
 class Elastic(VelocityStress):
+    """Waves in an isotropic elastic solid, and in fluids where mu is 0."""
+
     name = "elastic"
     title = "Isotropic elastic solid (and fluid where mu = 0)"
     parameters = (

@@ -168,7 +168,7 @@ class Law(Protocol):
         """Return lambda and mu, for anisotropic solids of a similar isotropic one; moduli that a law lacks are omitted."""
         ...
 
-    def density(self, values: Named) -> Any:
+    def density(self, values: Named) -> Number:
         """Return the total density of moving mass [kg/m^3] of mechanical media."""
         ...
 
@@ -257,13 +257,13 @@ class PlainLaw:
     def moduli(self, values: Named) -> Computed:
         return {name: values[name] for name in ("lambda", "mu") if name in values}
 
-    def density(self, values: Named) -> Any:
+    def density(self, values: Named) -> Number:
         return values["rho"]
 
     def stress_of(self, strain: np.ndarray, values: dict[str, float]) -> np.ndarray | None:
         return None
 
-    def adapted(self, values: dict[str, np.ndarray]) -> Any:
+    def adapted(self, values: dict[str, np.ndarray]) -> PlainLaw:
         return self
 
     def stiffness(self, values: dict[str, np.ndarray]) -> np.ndarray | float:
@@ -364,6 +364,7 @@ def as_matrix(of: Callable[[list[np.ndarray]], Components], size: int, shape: tu
 
 
 def dot(a: Numbers, b: Numbers) -> Number:
+    """Return the scalar product of two vectors."""
     total = a[0] * b[0]
     for x, y in zip(a[1:], b[1:], strict=True):
         total = total + x * y
@@ -371,6 +372,7 @@ def dot(a: Numbers, b: Numbers) -> Number:
 
 
 def cross(a: Numbers, b: Numbers) -> Components:
+    """Return the vector product of two vectors."""
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 

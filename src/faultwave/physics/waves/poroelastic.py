@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.quantities import Parameter
+from faultwave.base.types import Record
 from faultwave.kernels.expr import Components, Computed, Named, Number, Numbers
 from faultwave.physics.waves.law import Boundary, PlainLaw, dot, traction
 
@@ -49,17 +49,17 @@ SEALED = PoreBoundary(-1.0, fluid=1.0, sealed=True)
 class Moduli:
     """Coefficients of Biot's equations, each (cells,): ``drag`` is viscosity/permeability."""
 
-    lam: Any
-    mu: Any
-    alpha: Any
-    storage: Any  # M
-    density: Any  # bulk density of rock and fluid
-    fluid: Any
-    inertia: Any  # m
-    drag: Any
+    lam: np.ndarray
+    mu: np.ndarray
+    alpha: np.ndarray
+    storage: np.ndarray  # M
+    density: np.ndarray  # bulk density of rock and fluid
+    fluid: np.ndarray
+    inertia: np.ndarray  # m
+    drag: np.ndarray
 
     @classmethod
-    def of(cls, values: Named) -> Moduli:
+    def of(cls, values: Record) -> Moduli:
         lam, mu, solid, phi = values["lambda"], values["mu"], values["bulk_solid"], values["porosity"]
         drained = lam + 2.0 * mu / 3.0
         fluid = values["rho_fluid"]
@@ -75,16 +75,16 @@ class Moduli:
         )
 
     @property
-    def determinant(self) -> Any:
+    def determinant(self) -> np.ndarray:
         """Determinant of the matrix of densities."""
         return self.density * self.inertia - self.fluid * self.fluid
 
     @property
-    def undrained(self) -> Any:
+    def undrained(self) -> np.ndarray:
         """Undrained Lamé parameter lambda_u [Pa]."""
         return self.lam + self.alpha * self.alpha * self.storage
 
-    def squared_speeds(self) -> tuple[Any, Any, Any, Any]:
+    def squared_speeds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the matrix D^-1 C row by row (4 values), with densities D and moduli C of strain along one axis."""
         c11, c12, c22 = self.undrained + 2.0 * self.mu, self.alpha * self.storage, self.storage
         d11, d12, d22, det = self.density, self.fluid, self.inertia, self.determinant
@@ -237,7 +237,7 @@ class Poroelastic(PlainLaw):
         normal = (mix[1] - mix[0]) * along + mix[2] * w[3]
         return [*[mix[0] * w[i] + normal * n[i] for i in range(3)], mix[3] * along + mix[4] * w[3]]
 
-    def density(self, values: Named) -> Any:
+    def density(self, values: Named) -> np.ndarray:
         """Return the bulk density of rock and fluid: below Biot's frequency they shear together."""
         return Moduli.of(values).density
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.quantities import Parameter
+from faultwave.base.types import Record
 from faultwave.kernels.expr import Components, Computed, Named, Number, Numbers
 from faultwave.kernels.math import where
 from faultwave.physics.waves.elastic import Elastic
@@ -76,7 +76,7 @@ class Viscoelastic(Elastic):
             rates.append(float(np.max(values[name])))
         return Viscoelastic(tuple(rates))
 
-    def springs(self, values: Named) -> list[tuple[Any, Any]]:
+    def springs(self, values: Record) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return lambda_l and mu_l of every element."""
         names = [element_names(i + 1) for i in range(self.elements)]
         return [(values[lam], values[mu]) for lam, mu, _ in names]
@@ -124,7 +124,8 @@ class Viscoelastic(Elastic):
         found = super().energies([*stress, *q[6:9]], relaxed)
         if not self.elements:
             return found
-        stored, power = 0.0, 0.0
+        stored: Number = 0.0
+        power: Number = 0.0
         for i, ((lam, mu), memory) in enumerate(zip(springs, memories, strict=True)):
             energy = _spring_energy(memory, lam, mu)
             stored, power = stored + energy, power + 2.0 * values[element_names(i + 1)[2]] * energy
@@ -138,7 +139,7 @@ def _memories(q: Numbers, elements: int) -> list[Numbers]:
     return [q[9 + 6 * i : 15 + 6 * i] for i in range(elements)]
 
 
-def _spring_energy(stress: Numbers, lam: Number, mu: Number) -> Any:
+def _spring_energy(stress: Numbers, lam: Number, mu: Number) -> Number:
     """Return the energy density of an isotropic spring; springs without bulk or shear modulus carry no such stress."""
     trace = (stress[0] + stress[1] + stress[2]) * (1.0 / 3.0)
     deviator = [x - trace for x in stress[:3]]

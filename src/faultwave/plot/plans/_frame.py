@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -179,7 +178,8 @@ def distance(model: Model, line: Line) -> str:
 def head(fig: FigureBase, model: Model, text: str) -> None:
     """Draw the run's title, and below it the description of the figure, at the top of ``fig``."""
     fig.suptitle(" \n ", fontsize=10)  # reserves the space
-    root: Any = fig.figure  # the whole figure, also for a subfigure
+    root = fig.get_figure(root=True)
+    assert root is not None
     high = root.get_size_inches()[1]
     root.text(0.01, 1.0 - 0.06 / high, model.title, ha="left", va="top", fontsize=10)
     root.text(0.01, 1.0 - 0.25 / high, text, ha="left", va="top", fontsize=8.5, color="#555555")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from pathlib import Path
-from typing import Any
 
 import matplotlib.patheffects as effects
 import numpy as np
@@ -12,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.patches import Rectangle
 
+from faultwave.base.types import Record
 from faultwave.observe.model import Model, Sheet
 from faultwave.plot import style
 from faultwave.plot.plans import _frame
@@ -77,7 +77,7 @@ def _ground(ax: Axes, sheet: Sheet, model: Model) -> None:
         norm = _frame.scale(dry, 0.0, 100.0)
         colours = style.light("gist_earth", 0.42, 0.97) if dry.min() >= -1.0 else style.colours("gist_earth")
         patches = style.draw_cells(ax, xy, sheet.cells[~water], dry, colours, norm)
-        flat: dict[str, Any] = {"edgecolors": "none", "antialiaseds": False, "rasterized": True}
+        flat: Record = {"edgecolors": "none", "antialiaseds": False, "rasterized": True}
         ax.add_collection(PolyCollection(list(xy[sheet.cells[water]]), facecolors="#bcd7e8", **flat))
         ax.add_collection(PolyCollection(list(xy[sheet.cells]), facecolors=_shades(corners), **flat))
         if water.any():
@@ -181,7 +181,7 @@ def _trouble(ax: Axes, model: Model, shown: np.ndarray) -> np.ndarray:
     outline.set_label("region")
     ax.add_patch(outline)
     large = len(places) <= MANY
-    look: dict[str, Any] = {"ms": 8 if large else 4, "mew": 1.8 if large else 0.8, "mec": "#d40000", "ls": "none"}
+    look: Record = {"ms": 8 if large else 4, "mew": 1.8 if large else 0.8, "mec": "#d40000", "ls": "none"}
     ax.plot(*(scale * places[:, :2].T), "x", **look, label="something is wrong", zorder=8)
     rim: list[effects.AbstractPathEffect] = [effects.withStroke(linewidth=2.0, foreground="white")]
     for name in dict.fromkeys(names):

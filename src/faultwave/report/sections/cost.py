@@ -12,6 +12,7 @@ ORDER = 80
 
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
+    """Yield the sections on the cost of a run."""
     runs = [r for r in (run, other) if r is not None and r.manifest.get("timings_s")]
     blocks: list[Block] = []
     if runs:

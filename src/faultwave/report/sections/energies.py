@@ -16,6 +16,7 @@ NOT_ENERGIES = ("seismic_moment", "potency", "plastic_moment")
 
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
+    """Yield the sections on energies."""
     found = [(r, r.results.energies) for r in (run, other) if r is not None]
     tables = [(r.name, e) for r, e in found if e is not None and len(e["time"]) > 1]
     moving = list(dict.fromkeys(name for _, energies in tables for name in _moving(energies)))

@@ -18,6 +18,7 @@ SHOWN = 100
 
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
+    """Yield the sections on estimated errors."""
     known = [t for t in run.results.traces.get("receiver", {}).values() if np.isfinite(_error(t))]
     if not known:
         return

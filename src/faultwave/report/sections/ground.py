@@ -21,6 +21,7 @@ COARSE = 130
 
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
+    """Yield the sections on ground motion."""
     surface, adjacent = run.surface(), None if other is None else other.surface()
     if surface is None:
         return

@@ -13,6 +13,7 @@ ORDER = 20
 
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
+    """Yield the sections on the moment rate."""
     rates, spectra = [], []
     for number, r in enumerate(r for r in (run, other) if r is not None):
         rate, spectrum = r.file("moment-rate.csv"), r.file("moment-spectrum.csv")

@@ -14,6 +14,7 @@ ORDER = 60
 
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
+    """Yield the sections with further pictures."""
     found: list[Picture] = []
     notes: list[Text] = []
     with tempfile.TemporaryDirectory(prefix="faultwave-report-") as folder:

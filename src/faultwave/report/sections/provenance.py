@@ -14,6 +14,7 @@ ORDER = 90
 
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
+    """Yield the sections on the origin of the results."""
     blocks: list[Block] = []
     for r in (run, other):
         if r is not None and r.manifest:

@@ -28,6 +28,7 @@ PLACE = {"x": "along strike [km]", "y": "down dip [km]", "down": True}
 
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
+    """Yield the sections on the rupture."""
     blocks: list[Block] = []
     mine, theirs = _faults(run), [] if other is None else _faults(other)
     for fault in mine:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from faultwave.observe.motions.goodness import anderson, grade, time_frequency_misfit
+from faultwave.observe.motions.goodness import anderson, grade
+from faultwave.observe.motions.time_frequency import misfit
 from faultwave.output.pairs import COMPONENTS, Pair
 from faultwave.output.trace import Kind, Trace
 from faultwave.report.blocks import Block, Browser, Plotted, Section, Table, Text, numbers
@@ -39,6 +40,7 @@ TITLES: tuple[tuple[Kind, str, str], ...] = (
 
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
+    """Yield the sections with seismograms."""
     blocks: list[Block] = []
     for kind, title, reported in TITLES:
         traces = list(run.results.traces.get(kind, {}).values())
@@ -91,7 +93,7 @@ def _scores(run: Run) -> Table:
         for letter, mine, theirs, there in zip("xyz", pair.synthetic, pair.observed, pair.recorded, strict=True):
             value, bands, _ = anderson(mine, theirs, pair.step)
             if there and len(bands):
-                tf = time_frequency_misfit(mine, theirs, pair.step, *bands[0])
+                tf = misfit(mine, theirs, pair.step, *bands[0])
                 scores = f"{value:.1f} ({grade(value)})", f"{tf.envelope_score:.1f}", f"{tf.phase_score:.1f}"
                 rows.append((pair.record.name, letter, *scores))
     title = (

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from faultwave.base.formulas import magnitude
 from faultwave.output.formats.rupture_files import read_parameters
-from faultwave.report.blocks import Section, Table, Text
+from faultwave.report.blocks import Block, Section, Table, Text
 from faultwave.report.loaded import Run
 
 ORDER = 0
 
+Value = TypeVar("Value")
+
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
+    """Yield the section that summarises one run or two."""
     runs = [run] if other is None else [run, other]
     reported = [_facts(r) for r in runs]
     names = list(dict.fromkeys(name for facts in reported for name in facts))
     rows = [(name, *[facts.get(name, "") for facts in reported]) for name in names]
     title = "The run" if other is None else "The two runs"
-    blocks: list[Any] = [Table(title, ("", *[r.name for r in runs]), rows)] if rows else []
+    blocks: list[Block] = [Table(title, ("", *[r.name for r in runs]), rows)] if rows else []
     for r in runs:
         blocks += [Text(f"{r.name} warns: {text}") for text in r.manifest.get("warnings", [])]
     yield Section("Summary", blocks)
@@ -85,5 +88,5 @@ def _source(run: Run) -> dict[str, str]:
     }
 
 
-def _with(value: Any, text: Callable[[Any], str]) -> str:
+def _with(value: Value | None, text: Callable[[Value], str]) -> str:
     return "" if value is None else text(value)

@@ -19,6 +19,7 @@ MOST = 60_000
 
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
+    """Yield the sections with a three-dimensional view of fault and surface."""
     data, words, surface = [], [], run.surface()
     path = run.file("fault.vtkhdf")
     if path is not None:

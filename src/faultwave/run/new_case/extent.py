@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problems
+from faultwave.base.projection import ProjectionSettings
 from faultwave.case.settings.sources import Source
 from faultwave.media.rasters import load_ground
 from faultwave.physics.sources.load import load_sources
@@ -30,7 +30,7 @@ OVER_RELIEF = 2.0
 SPARE = 1.2
 
 
-def depth_below_ground(asked: NewCaseOptions, mapped: Any, half: float) -> float:
+def depth_below_ground(asked: NewCaseOptions, mapped: ProjectionSettings, half: float) -> float:
     """Return the depth below z = 0 [m] that the grid of a new case must reach.
 
     It is 0 for flat ground, and if the raster is unreadable or has gaps, which the check of the case reports.
@@ -39,8 +39,8 @@ def depth_below_ground(asked: NewCaseOptions, mapped: Any, half: float) -> float
     ----------
     asked : NewCaseOptions
         Options.
-    mapped : object
-        Map projection of the case, with crs, origin and azimuth.
+    mapped : ProjectionSettings
+        Map projection of the case.
     half : float
         Half side of the region [m].
     """
@@ -81,15 +81,15 @@ class SourceDuration:
     depth: float | None = None
 
 
-def source_duration(asked: NewCaseOptions, mapped: Any, longest: float) -> SourceDuration:
+def source_duration(asked: NewCaseOptions, mapped: ProjectionSettings, longest: float) -> SourceDuration:
     """Return the duration of a source, or of a rupture from the middle to the ends of a trace.
 
     Parameters
     ----------
     asked : NewCaseOptions
         Options.
-    mapped : object
-        Map projection of the case, with crs, origin and azimuth.
+    mapped : ProjectionSettings
+        Map projection of the case.
     longest : float
         Length of the longest trace [m].
 

@@ -37,6 +37,7 @@ def pulse(quantities: int, at: float, width: float, carrier: float = 0.0) -> Sol
 
 
 def probe(x: float, interval: float = 0.01) -> Settings:
+    """Return the output settings of a receiver at ``x`` [m]."""
     return {"receivers": {"points": [[x, 0.05, 0.07]], "interval": interval}}
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import spherical_jn, spherical_yn
 
+from faultwave.physics.sources.time_functions import TimeFunction
 from faultwave.verify.exact import Array
 
 
@@ -21,7 +21,7 @@ class CurrentDipole:
 
     location: tuple[float, float, float]
     moment: tuple[float, float, float]
-    function: Any
+    function: TimeFunction
     permittivity: float = 1.0
     permeability: float = 1.0
 

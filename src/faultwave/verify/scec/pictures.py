@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -27,7 +26,8 @@ def draw(measured: Measured, path: Path, made_of: str = "elements") -> Path:
     start, end = min(f.along[0] for f in faults), max(f.along[1] for f in faults)  # one scale for all
     heights = [float(np.clip(5.7 * (f.down[1] - f.down[0]) / (end - start), 1.0, TALLEST)) for f in faults]
     fig = style.figure(height=sum(heights) + 0.8 * len(heights) + 2.1)
-    layout: Any = fig.get_layout_engine()
+    layout = fig.get_layout_engine()
+    assert layout is not None
     layout.set(rect=(0.02, 0.0, 0.94, 1.0))  # space for the colour bars, which the layout ignores
     axes = style.mosaic(fig, len(heights) + 1, 1, gridspec_kw={"height_ratios": [*heights, 1.5]})[:, 0]
     top = style.top_value(np.concatenate([r.slip for r in fine.ruptures.values()]), 99.8)
@@ -65,16 +65,8 @@ def _map(ax: Axes, fine: Rupture, coarse: Rupture, measured: Measured, top: floa
     drawn, places = next(iter(measured.benchmark.stations.items()))
     stations = places[:MAX_STATIONS] if drawn == fine.fault.name else ()
     for (along, down), colour in zip(stations, style.COLOURS, strict=False):
-        look: dict[str, Any] = {
-            "marker": "o",
-            "ms": 5,
-            "mfc": colour,
-            "mec": "white",
-            "mew": 0.8,
-            "zorder": 5,
-            "clip_on": False,
-        }
-        ax.plot(style.KM * along, style.KM * down, **look)
+        place = style.KM * along, style.KM * down
+        ax.plot(*place, marker="o", ms=5, mfc=colour, mec="white", mew=0.8, zorder=5, clip_on=False)
     ax.set_ylim(style.KM * fine.fault.down[1], style.KM * fine.fault.down[0])
     ax.set_ylabel("down dip [km]")
     ax.set_xlabel("along strike [km]")

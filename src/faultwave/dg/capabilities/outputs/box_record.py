@@ -69,6 +69,7 @@ class BoxRecord(CapabilityPlan):
 
 
 def plan(planning: Planning) -> BoxRecord | None:
+    """Return the plan of a record on the faces of a box, None if the case has none."""
     case, law, problems = planning.case, planning.law, planning.problems
     setting = case.output.box
     if setting is None:

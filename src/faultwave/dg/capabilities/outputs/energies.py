@@ -20,6 +20,8 @@ name = "energies"
 
 @dataclass(frozen=True)
 class Energies(CapabilityPlan):
+    """Plan of the table of energies."""
+
     setting: Any
     name: str = name
 
@@ -28,11 +30,14 @@ class Energies(CapabilityPlan):
 
 
 def plan(planning: Planning) -> Energies | None:
+    """Return the plan of the table of energies, None if the case has none."""
     setting = planning.case.output.energies
     return Energies(setting) if setting is not None else None
 
 
 class AttachedEnergies(EnergyRecorder, ScheduledTable):
+    """Table of energies attached to a solver."""
+
     def __init__(self, part: Energies, solver: Solver):
         super().__init__(solver)
         self.setting, self.interval = part.setting, part.setting.interval
@@ -44,7 +49,7 @@ class AttachedEnergies(EnergyRecorder, ScheduledTable):
         super().record()
         if self.isotropic is not None:
             now = self.rows[-1][1]
-            for key, value in self.solver.added(self.isotropic()).items():
+            for key, value in self.solver.sum_over_processes(self.isotropic()).items():
                 now |= {key: value, **({f"true_{key}": now[key]} if key in now else {})}
         _add_losses(self.rows)
         self.due = (np.floor(self.solver.time / self.setting.interval + 1e-9) + 1) * self.setting.interval

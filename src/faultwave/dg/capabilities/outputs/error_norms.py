@@ -27,6 +27,8 @@ NORMS = {
 
 @dataclass(frozen=True)
 class ErrorNorms(CapabilityPlan):
+    """Plan of the error norms against an exact solution."""
+
     solution: Solution
     name: str = name
 
@@ -35,6 +37,7 @@ class ErrorNorms(CapabilityPlan):
 
 
 def plan(planning: Planning) -> ErrorNorms | None:
+    """Return the plan of the error norms, None if the case has none."""
     case, initial = planning.case, planning.parts.get("initial")
     if not case.output.error_norms:
         return None
@@ -52,7 +55,8 @@ class AttachedErrorNorms(Capability):
 
     def results(self) -> Iterable[Result]:
         """Compute the error norms; the call is collective and the first process has the result."""
-        found, law = error_norms(self.solver, self.part.solution), self.solver.plan.law
+        plan, op = self.solver.plan, self.solver.operator
+        found, law = error_norms(op, plan.geometry, plan.world, self.solver.time, self.part.solution), plan.law
         if not self.solver.world.first:
             return
         number = Variable(np.arange(law.visible), ("quantity",), "", "number of the quantity")

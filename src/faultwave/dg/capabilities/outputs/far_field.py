@@ -65,10 +65,12 @@ class FarField(CapabilityPlan):
 
 
 def needs_whole_mesh(case: Case) -> bool:
+    """Return True if the case has a far field, whose surface is located in the whole mesh."""
     return case.output.far_field is not None
 
 
 def plan(planning: Planning) -> FarField | None:
+    """Return the plan of the far field, None if the case has none."""
     case, problems, where = planning.case, planning.problems, "output.far_field"
     setting = case.output.far_field
     if setting is None:

@@ -80,6 +80,7 @@ class FaultReceivers(FaultReceiverPlan):
 
 
 def plan(planning: Planning) -> FaultReceivers | None:
+    """Return the plan of fault receivers, None if the case has none."""
     case, whole, rupture = planning.case, planning.whole, planning.parts.get("rupture")
     if case.output.fault_receivers is None or (rupture is None and case.fault is not None and not whole.elsewhere):
         return None  # a fault that could not be planned has reported why
@@ -132,7 +133,7 @@ class AttachedFaultReceivers(Capability):
         """Record the state that a correction left, also if the cluster has predicted since."""
 
         def read(cluster: int, time: float, step: float) -> None:
-            fault.predicted = self.solver.predicted
+            fault.predicted = self.solver.actions.predicted
             recorder.record(cluster, time, step)
             fault.predicted = False
 

@@ -44,6 +44,7 @@ class Flux(CapabilityPlan):
 
 
 def needs_whole_mesh(case: Case) -> bool:
+    """Return True if the case has fluxes, whose surfaces are located in the whole mesh."""
     return bool(case.output.flux)
 
 
@@ -73,6 +74,8 @@ def plan(planning: Planning) -> Flux | None:
 
 
 class AttachedFlux(Capability):
+    """Fluxes through surfaces, attached to a solver."""
+
     def __init__(self, part: Flux, solver: Solver):
         law = solver.plan.law
         self.sums = [

@@ -67,6 +67,7 @@ class Receivers(ReceiverPlan):
 
 
 def plan(planning: Planning) -> Receivers | None:
+    """Return the plan of receivers, None if the case has none."""
     request = ReceiverRequest.read(planning.case, planning.law, planning.problems)
     if request is None or not len(request.points):
         return None

@@ -23,6 +23,8 @@ AFTER = ("receivers",)
 
 @dataclass(frozen=True)
 class Resonances(CapabilityPlan):
+    """Plan of the table of resonances."""
+
     setting: Any
     name: str = name
 
@@ -35,6 +37,7 @@ class Resonances(CapabilityPlan):
 
 
 def plan(planning: Planning) -> Resonances | None:
+    """Return the plan of the table of resonances, None if the case has none."""
     out, problems = planning.case.output, planning.problems
     if out.spectrum is None:
         return None
@@ -91,7 +94,7 @@ class AttachedResonances(Capability):
             return []
         signals = values * np.where(flows(law), impedances[:, None], 1.0)
         signals = signals.reshape(len(signals), -1)
-        interval = self.receivers.part.setting.interval
+        interval = self.receivers.part.request.setting.interval
         try:
             return resonances(signals, interval, setting.band, setting.floor, setting.resolution)
         except ValueError as error:

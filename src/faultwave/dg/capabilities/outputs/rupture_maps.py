@@ -34,6 +34,7 @@ class RuptureMaps(RuptureMapPlan):
 
 
 def plan(planning: Planning) -> RuptureMaps | None:
+    """Return the plan of rupture maps, None if the case has none."""
     setting, rupture = requested_maps(planning.case, planning.problems), planning.parts.get("rupture")
     if setting is None:
         return None
@@ -56,7 +57,7 @@ class AttachedMaps(RuptureMapRecorder, ScheduledTable):
         return self.solver.time
 
     def totals(self) -> Mapping[str, float]:
-        return self.solver.added(self.fault.energies(False, False) if self.fault is not None else {})
+        return self.solver.sum_over_processes(self.fault.energies(False, False) if self.fault is not None else {})
 
     def record(self) -> None:
         super().record()

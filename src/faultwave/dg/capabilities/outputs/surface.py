@@ -64,6 +64,7 @@ class Surface(CapabilityPlan):
 
 
 def plan(planning: Planning) -> Surface | None:
+    """Return the plan of surface snapshots, None if the case has none."""
     setting, law, problems = planning.case.output.surface, planning.law, planning.problems
     if setting is None:
         return None

@@ -48,6 +48,7 @@ class TimeIntegrals(CapabilityPlan):
 
 
 def plan(planning: Planning) -> TimeIntegrals | None:
+    """Return the plan of time integrals in volume snapshots, None if the case has none."""
     setting, law = planning.case.output.volume, planning.law
     if setting is None or not any(field.startswith(PREFIX) for field in setting.fields or ()):
         return None

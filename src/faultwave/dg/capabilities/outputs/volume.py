@@ -68,6 +68,7 @@ class Volume(CapabilityPlan):
 
 
 def plan(planning: Planning) -> Volume | None:
+    """Return the plan of volume snapshots, None if the case has none."""
     setting, problems = planning.case.output.volume, planning.problems
     if setting is None:
         return None
@@ -107,6 +108,8 @@ def _points(geometry: Any, cells: np.ndarray, nodes: np.ndarray) -> np.ndarray:
 
 
 class AttachedVolume(Capability):
+    """Snapshots of the volume, attached to a solver."""
+
     def __init__(self, part: Volume, solver: Solver):
         self.part, self.solver, self.interval = part, solver, part.setting.interval
         self.pieces = tet_pieces(part.setting)

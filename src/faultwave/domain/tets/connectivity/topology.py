@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -281,9 +280,9 @@ def _why_bare(mesh: Mesh, match: Matching, tags: NDArray[np.int32], table: TagTa
     return "Outer faces need a boundary tag; inside the mesh it is a hanging node or a missing cell."
 
 
-def _cells(count: int, wrong: Callable[[slice], Any]) -> Integers:
+def _cells(count: int, wrong: Callable[[slice], np.ndarray | np.bool_]) -> Integers:
     """Return the indices of cells, among ``count``, for which ``wrong`` is True; it is evaluated in blocks."""
-    return np.flatnonzero(map_chunks(wrong, count))
+    return np.flatnonzero(map_chunks(lambda part: np.asarray(wrong(part)), count))
 
 
 def _shown(mesh: Mesh, volumes: Floats, cell: int) -> str:

@@ -63,6 +63,7 @@ def limit_time(seconds: float) -> None:
 def mesh(
     gmsh: ModuleType, path: str, made: str, size: float | None, script: bool, opening: float, meshing: float
 ) -> None:
+    """Mesh a geometry with Gmsh and write it to ``made``; opening and meshing have separate time limits [s]."""
     limit_time(opening)
     gmsh.option.setNumber("General.Terminal", 0)
     gmsh.option.setNumber("Mesh.ElementOrder", 1)
@@ -86,6 +87,7 @@ def mesh(
 
 
 def name_everything(gmsh: ModuleType) -> None:
+    """Name all volumes and surfaces of the geometry that have no physical group."""
     for dimension, word in ((3, "volume"), (2, "surface")):
         for number, (_, tag) in enumerate(gmsh.model.getEntities(dimension), 1):
             label = gmsh.model.getEntityName(dimension, tag).rsplit("/", 1)[-1]
@@ -93,6 +95,7 @@ def name_everything(gmsh: ModuleType) -> None:
 
 
 def main(text: str) -> int:
+    """Mesh the geometry that the JSON ``text`` describes, and return the exit code of the process."""
     requested = json.loads(text)
     try:
         import gmsh

@@ -30,6 +30,8 @@ class IdentityMap(Component):
 @tag("!ConstantMap")
 @dataclass(frozen=True, kw_only=True)
 class ConstantMap(Component):
+    """Component that gives constants, the tag ``!ConstantMap``."""
+
     keys = frozenset({"map", "components"})
     uniform = True
 
@@ -167,6 +169,8 @@ class FunctionMap(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class Filter(Component):
+    """Component that passes its inputs on unchanged and accepts some points only."""
+
     def transform(self, batch: Batch, wanted: Iterable[str]) -> Values:
         return dict(batch.columns)
 

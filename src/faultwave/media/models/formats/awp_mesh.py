@@ -6,19 +6,19 @@ Points have vp, vs, rho (3 values), and Qp, Qs (5), preceded by three indices of
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.projection import Projection
+from faultwave.base.types import Setting
 from faultwave.media.models.lattice import Columns, Lattice
 from faultwave.media.models.model import NAMES, Block, Model
 
 ORDERS = {3: ("vp", "vs", "rho"), 5: ("vp", "vs", "rho", "Qp", "Qs"), 8: ("", "", "", "vp", "vs", "rho", "Qp", "Qs")}
 
 
-def read(path: Path, setting: Any, projection: Projection | None) -> Model:
+def read(path: Path, setting: Setting, projection: Projection | None) -> Model:
     """Read the mesh ``path`` of ``setting.shape`` points; raises InputError if the size of the file does not match."""
     if setting.shape is None or setting.spacing is None:
         lacking = [n for n in ("shape", "spacing") if getattr(setting, n) is None]

@@ -6,6 +6,7 @@ The header gives a projection string, the corner in degrees and the azimuth of x
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -133,7 +134,7 @@ def _nodes(header: Header, axis: int) -> Floats:
     return header.h * np.arange(header.shape[axis], dtype=float)
 
 
-def _block(path: Path, kind: np.dtype, header: Header, ground: Any) -> Block:
+def _block(path: Path, kind: np.dtype, header: Header, ground: Callable[[Floats, Floats], Floats]) -> Block:
     values, names = _values(path, kind, header), NAMES[header.components]
     x, y = _nodes(header, 0), _nodes(header, 1)
     heights = -(header.top + header.hv * np.arange(header.shape[2]))

@@ -35,7 +35,7 @@ def read(path: Path, variable: str | None) -> Raster:
 
     try:
         with tifffile.TiffFile(path) as file:
-            page: Any = file.pages[0]
+            page = file.pages[0]
             tags = {int(tag.code): tag.value for tag in page.tags}
             _check_size(path, page)
             values = _values(path, page)
@@ -93,7 +93,7 @@ def _of_band(path: Path, text: object) -> tuple[float, float, float | None]:
     return scale, offset, NAMES[name] if name else None
 
 
-def _check_size(path: Path, page: Any) -> None:
+def _check_size(path: Path, page: tifffile.TiffPage) -> None:
     """Raise InputError for a raster larger than the file can hold, before memory is allocated."""
     count, held = int(np.prod([int(n) for n in page.shape], dtype=object)) * page.dtype.itemsize, path.stat().st_size
     if count > SPARE + PACKED * held:

@@ -28,6 +28,8 @@ _UNIFORM = (
 
 
 class PrakashClifton(Modifier):
+    """Delayed response of the strength to changes of the normal traction."""
+
     name = "prakash-clifton"
     title = "Strength that follows with a delay (Prakash & Clifton)"
     parameters = tuple(q.point for q in _UNIFORM)

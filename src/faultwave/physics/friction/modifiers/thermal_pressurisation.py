@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import exp, log, pi, sqrt
-from typing import Any
 
 import numpy as np
 
@@ -70,6 +69,8 @@ _OF_ZONE = ("tp_width_squared", "tp_thermal_diffusivity", "tp_hydraulic_diffusiv
 
 
 class ThermalPressurisation(Modifier):
+    """Pore pressure raised by frictional heat."""
+
     name = "thermal-pressurisation"
     title = "Thermal pressurisation: frictional heat raises pore pressure"
     parameters = (
@@ -153,7 +154,8 @@ class ThermalPressurisation(Modifier):
         ahead: list[Number] = [0.0] * n
         pushed: dict[tuple[int, int], Number] = {}
         for i, weight in enumerate(self._pressing(p)):
-            past, left = weight * s["past_heating"][i], 1.0
+            past = weight * s["past_heating"][i]
+            left: Number = 1.0
             for k in range(n):
                 left = left * retained[k][i]
                 ahead[k] = ahead[k] + past * left
@@ -288,7 +290,7 @@ def _pressing(both: Number, share: Number, spread: Number, steeper: Number) -> N
     return (1.0 - spread) * (both + share * steeper)
 
 
-def _of_substeps(lengths: Numbers) -> tuple[list[list[Any]], list[list[Any]]]:
+def _of_substeps(lengths: Numbers) -> tuple[list[list[Number]], list[list[Number]]]:
     """Return two factors for each sub-step and rate (kernel).
 
     The first is the fraction of past heating that remains after the sub-step, the second the component at its end for

@@ -37,6 +37,7 @@ Record = tuple[str, np.ndarray, np.ndarray]
 def read(
     path: Path, setting: Setting, projection: Projection | None, warned: Problems | None = None
 ) -> list[PointSource]:
+    """Return the point sources of a file, as every module of this folder does."""
     return read_awp(path, setting.nodes)
 
 

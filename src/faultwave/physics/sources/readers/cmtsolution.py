@@ -31,6 +31,7 @@ SHORTEST = 1e-3  # half duration [s]: 0 means a point in time
 def read(
     path: Path, setting: Setting, projection: Projection | None, warned: Problems | None = None
 ) -> list[PointSource]:
+    """Return the point sources of a file, as every module of this folder does."""
     return read_cmt(path, projection)
 
 

@@ -69,6 +69,7 @@ class _Lines:
 def read(
     path: Path, setting: Setting, projection: Projection | None, warned: Problems | None = None
 ) -> list[PointSource]:
+    """Return the point sources of a file, as every module of this folder does."""
     return read_fsrm(path)
 
 

@@ -8,7 +8,7 @@ is used.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from faultwave.base.types import Setting
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Samples
 
+if TYPE_CHECKING:
+    import h5py
+
 _DIRECTIONS = ("tan1", "tan2", "normal")
 _SCALARS = ("area", "timestep", "mu", "tinit")
 _TABLES = ("centres", "subfaults", "sroffsets")
@@ -26,6 +29,7 @@ _TABLES = ("centres", "subfaults", "sroffsets")
 def read(
     path: Path, setting: Setting, projection: Projection | None, warned: Problems | None = None
 ) -> list[PointSource]:
+    """Return the point sources of a file, as every module of this folder does."""
     return read_nrf(path)
 
 
@@ -51,7 +55,12 @@ def read_nrf(path: Path) -> list[PointSource]:
 
 
 def _table(
-    path: Path, file: Any, name: str, dimensions: int, scalars: tuple[str, ...] = (), vectors: tuple[str, ...] = ()
+    path: Path,
+    file: h5py.Group,
+    name: str,
+    dimensions: int,
+    scalars: tuple[str, ...] = (),
+    vectors: tuple[str, ...] = (),
 ) -> np.ndarray:
     """Return a dataset of numbers, or of records with numbers ``scalars`` and vectors ``vectors`` of x, y, z; else raise InputError."""
     import h5py
@@ -87,7 +96,7 @@ def _fit(path: Path, centres: int, subfaults: int, offsets: np.ndarray, lengths:
 
 
 def _subfault(
-    path: Path, i: int, centre: np.ndarray, subfault: Any, offsets: np.ndarray, rates: list[np.ndarray]
+    path: Path, i: int, centre: np.ndarray, subfault: np.void, offsets: np.ndarray, rates: list[np.ndarray]
 ) -> list[PointSource]:
     area, step, mu = float(subfault["area"]), float(subfault["timestep"]), float(subfault["mu"])
     normal, records = _vector(subfault["normal"]), []
@@ -118,5 +127,5 @@ def _subfault(
     return records
 
 
-def _vector(v: Any) -> np.ndarray:
+def _vector(v: np.void) -> np.ndarray:
     return np.array([v["x"], v["y"], v["z"]], float)

@@ -286,6 +286,7 @@ class _Tokens:
 
 
 def read(path: Path, setting: Setting, projection: Projection | None, warned: Problems | None = None) -> Sources:
+    """Return the sources of a file, as every module of this folder does."""
     return read_srf(path, projection, warned)
 
 

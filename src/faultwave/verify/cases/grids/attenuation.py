@@ -8,12 +8,10 @@ have 16 points per wavelength at every frequency.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from faultwave.base.types import Settings
-from faultwave.run import simulate
+from faultwave.verify import setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most, near
 
 ROCK = {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}
@@ -47,13 +45,13 @@ def plane_wave(
                  "boundaries": dict.fromkeys("xyz", "periodic")},
         "initial": {"kind": "plane-wave", "wave": [wave if kind == "S" else {n: v for n, v in wave.items() if n != "polarisation"}]},
     }  # fmt: skip
-    sim: Any = simulate(case)
-    dt, name = sim.plan.scheme.step, "uvw"[axis if kind == "P" else across]
+    solver = setups.grid_solver(case)
+    dt, name = solver.plan.scheme.step, "uvw"[axis if kind == "P" else across]
     others = tuple(n for n in range(3) if n != 2 - axis)
     shape, series = np.exp(-2j * np.pi * np.arange(POINTS) / POINTS), []
-    for _ in range(sim.plan.steps):
-        sim.solver.operator.advance(1)
-        series.append((sim.solver.operator.runner.view(name).astype(float).mean(others) * shape).mean())
+    for _ in range(solver.plan.steps):
+        solver.operator.advance(1)
+        series.append((solver.operator.runner.view(name).astype(float).mean(others) * shape).mean())
     stride = max(
         1, round(0.1 / (frequency * dt))
     )  # a tenth of a period, far from both limits of what the fit can resolve

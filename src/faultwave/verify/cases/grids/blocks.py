@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from faultwave.fd.operators.operator import Operator
 from faultwave.fd.operators.points import norm_weights
 from faultwave.green_tensors import green_tensors, seismograms
 from faultwave.run import simulate
+from faultwave.verify import setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_least, at_most
 from faultwave.verify.exact import Array
 
@@ -123,9 +123,9 @@ def drift(blocks: str, sides: str, steps: int, looks: int = LOOKS) -> float:
     """
     made = two() if blocks == "two" else three()
     made["grid"]["boundaries"] |= {"x": sides, "y": sides}
-    sim: Any = simulate(made)
-    rng, op = np.random.default_rng(0), sim.solver.operator
-    sim.solver.set_initial(lambda x, t: rng.normal(size=(len(x), 9)) * ([0.0] * 6 + [1.0] * 3))
+    solver = setups.grid_solver(made)
+    rng, op = np.random.default_rng(0), solver.operator
+    solver.set_initial(lambda x, t: rng.normal(size=(len(x), 9)) * ([0.0] * 6 + [1.0] * 3))
     energy = LeapfrogEnergy(op)
     first, worst = energy.now(), 0.0
     for _ in range(looks):
@@ -143,10 +143,10 @@ def reciprocity() -> float:
     ]  # fmt: skip
     made = three(True, True) | {"sources": sources}
     made["output"] = {"receivers": {"points": [[2020.0, 2930.0, 0.0]], "interval": 0.01}}
-    step = simulate(made).plan.scheme.step
+    step = setups.grid_solver(made).plan.scheme.step
     made["output"]["receivers"]["interval"] = step
-    sim: Any = simulate(made)
-    forward = np.array([sim.solver.operator.advance(1)[0][0, 0, 0, 6:] for _ in range(sim.plan.steps)]).T
+    solver = setups.grid_solver(made)
+    forward = np.array([solver.operator.advance(1)[0][0, 0, 0, 6:] for _ in range(solver.plan.steps)]).T
     found = seismograms(green_tensors(made, duration=0.1, delay=0.5 * step), TENSORS)[0][:, 1:]
     return float(np.abs(forward - found).max() / np.abs(forward).max())
 
@@ -248,7 +248,7 @@ def basin(finer: int, blocks: bool) -> Settings:
 
 def updates(case: Settings) -> float:
     """Return the number of point updates of a case per square metre."""
-    plan: Any = simulate(case).plan
+    plan = setups.grid_solver(case).plan
     return float(plan.points * plan.steps / np.prod(plan.upper[:2] - plan.lower[:2]))
 
 

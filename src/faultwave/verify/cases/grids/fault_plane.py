@@ -8,11 +8,12 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.types import Settings
+from faultwave.dg.capabilities.rupture import AttachedRupture as MeshRupture
+from faultwave.fd.capabilities.rupture import AttachedRupture as GridRupture
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.scec.benchmark import Benchmark, Domain, Fault, Resolution, Start, square
@@ -91,7 +92,8 @@ def broken_on_grid(spacing: float) -> Broken:
     """Run the case on a grid and return the points of horizontal slip."""
     sim = simulate(on_grid(spacing))
     sim.run(write=False)
-    fault: Any = sim.solver.parts["rupture"]
+    fault = sim.solver.parts["rupture"]
+    assert isinstance(fault, GridRupture)
     given = fault.part.given["x"]
     time, one, two = (fault.values(name, "x")[given.slips] for name in ("ruptured", "slip1", "slip2"))
     return Broken(given.places[given.slips][:, [0, 2]], time, np.hypot(one, two), fault.energies()["seismic_moment"])
@@ -101,7 +103,8 @@ def broken_in_mesh(edge: float, folder: Path) -> Broken:
     """Run the case on tetrahedra and return all friction points of the faces."""
     sim = simulate(write_case(SMALL, Resolution(edge, 4, END, "single"), folder))
     sim.run(write=False)
-    fault: Any = sim.solver.parts["rupture"]
+    fault = sim.solver.parts["rupture"]
+    assert isinstance(fault, MeshRupture)
     record, places = fault.fault.record(), fault.part.positions
     slip = np.hypot(record["slip1"], record["slip2"]).reshape(-1)
     moment = fault.energies()["seismic_moment"]

@@ -44,7 +44,10 @@ def constant_q(q: float) -> Modulus:
 
 
 def reference(
-    attenuation: bool, layers: Sequence[Sequence[float]], sigma: float = SIGMA, **source: Any
+    attenuation: bool,
+    layers: Sequence[Sequence[float]],
+    sigma: float = SIGMA,
+    **source: Any,  # as of LayeredHalfSpace
 ) -> LayeredHalfSpace:
     """Return the exact solution of a case."""
     made = [

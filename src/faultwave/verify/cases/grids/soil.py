@@ -9,7 +9,6 @@ loops must have the stiffness and damping of the hyperbola.
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from faultwave.backends import make_stencils
 from faultwave.base.types import Settings
 from faultwave.fd.capabilities import soil
 from faultwave.fd.method.absorbing import Absorber
-from faultwave.fd.method.grid import SIDES, Grid
+from faultwave.fd.method.grid import SIDES, Grid, SideKind
 from faultwave.fd.method.program import Scheme, build_program
 from faultwave.kernels.stencil import Injection
 from faultwave.physics.rheology import iwan
@@ -74,7 +73,7 @@ def overlay(path: Array, of: iwan.Surfaces) -> Array:
 def cell_error() -> float:
     """Return the largest error of the stress at a point of a uniformly strained grid, over the largest stress."""
     of, shape, modulus, rho = iwan.along_curve(20), (12, 8, 8), 1e8, 1800.0
-    sides: Any = dict.fromkeys(SIDES, "periodic")
+    sides: dict[str, SideKind] = dict.fromkeys(SIDES, "periodic")
     grid, speed = Grid((0.0, 0.0, 0.0), 1.0, shape), float(np.sqrt(3.0 * modulus / rho))
     scheme = Scheme(grid, 0.4 / speed, speed, sides, Absorber("cpml", 2, 2.0), False, 4, yields=True)
     points = np.stack(np.meshgrid(*map(np.arange, shape), indexing="ij"), -1).reshape(-1, 3)
@@ -138,11 +137,11 @@ def column_rows() -> list[Row]:
     """Judge the motion of the surface, and stress-strain loops at depths of 18.5 and 9.5 m."""
     times = np.arange(0.01, END - 0.01, 0.002)
     exact = independent(times)
-    sim: Any = simulate(column(1))
-    sim.run(write=False)
-    seen = sim.receivers
+    sim = simulate(column(1)).run(write=False)
+    seen, loops = sim.receivers, sim.result("soil_receivers")
+    assert seen is not None and loops is not None
     found = np.interp(times, seen["time"], seen.quantity("v2")[:, 0])
-    loops, modulus = sim.result("soil_receivers"), SOIL["rho"] * SOIL["vs"] ** 2
+    modulus = SOIL["rho"] * SOIL["vs"] ** 2
     ratio = loops["loop_strain"] / REFERENCE
     secant = loops["loop_modulus"] * (1.0 + ratio) / modulus
     damping = loops["loop_damping"] / [iwan.masing_damping(r) for r in ratio]

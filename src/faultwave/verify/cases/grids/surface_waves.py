@@ -12,14 +12,13 @@ seismograms here.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
 
 from faultwave.base.types import Settings
 from faultwave.run import simulate
+from faultwave.verify import setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.exact import Array, Medium
 from faultwave.verify.exact.half_space import bump, vertical_displacement
@@ -55,8 +54,8 @@ def rayleigh_error(points: int, ratio: float, order: int = 4) -> float:
         "grid": {"lower": [0, 0, -4 * points * SPACING], "upper": [cells * SPACING, least * SPACING, 0], "spacing": SPACING, "order": order,
                  "boundaries": {"x": "periodic", "y": "periodic", "z-": "rigid", "z+": "free-surface"}},
     }  # fmt: skip
-    sim: Any = simulate(case)
-    operator, steps, dt = sim.solver.operator, sim.plan.steps, sim.plan.scheme.step
+    solver = setups.grid_solver(case)
+    operator, steps, dt = solver.operator, solver.plan.steps, solver.plan.scheme.step
     p, s = np.sqrt(1 - (c / ratio) ** 2), np.sqrt(1 - c**2)
 
     def motion(places: Array, time: float) -> Array:
@@ -68,7 +67,7 @@ def rayleigh_error(points: int, ratio: float, order: int = 4) -> float:
         return found
 
     operator.set_state(motion)
-    wave = np.cos(k * sim.plan.scheme.grid.places("w", operator.box)[-1, 0, :, 0])
+    wave = np.cos(k * solver.plan.scheme.grid.places("w", operator.box)[-1, 0, :, 0])
     series = np.zeros(steps)
     for n in range(steps):
         operator.advance(1)

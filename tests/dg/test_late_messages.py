@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from faultwave.dg.operators import local_time_stepping
-from faultwave.dg.operators.local_time_stepping import LocalTimeStepping
+from faultwave.dg.stepping import local_time_stepping
+from faultwave.dg.stepping.local_time_stepping import LocalTimeStepping
 
 PIECES = 8
 
@@ -23,7 +23,7 @@ class Mirror:
     def __init__(self, rates: list[int], special: list[float], plain: list[float], friction: list[float], delay: float):
         self.rates, self.special, self.plain, self.friction, self.delay = rates, special, plain, friction, delay
         count = len(rates)
-        self.time, self.at_once = 0.0, False
+        self.time, self.at_once, self.overlap = 0.0, False, self
         self.left, self.steps, self.solved = [0] * count, [0] * count, [False] * count
         self.whole = [0] * count  # steps that every cell has predicted
         self.sent, self.sums = [0.0] * count, [0.0] * count  # when waves and traces went, when sums did
@@ -76,7 +76,7 @@ class Mirror:
         self.whole[cluster] += not self.left[cluster]
         return self.left[cluster] > 0
 
-    def early(self, cluster: int, time: float, step: float) -> bool:
+    def advance_local_friction(self, cluster: int, time: float, step: float) -> bool:
         if self.solved[cluster] or not self.friction[cluster] or self.at_once:
             return False
         self.time += self.friction[cluster]
@@ -93,10 +93,9 @@ def spent(monkeypatch: pytest.MonkeyPatch, ladder: str, delay: float, at_once: b
     mirror = Mirror(rates, special, plain, friction, delay)
     mirror.at_once = at_once
     monkeypatch.setattr(local_time_stepping, "clock", SimpleNamespace(perf_counter=lambda: mirror.time))
-    march = LocalTimeStepping(1.0, rates, mirror)
-    march.overlap = mirror
+    march = LocalTimeStepping(1.0, rates)
     for _ in range(8):
-        march.advance(march.time + march.longest)
+        march.advance(march.time + march.longest, mirror)
     return mirror.time, march.waited
 
 

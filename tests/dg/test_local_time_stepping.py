@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faultwave.dg.operators.local_time_stepping import LocalTimeStepping
+from faultwave.dg.stepping.local_time_stepping import LocalTimeStepping
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Recorder:
     """Stands for the physics: keeps the buffers' time spans as the operator keeps the buffers, and checks every read."""
 
     def __init__(self, count: int, time: float):
-        self.turns = 0
+        self.turns, self.overlap = 0, None
         self.march: LocalTimeStepping | None = None
         self.clusters = [Cluster(end=time) for _ in range(count)]
         self.read: list[list[tuple[float, float]]] = [
@@ -90,9 +90,9 @@ def check_steps(steps: list[tuple[float, float]], begin: float, meetings: Sequen
 
 def march(rates: Sequence[int], tick: float, meetings: Sequence[float], start: float = 0.0) -> Recorder:
     recorder = Recorder(len(rates), start)
-    marching = recorder.march = LocalTimeStepping(tick, rates, recorder, start)
+    marching = recorder.march = LocalTimeStepping(tick, rates, start)
     for meeting in meetings:
-        marching.advance(meeting)
+        marching.advance(meeting, recorder)
         assert marching.time == meeting
         assert all(c.end == pytest.approx(meeting, abs=1e-12) for c in recorder.clusters)
     for rate, steps in zip(rates, recorder.steps, strict=True):
@@ -161,22 +161,22 @@ def test_longest_step() -> None:
 def test_time_already_reached() -> None:
     """Nothing happens when asked for the time that is, or one a rounding error ahead; there is no way back."""
     recorder = Recorder(2, 1.0)
-    marching = recorder.march = LocalTimeStepping(0.1, [1, 2], recorder, 1.0)
-    marching.advance(1.0)
-    marching.advance(1.0 + 1e-14)
+    marching = recorder.march = LocalTimeStepping(0.1, [1, 2], 1.0)
+    marching.advance(1.0, recorder)
+    marching.advance(1.0 + 1e-14, recorder)
     assert recorder.steps == [[], []] and marching.time == 1.0 + 1e-14
     with pytest.raises(ValueError, match="march back"):
-        marching.advance(0.5)
+        marching.advance(0.5, recorder)
 
 
 def test_steps_of_as_many_ticks_are_the_same_to_the_last_bit() -> None:
     """What is recorded of a step once may be done again later."""
     recorder = Steps()
-    march = recorder.march = LocalTimeStepping(0.1, [1, 2], recorder)
+    march = recorder.march = LocalTimeStepping(0.1, [1, 2])
     for _ in range(50):
-        march.advance(march.time + march.longest)
+        march.advance(march.time + march.longest, recorder)
     assert recorder.lengths == {0.1, 0.2}
-    march.advance(march.time + 0.15)  # only a shortened one differs
+    march.advance(march.time + 0.15, recorder)  # only a shortened one differs
     assert len(recorder.lengths) == 4 and min(recorder.lengths) == pytest.approx(0.05)
 
 
@@ -186,9 +186,9 @@ def test_moments_are_the_same_to_the_last_bit_however_many_steps_are_taken_at_on
     begun: list[list[tuple[int, float]]] = []
     for at_once in (1, 7, 28):
         recorder = Steps()
-        march = recorder.march = LocalTimeStepping(0.1, rates, recorder, 0.3)
+        march = recorder.march = LocalTimeStepping(0.1, rates, 0.3)
         for _ in range(28 // at_once):
-            march.advance(march.time_after(at_once))
+            march.advance(march.time_after(at_once), recorder)
         begun.append(sorted(recorder.begun))
         assert march.moment(0) == march.time
     assert begun[0] == begun[1] == begun[2]
@@ -200,10 +200,10 @@ def test_moments_are_the_same_to_the_last_bit_however_many_steps_are_taken_at_on
 def test_late_steps_are_as_many_as_early_ones(tick: float) -> None:
     """Rounding of a sum of many, late in a run, is no step more."""
     recorder = Steps()
-    march = recorder.march = LocalTimeStepping(float(tick), [1, 2], recorder, 4e6 * float(tick))
+    march = recorder.march = LocalTimeStepping(float(tick), [1, 2], 4e6 * float(tick))
     for at_once in (1, 64):
         recorder.begun.clear()
-        march.advance(march.time_after(at_once))
+        march.advance(march.time_after(at_once), recorder)
         assert Counter(c for c, _ in recorder.begun) == {0: 2 * at_once, 1: at_once}
     assert recorder.lengths == {tick, 2 * tick}
 
@@ -212,6 +212,7 @@ class Steps:
     """The begin of every correction, and every length of a step, and of a time within a slower one."""
 
     march: LocalTimeStepping
+    overlap = None
 
     def __init__(self) -> None:
         self.lengths: set[float] = set()
@@ -234,14 +235,14 @@ class Steps:
 def test_a_pause_lets_all_meet_early_and_changes_no_step(rates: tuple[int, ...], looks: int) -> None:
     """Wherever it comes: after a whole number of largest steps, whose moments are those of a march without pause."""
     straight, paused = Recorder(len(rates), 0.3), Recorder(len(rates), 0.3)
-    march = straight.march = LocalTimeStepping(0.1, rates, straight, 0.3)
-    march.advance(march.time_after(9))
-    other = paused.march = LocalTimeStepping(0.1, rates, paused, 0.3)
+    march = straight.march = LocalTimeStepping(0.1, rates, 0.3)
+    march.advance(march.time_after(9), straight)
+    other = paused.march = LocalTimeStepping(0.1, rates, 0.3)
     left, end = iter(range(looks)), other.time_after(9)
-    other.advance(end, lambda: next(left, None) is None)
+    other.advance(end, paused, lambda: next(left, None) is None)
     met = (other.time - 0.3) / other.longest
     assert met == pytest.approx(round(met)) and 1 <= round(met) <= max(1, looks)
     if round(met) < 9:
-        other.advance(other.time_after(9 - round(met)))
+        other.advance(other.time_after(9 - round(met)), paused)
     assert other.time == march.time == end
     assert straight.steps == paused.steps

@@ -28,6 +28,10 @@ def never() -> bool:
 class Actions(Protocol):
     """Computations of a cluster's step; times in seconds."""
 
+    @property
+    def overlap(self) -> Overlap | None:
+        """Actions that overlap with messages, in runs on several processes."""
+
     def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
         """Predict the step at ``time``; ``restart`` if it begins together with a step of the next slower cluster."""
 
@@ -47,7 +51,7 @@ class Overlap(Protocol):
     def finish(self, cluster: int) -> bool:
         """Compute a part of the cells that the last prediction deferred; return True if cells remain."""
 
-    def early(self, cluster: int, time: float, step: float) -> bool:
+    def advance_local_friction(self, cluster: int, time: float, step: float) -> bool:
         """Compute the part of the correction that needs no messages, once; return True if there was any."""
 
     def wait(self, clusters: Sequence[int]) -> None:
@@ -78,8 +82,8 @@ class Clock:
 class LocalTimeStepping:
     """Local time stepping of clusters with steps ``tick * rate`` [s]; adjacent clusters in the list are neighbours in space."""
 
-    def __init__(self, tick: float, rates: Sequence[int], actions: Actions, time: float = 0.0):
-        self.tick, self.time, self.actions = tick, time, actions
+    def __init__(self, tick: float, rates: Sequence[int], time: float = 0.0):
+        self.tick, self.time = tick, time
         self.clocks = [Clock(rate) for rate in rates]
         self._largest = max(rates)  # ticks
         # When the steps of the next faster cluster end within a whole step of each, after its start [s].
@@ -87,7 +91,6 @@ class LocalTimeStepping:
             tuple(min(t, slow) * tick for t in range(fast, slow + fast, fast)) for fast, slow in pairwise(rates)
         ]
         self._ends = [time]  # ends of the largest steps that are taken at once
-        self.overlap: Overlap | None = None  # set in runs on several processes
         self.waited = 0.0  # time spent in waiting for messages only [s]
         self._late: list[int] = []
         self._whole = True  # True if the last steps are not shortened
@@ -123,8 +126,8 @@ class LocalTimeStepping:
         end = min(end, own.limit)
         return tuple(self._span(begin, min(t, end), self._until) for t in range(begin + rate, end + rate, rate))
 
-    def advance(self, until: float, pause: Callable[[], bool] = never) -> None:
-        """Step every cluster to ``until``; only the last step of each may be shortened.
+    def advance(self, until: float, actions: Actions, pause: Callable[[], bool] = never) -> None:
+        """Step every cluster to ``until`` with ``actions``; only the last step of each may be shortened.
 
         Once ``pause()`` returns True, clusters step to the next earlier time at which all can meet. A time that is
         (almost) reached takes no step.
@@ -155,12 +158,12 @@ class LocalTimeStepping:
                 self._until = until = self._earlier(until)
             self._late = []
             for i in turns:  # the fastest cluster that can act
-                if self._try(i, until):
+                if self._try(i, until, actions):
                     break
             else:
                 if all(c.corrected >= c.limit for c in self.clocks):
                     break
-                if not self._work(until):
+                if not self._work(until, actions.overlap):
                     raise RuntimeError(f"time stepping is stuck: {self.clocks}")
         self.time = until
 
@@ -174,17 +177,18 @@ class LocalTimeStepping:
             c.limit = ticks
         return self.moment(ticks)
 
-    def _work(self, until: float) -> bool:
-        """Work while messages are late: first early parts of corrections, then deferred cells; wait only if neither is left.
+    def _work(self, until: float, overlap: Overlap | None) -> bool:
+        """Work while messages are late: friction that needs no messages first, then deferred cells; wait only if neither is left.
 
         Returns False if there is nothing to do.
         """
-        overlap = self.overlap
         if overlap is None:
             return False
         for i in self._late:
             own = self.clocks[i]
-            if overlap.early(i, self._moment(own.corrected, until), self._span(own.corrected, own.predicted, until)):
+            if overlap.advance_local_friction(
+                i, self._moment(own.corrected, until), self._span(own.corrected, own.predicted, until)
+            ):
                 return True
         for i, c in enumerate(self.clocks):
             if c.deferred:
@@ -205,7 +209,7 @@ class LocalTimeStepping:
             return (end - ticks) * self.tick
         return until - self._moment(ticks, until)
 
-    def _try(self, i: int, until: float) -> bool:
+    def _try(self, i: int, until: float, actions: Actions) -> bool:
         own = self.clocks[i]
         if own.deferred:
             return False
@@ -219,8 +223,8 @@ class LocalTimeStepping:
         more = now < own.limit and free and known
         if now == own.corrected:
             if more:
-                self.actions.predict(i, self._moment(now, until), *self._next(own, slower, until))
-                self._begin(own)
+                actions.predict(i, self._moment(now, until), *self._next(own, slower, until))
+                self._begin(own, actions)
             return more
         if now < own.limit and not more:
             return False
@@ -231,16 +235,16 @@ class LocalTimeStepping:
                 return False
         if slower is not None and slower.predicted < now:
             return False
-        if self.overlap is not None and not self.overlap.ready(i):
+        if actions.overlap is not None and not actions.overlap.ready(i):
             self._late.append(i)
             return False
         start, step = self._moment(own.corrected, until), self._span(own.corrected, now, until)
         own.corrected = now
         if more:
-            self.actions.correct_and_predict(i, start, step, *self._next(own, slower, until))
-            self._begin(own)
+            actions.correct_and_predict(i, start, step, *self._next(own, slower, until))
+            self._begin(own, actions)
         else:
-            self.actions.correct(i, start, step)
+            actions.correct(i, start, step)
         return True
 
     def _next(self, own: Clock, slower: Clock | None, until: float) -> tuple[float, bool]:
@@ -249,6 +253,6 @@ class LocalTimeStepping:
         restart = slower is None or now % slower.rate == 0
         return self._span(now, min(now + own.rate, own.limit), until), restart
 
-    def _begin(self, own: Clock) -> None:
+    def _begin(self, own: Clock, actions: Actions) -> None:
         own.predicted = min(own.predicted + own.rate, own.limit)
-        own.deferred = self.overlap is not None
+        own.deferred = actions.overlap is not None
