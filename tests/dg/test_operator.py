@@ -14,7 +14,7 @@ from faultwave.dg.method import basis
 from faultwave.dg.sampling import Samples
 from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.mesh import Mesh, make_mesh
-from faultwave.observe.receivers import ReceiverRecorder
+from faultwave.engine.receivers import ReceiverRecorder
 from tests.backends.here import DEVICE, needs_device
 
 from .driver import Waves, cube, plane_waves

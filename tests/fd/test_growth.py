@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import RunError
+from faultwave.engine.instability_monitor import end_of_sources, grows
 from faultwave.fd.checks import instability_monitor
-from faultwave.fd.checks.instability_monitor import grows, silent_after
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import gaussian
 from faultwave.run import resume, simulate
@@ -46,11 +46,11 @@ def test_when_sources_are_silent():
     force = {"force": np.array([1e6, 0.0, 0.0])}
     early = PointSource(np.zeros(3), gaussian(0.1), **force)
     late = PointSource(np.zeros(3), gaussian(0.1), moment=np.full(6, 1e3), onset=5.0)
-    assert silent_after([early], 10.0) == pytest.approx(1.1, abs=0.1)
-    assert silent_after([early, late], 10.0) == pytest.approx(6.1, abs=0.1)
+    assert end_of_sources([early], 10.0) == pytest.approx(1.1, abs=0.1)
+    assert end_of_sources([early, late], 10.0) == pytest.approx(6.1, abs=0.1)
     faint = PointSource(np.zeros(3), gaussian(0.5), force=np.array([1e-3, 0.0, 0.0]))  # each by its own largest
-    assert silent_after([early, faint], 10.0) == pytest.approx(5.6, abs=0.1)
-    assert silent_after([early, late], 4.0) == pytest.approx(1.1, abs=0.1) and silent_after([], 4.0) == 0.0
+    assert end_of_sources([early, faint], 10.0) == pytest.approx(5.6, abs=0.1)
+    assert end_of_sources([early, late], 4.0) == pytest.approx(1.1, abs=0.1) and end_of_sources([], 4.0) == 0.0
 
 
 def small(**changes):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 
-from faultwave.observe.surfaces import ClosedSurface, FourierRecorder, cross_section
+from faultwave.engine.surface_sums import ClosedSurface, FourierRecorder, cross_section
 from faultwave.verify.exact.electromagnetic import bistatic_cross_section, mie_efficiencies
 
 

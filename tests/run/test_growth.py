@@ -10,8 +10,9 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import RunError
-from faultwave.dg.capabilities.growth import MARGIN, end_of_sources
+from faultwave.dg.capabilities.growth import MARGIN
 from faultwave.dg.planning import plan as planning
+from faultwave.engine.instability_monitor import end_of_sources
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Triangle
 from tests.run.rupture.setup import settings, slip_weakening

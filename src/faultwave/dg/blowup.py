@@ -12,6 +12,7 @@ from faultwave.comm import World
 from faultwave.dg.operators.operator import Operator
 from faultwave.dg.planning.plan import Plan, cfl_number, largest_cfl
 from faultwave.engine.capability import Capability
+from faultwave.engine.instability_monitor import explanation
 from faultwave.engine.solver import BlowUp, Diagnosis
 
 RINGS = 3  # rings of cells around the first suspect that are shown
@@ -100,15 +101,14 @@ def _diagnose_here(run: Suspects, broken: int) -> Diagnosis:
     x, step = plan.geometry.centroid(cell), plan.clustering.steps[plan.clustering.cluster[cell]]
     material = ", ".join(f"{k} = {v[cell]:.6g}" for k, v in plan.material.items())
     lines = [
-        f"the run blew up before t = {run.time:g} s: {run.observation or f'{broken} cells hold no finite numbers'}",
         f"first suspect: cell {plan.numbers[cell]} at ({x[0]:g}, {x[1]:g}, {x[2]:g}), inradius {plan.geometry.inradius[cell]:.4g} m, "
         f"time step {step:.4g} s (stable: {plan.step[cell]:.4g} s), {material}",
     ]
     reported = [part.diagnosis(x, bad) for part in run.capabilities.values()]
     lines += [line for found, _ in reported for line in found]
     causes = _causes(plan, [cause for _, found in reported for cause in found])
-    numbered = [f"  {i + 1}. {c}" for i, c in enumerate(causes)]
-    return _with_neighbourhood(run, "\n".join([*lines, "likely causes, in order:", *numbered]), cell)
+    wrong = run.observation or f"{broken} cells hold no finite numbers"
+    return _with_neighbourhood(run, explanation(run.time, wrong, lines, causes), cell)
 
 
 def _causes(plan: Plan, of_parts: list[str]) -> list[str]:
@@ -120,7 +120,6 @@ def _causes(plan: Plan, of_parts: list[str]) -> list[str]:
     if plan.case.numerics.precision == "single":
         causes.append(f"single precision: try double ({option('precision', 'double')})")
     causes.append(f"a sliver: the worst cells are listed by '{command('plan')}'; remesh there")
-    causes.append("sources or initial values far larger than meant: check their units")
     return causes
 
 

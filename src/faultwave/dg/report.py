@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,7 @@ from faultwave.dg.solver import Solver
 from faultwave.dg.stepping.replays import Replays
 from faultwave.domain import tets
 from faultwave.engine.forecast import CountingFiles, RunTime
-
-Rows = list[tuple[str, ...]]
+from faultwave.engine.report import Rows, capability_rows, cost_rows, filled, note_rows
 
 
 def plan_report(plan: Plan, case: Case, measure_seconds: float = 3.0) -> list[tuple[str, Rows]]:
@@ -57,16 +57,18 @@ def plan_report(plan: Plan, case: Case, measure_seconds: float = 3.0) -> list[tu
     launches = _launches(solver)
     cost = _cost(plan, solver, run_time(solver, _begin(solver), updates(plan), measure_seconds))
     _look(solver)
-    return [
-        ("size", _size(plan, solver)),  # now the process holds as much memory as in a run
-        *[("attenuation", rows) for rows in [_attenuation(plan)] if rows],
+    reported = capability_rows(plan, plan.parts)
+    return filled(
+        ("size", _size(plan, solver, reported.get("size", []))),  # now the process holds as much memory as in a run
+        ("attenuation", _attenuation(plan)),
         ("time stepping", _stepping(plan) + launches),
         ("cost", cost),
-        ("output", [("folder", str(plan.case.output.folder)), *_of_parts(plan, "output")]),
-        ("resolution", _resolution(plan)),
-        *[(name, rows) for name in ("sources", "fault") if (rows := _of_parts(plan, name))],
+        ("output", [("folder", str(plan.case.output.folder)), *reported.get("output", [])]),
+        ("resolution", _resolution(plan) + reported.get("resolution", [])),
+        ("sources", reported.get("sources", [])),
+        ("fault", reported.get("fault", [])),
         ("worst cells", _worst(plan)),
-    ]
+    )
 
 
 def _begin(solver: Solver) -> CountingFiles:
@@ -89,11 +91,6 @@ def _look(solver: Solver) -> None:
         solver.finish_reads()
         look(solver)
         solver.energies()
-
-
-def _of_parts(plan: Plan, section: str) -> Rows:
-    """Return the rows of all capabilities in a section."""
-    return [row for part in plan.parts for row in part.report(plan).get(section, ())]
 
 
 def _attenuation(plan: Plan) -> Rows:
@@ -121,15 +118,15 @@ def _launches(solver: Solver) -> Rows:
     ]
 
 
-def _size(plan: Plan, solver: Solver) -> Rows:
+def _size(plan: Plan, solver: Solver, reported: Sequence[tuple[str, ...]] = ()) -> Rows:
     order, quantities = case_order(plan), len(plan.law.quantities)
     memory = solver.nbytes
     return [
         ("cells", f"{plan.cells:,}"),
         ("order", f"{order} (polynomial degree {order - 1}), {plan.case.numerics.precision} precision"),
-        *[tuple(note.split(": ", 1)) for note in plan.notes],
+        *note_rows(plan),
         ("degrees of freedom", f"{plan.cells * tet_size(order - 1) * quantities:,}"),
-        *_of_parts(plan, "size"),
+        *reported,
         ("memory of the operator", f"{memory / 2**20:,.0f} MiB, {memory / plan.cells / 1024:.1f} KiB a cell"),
         *process_memory_rows(snapshots=not solver.backend.capabilities.asynchronous, most=whole_memory(solver)),
         *[row for part in solver.parts.values() for row in part.report().get("size", ())],
@@ -213,11 +210,8 @@ def _stepping(plan: Plan) -> Rows:
 def _cost(plan: Plan, solver: Solver, found: RunTime) -> Rows:
     by = f", by {100 * found.share:.2g} % of each cluster" if found.share < 1 else ""
     rupture = ", rupture included" if plan.frictional.any() else ""
-    return [
-        ("backend", solver.backend.described),
-        ("measured", f"{found.rate:,.0f} element updates/s{rupture}{by}"),
-        *found.rows(),
-    ]
+    measured = f"{found.rate:,.0f} element updates/s{rupture}{by}"
+    return cost_rows(solver.backend.described, measured, found)
 
 
 def _resolution(plan: Plan) -> Rows:
@@ -237,7 +231,7 @@ def _resolution(plan: Plan) -> Rows:
     ]
     if requested is not None:
         rows.append((f"at {requested:.4g} Hz, the highest asked for", _in_wavelengths(plan, requested)))
-    return rows + _of_parts(plan, "resolution")
+    return rows
 
 
 def _crossings(plan: Plan, asked: float | None) -> str:

@@ -35,7 +35,7 @@ from faultwave.dg.checks.memory import minimum_memory
 from faultwave.dg.planning.plan import Plan
 from faultwave.dg.solver import UNSEEN, Solver
 from faultwave.dg.stepping.replays import AHEAD
-from faultwave.engine.forecast import CountingFiles, RunTime, writing_time
+from faultwave.engine.forecast import CountingFiles, RunTime
 from faultwave.kernels.expr import Table
 from faultwave.kernels.language import Kernel
 
@@ -160,8 +160,7 @@ def run_time(solver: Solver, files: CountingFiles, updates: float, seconds: floa
     rate = later.updates / (later.observed + (later.wall - later.observed) / share)
     steps = updates / rate
     steps += _looks(solver, steps)
-    output = taken * files.whole / max(files.first, 1)
-    output += max(0.0, writing_time(Path(solver.plan.case.output.folder), files.whole) - steps)
+    output = files.output_time(taken, steps, Path(solver.plan.case.output.folder))
     more = nonresident_bytes(solver.backend.places()) or 0 if isinstance(solver.backend, PartialBackend) else 0
     touch = touching * (1.0 + more / held) if held > 0 else touching
     return RunTime(rate, share, solver.plan.seconds + solver.wall["setup"] - solver.compiling, touch, steps, output)

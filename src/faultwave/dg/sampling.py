@@ -15,14 +15,35 @@ from faultwave.dg.operators.operator import Operator, transform
 from faultwave.dg.operators.prescribed_faces import Faces, faces_of
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Callback, RestoredFrom, State
+from faultwave.engine.energies import TimeTable
+from faultwave.engine.receivers import ReceiverRecorder
+from faultwave.engine.surface_sums import Reduce, SurfaceRecorder
 from faultwave.kernels.expr import Scalars
-from faultwave.observe.receivers import ReceiverRecorder
-from faultwave.observe.surfaces import Reduce, SurfaceRecorder
 
 KEPT = 16 << 20
 """Largest size of the samples of one cluster that are collected before they are copied [bytes]."""
 
 MOST = 256  # largest number of samples that are collected
+
+
+class ScheduledTable(TimeTable):
+    """Table whose rows fall on ends of largest steps; ``record`` sets ``due``, the time [s] of the next row."""
+
+    due = 0.0
+
+    def schedule(self) -> None:
+        """Add the callback that records."""
+        self.callbacks = (Callback("end of largest step", self._met, next=lambda: self.due),)
+
+    def _met(self, cluster: int, time: float, step: float) -> None:
+        if time >= self.due * (1 - 1e-9):
+            self.record()
+
+    def state(self) -> Mapping[str, State]:
+        def write(values: np.ndarray, origin: RestoredFrom) -> None:
+            self.due = float(values)
+
+        return {"due": State(None, lambda: np.array(self.due), write)}
 
 
 class Samples:

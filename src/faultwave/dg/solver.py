@@ -38,8 +38,8 @@ from faultwave.dg.stepping.replays import Replays
 from faultwave.dg.stepping.timeline import Timeline
 from faultwave.domain import tets
 from faultwave.engine.capability import Callback, State
+from faultwave.engine.receivers import ReceiverRecorder
 from faultwave.engine.solver import Control, Diagnosis, Progress
-from faultwave.observe.receivers import ReceiverRecorder
 
 LOOK = 1e7
 """Element updates between two checks on a device for non-finite numbers, for each of which the device has to stop."""

@@ -1,4 +1,4 @@
-"""Table of energies, work and moment that every run can record."""
+"""Tables with a row for each time: energies, work and moment that every run can record."""
 
 from __future__ import annotations
 
@@ -14,7 +14,26 @@ from faultwave.observe.dataset import Dataset, Result, energies_from_arrays
 Rows = list[tuple[float, dict[str, float]]]
 
 
-class EnergyRecorder(Capability):
+class TimeTable(Capability):
+    """Table whose rows begin with a time [s]; the first and the last time of a run have a row."""
+
+    rows: list[Any]
+
+    def record(self) -> None:
+        """Append a row of the present time (collective)."""
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        if not self.rows:
+            self.record()
+
+    def finish(self, time: float) -> None:
+        """Append a row for the end of the run, also an early one."""
+        if self.rows and self.rows[-1][0] < time:
+            self.record()
+
+
+class EnergyRecorder(TimeTable):
     """Time series of energies, work and seismic moment.
 
     Attributes
@@ -25,9 +44,10 @@ class EnergyRecorder(Capability):
 
     needs_energies = True
 
+    rows: Rows
+
     def __init__(self, solver: Any):
-        self.solver = solver
-        self.rows: Rows = []
+        self.solver, self.rows = solver, []
 
     def record(self) -> None:
         """Append the energies of the current time to the table (collective).
@@ -55,6 +75,7 @@ class EnergyRecorder(Capability):
             self.rows = [(float(v[0]), dict(zip(known, v[1:].tolist(), strict=True))) for v in values]
 
         return {
+            **super().state(),  # type: ignore[dict-item]
             "names": State(None, lambda: encode_words(names), _nothing),
             "table": State(None, table, write),
         }
@@ -76,4 +97,4 @@ def _nothing(values: np.ndarray, origin: RestoredFrom) -> None:
     """Do nothing, as the names are restored together with the table."""
 
 
-__all__ = ["EnergyRecorder"]
+__all__ = ["EnergyRecorder", "Rows", "TimeTable"]

@@ -67,6 +67,20 @@ class CountingFiles:
         self.first += size
         self.whole += count * size
 
+    def output_time(self, taken: float, stepping: float, folder: Path) -> float:
+        """Estimate the time [s] that output adds to a run.
+
+        Parameters
+        ----------
+        taken : float
+            Time to compute the first snapshots of all series [s].
+        stepping : float
+            Time of all steps [s], during which files are written.
+        folder : Path
+            Output folder.
+        """
+        return taken * self.whole / max(self.first, 1) + max(0.0, writing_time(folder, self.whole) - stepping)
+
 
 @dataclass
 class _Counted:

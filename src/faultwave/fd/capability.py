@@ -21,6 +21,7 @@ from faultwave.case.plausibility import advice_outside
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.capability import Capability, CapabilityPlan
+from faultwave.engine.energies import TimeTable
 from faultwave.fd.method.effective_medium import Medium
 from faultwave.fd.method.grid import Grid, SideKind
 from faultwave.fd.method.grid_block import GridBlock
@@ -460,6 +461,12 @@ class StepCallback:
     act: Callable[[], None]
 
 
+def steps_at(interval: float, plan: FdPlan) -> frozenset[int]:
+    """Return the numbers of steps, at least 1, that end nearest to the multiples of ``interval`` [s] above 0."""
+    count = int(plan.case.end_time / interval + 1e-9)
+    return frozenset(max(1, round(k * interval / plan.scheme.step)) for k in range(1, count + 1))
+
+
 class GridCapability(Capability):
     """Base class of capabilities on a running grid solver; its methods are the defaults.
 
@@ -479,6 +486,16 @@ class GridCapability(Capability):
 
     def sampled(self, values: np.ndarray) -> None:
         """Take the values of its sampler after each of some steps, (steps, places, ...)."""
+
+
+class ScheduledTable(TimeTable, GridCapability):
+    """Table of a grid with rows nearest to the multiples of an interval; ``due`` are the numbers of steps."""
+
+    due: frozenset[int]
+
+    @property
+    def after(self) -> Sequence[StepCallback]:
+        return [StepCallback(self.due, self.record)]
 
 
 class Running(Protocol):
@@ -513,6 +530,8 @@ __all__ = [
     "PlacementContext",
     "Planning",
     "Running",
+    "ScheduledTable",
     "Solution",
     "needs_surface_motion",
+    "steps_at",
 ]

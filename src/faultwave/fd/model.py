@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
+from faultwave.engine.model import (
+    ELASTIC_LABELS,
+    ELASTIC_SPEEDS,
+    Domain,
+    Resolved,
+    build_model,
+    covered,
+    elastic_values,
+)
 from faultwave.fd.capability import FdPlan
 from faultwave.media.homogenise import at_points
-from faultwave.media.models import coverage
-from faultwave.observe.model import POINTS, RESOLUTION, Coverage, Label, Marks, Model, Section, Sheet
+from faultwave.observe.model import POINTS, RESOLUTION, Coverage, Model, Section, Sheet
 
 ALONG, DOWN, SQUARES = 480, 240, 160
 """Largest numbers of pieces of a section along it and in depth, and of the ground along an axis."""
-LABELS = {
-    "vp": Label("P speed", "m/s"), "vs": Label("S speed", "m/s"), "rho": Label("density", "kg/m³"), RESOLUTION: POINTS
-}  # fmt: skip
+LABELS = {**ELASTIC_LABELS, RESOLUTION: POINTS}
 
 
 def model(plan: FdPlan) -> Model:
@@ -22,45 +28,40 @@ def model(plan: FdPlan) -> Model:
     upper = plan.upper.copy()
     if grid.relief is not None:
         upper[2] = grid.relief.top + grid.relief.relief
-    requested = None if case.grid is None else case.grid.frequency
-    reason = "the highest that the case asks for" if requested else "resolved everywhere"
-    frequency = requested or plan.frequency
-    shapes = [shape for part in plan.parts.values() for shape in part.shapes(plan)]
-    turned = case.projection is None or case.projection.azimuth != 0
-    return Model(
-        case.title or case.output.prefix, plan.lower, upper, LABELS, ("vp", "vs"),
-        lambda start, end: _cut(plan, frequency, start, end), tuple(s for s in shapes if isinstance(s, Marks)),
-        (*(s for s in shapes if isinstance(s, Sheet)), _ground(plan, frequency)), frequency, reason,
-        coverage=_coverage(plan), axes=("x", "y", "z") if turned else ("east", "north", "up"),
-    )  # fmt: skip
+    resolved = Resolved.choose(None if case.grid is None else case.grid.frequency, plan.frequency, "")
+    frequency = resolved.frequency
+
+    def cut(start: np.ndarray, end: np.ndarray) -> Section:
+        return _cut(plan, frequency, start, end)
+
+    domain = Domain(plan.lower, upper, cut, [_ground(plan, frequency)], LABELS, ELASTIC_SPEEDS)
+    return build_model(plan, plan.parts.values(), domain, resolved, _coverage(plan))
 
 
 def _coverage(plan: FdPlan) -> Coverage | None:
-    found = coverage(plan.case.material.models, plan.case.projection)
-    if found is None:
-        return None
-    kinds, at = found
+    """Return the coverage of the velocity models, which are functions of depth below a topography if the case states so."""
+    found = covered(plan.case)
     setting, relief = plan.case.grid.topography if plan.case.grid else None, plan.scheme.grid.relief
-    if relief is None or setting is None or setting.material != "depth":
-        return Coverage(kinds, at)
+    if found is None or relief is None or setting is None or setting.material != "depth":
+        return found
+    at = found.at
 
     def below(points: np.ndarray) -> np.ndarray:
         depths = np.array(points, float)
         depths[:, 2] -= relief.ground(depths)
         return at(depths)
 
-    return Coverage(kinds, below)
+    return Coverage(found.kinds, below)
 
 
 def _values(plan: FdPlan, frequency: float, points: np.ndarray) -> dict[str, np.ndarray]:
     """Return the material of the case and its resolution at points (n, 3) in rock."""
     found = at_points(plan.material, ["rho", "lambda", "mu"], points, np.ones(len(points), np.int64))
-    rho, lam, mu = found["rho"], found["lambda"], found["mu"]
-    vp, vs = np.sqrt((lam + 2 * mu) / rho), np.sqrt(mu / rho)
+    values = elastic_values(found["rho"], found["lambda"], found["mu"])
     relief = plan.scheme.grid.relief
     stretch = np.ones(len(points)) if relief is None else relief.jacobian(relief.down(points))
-    slow = np.where(mu > 0, vs, vp) / stretch
-    return {"vp": vp, "vs": vs, "rho": rho, RESOLUTION: slow / (plan.scheme.grid.spacing * frequency)}
+    slow = np.where(found["mu"] > 0, values["vs"], values["vp"]) / stretch
+    return values | {RESOLUTION: slow / (plan.scheme.grid.spacing * frequency)}
 
 
 def _levels(plan: FdPlan) -> np.ndarray:

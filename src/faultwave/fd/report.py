@@ -9,7 +9,8 @@ import numpy as np
 
 from faultwave.base.processes.host import process_memory_rows
 from faultwave.case.settings.model import Case
-from faultwave.engine.forecast import CountingFiles, RunTime, writing_time
+from faultwave.engine.forecast import CountingFiles, RunTime
+from faultwave.engine.report import Rows, capability_rows, cost_rows, filled, note_rows
 from faultwave.fd.blocks import layout
 from faultwave.fd.capability import FdPlan
 from faultwave.fd.method.grid import SIDES
@@ -17,7 +18,6 @@ from faultwave.fd.operators import topography
 from faultwave.fd.operators.time_dispersion import removes
 from faultwave.fd.solver import FdSolver
 
-Rows = list[tuple[str, ...]]
 FOR_SURFACE_WAVES = {4: (5, 0.4), 8: (4, 0.1)}
 """Points per S wavelength from which Rayleigh waves are accurate, and their speed error there [%], by order.
 
@@ -40,21 +40,18 @@ def plan_report(plan: FdPlan, case: Case, measure_seconds: float = 3.0) -> list[
     list of (str, Rows)
         Size, time stepping, measured cost, rows of the capabilities and resolution.
     """
-    solver, reported = FdSolver(plan), dict[str, Rows]()
+    solver = FdSolver(plan)
     cost = _cost(plan, solver, _run_time(plan, solver, measure_seconds))
-    blocks = layout.report_blocks(plan)
-    for part in plan.parts.values():
-        for section, rows in part.report(plan).items():
-            reported.setdefault(section, []).extend(rows)
-    return [
+    relief = plan.scheme.grid.relief
+    return filled(
         ("size", _size(plan, solver)),  # after the solver is built, so that the process has the memory of a run
         ("time stepping", _stepping(plan)),
         ("cost", cost),
-        *([("topography", topography.report(plan.scheme.grid))] if plan.scheme.grid.relief is not None else []),
-        *([("blocks", blocks)] if blocks else []),
-        *reported.items(),
+        ("topography", topography.report(plan.scheme.grid) if relief is not None else []),
+        ("blocks", layout.report_blocks(plan)),
+        *capability_rows(plan, plan.parts.values()).items(),
         ("resolution", _resolution(plan)),
-    ]
+    )
 
 
 def _size(plan: FdPlan, solver: FdSolver) -> Rows:
@@ -68,7 +65,7 @@ def _size(plan: FdPlan, solver: FdSolver) -> Rows:
             "spacing",
             f"{' and '.join(f'{b.scheme.grid.spacing:g}' for b in plan.blocks)} m, {plan.case.numerics.precision} precision",
         ),
-        *[tuple(note.split(": ", 1)) for note in plan.notes],
+        *note_rows(plan),
         ("box", f"{corners} m"),
         ("sides", sides + f"; {plan.scheme.absorber.kind} of {plan.scheme.absorber.width} points"),
         ("memory of the grid", f"{memory / 2**20:,.0f} MiB, {memory / plan.points:.0f} bytes a point"),
@@ -113,8 +110,7 @@ def _run_time(plan: FdPlan, solver: FdSolver, seconds: float) -> RunTime:
     solver.take(0)  # in addition to the work of the steps
     taken = clock.perf_counter() - started
     stepping = plan.steps * plan.points / rate
-    output = taken * files.whole / max(files.first, 1)
-    output += max(0.0, writing_time(Path(plan.case.output.folder), files.whole) - stepping)
+    output = files.output_time(taken, stepping, Path(plan.case.output.folder))
     touch = max(0.0, first - steps * plan.points / rate)
     return RunTime(rate, 1.0, plan.seconds + solver.wall["setup"], touch, stepping, output)
 
@@ -124,11 +120,8 @@ def _cost(plan: FdPlan, solver: FdSolver, found: RunTime) -> Rows:
     block, where = solver.steps_of_pass, [plan.case.numerics.backend]
     if threads is not None:
         where.append(f"{threads} thread{'s' if threads > 1 else ''}")
-    return [
-        ("backend", ", ".join([*where, f"{block} step{'s' if block > 1 else ''} in one pass"])),
-        ("measured", f"{found.rate / 1e6:,.1f} M point updates/s"),
-        *found.rows(),
-    ]
+    where.append(f"{block} step{'s' if block > 1 else ''} in one pass")
+    return cost_rows(", ".join(where), f"{found.rate / 1e6:,.1f} M point updates/s", found)
 
 
 def _of_the_step(plan: FdPlan) -> str:

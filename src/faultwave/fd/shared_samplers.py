@@ -1,4 +1,4 @@
-"""Samplers of a grid that several processes share, with checkpoints and gathering of their series.
+"""Samplers of a grid that several processes share.
 
 Each place belongs to the process in whose box it lies; values on the other side of the border are sent by the
 neighbour.
@@ -6,20 +6,18 @@ neighbour.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from faultwave.comm import World
-from faultwave.comm.messages import gather_rows, swap
-from faultwave.engine.capability import RestoredFrom, State
+from faultwave.comm.messages import swap
 from faultwave.fd.method.grid_block import Subdomain
 from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.operators.overlap import Shared
 from faultwave.fd.operators.points import Sampler, near
 from faultwave.kernels.stencil import SampleBuffer
-from faultwave.observe.receivers import SeriesRecorder
 
 Make = Callable[[np.ndarray], Sampler]
 """Factory of the sampler of places (n, 3) [m] of one process."""
@@ -115,37 +113,3 @@ class SharedSampler:
                 full[number][:, places] = found[rank][:, at : at + len(places)]
                 at += len(places)
         return self.sampler.values(full) if len(self.mine) else np.zeros((steps, 0, *self.shape))
-
-
-def checkpoint_state(recorder: SeriesRecorder, mine: np.ndarray) -> Mapping[str, State]:
-    """Return the checkpoint entries of the points ``mine`` (n,) of this process."""
-    retained = recorder.state()
-
-    def restore(values: np.ndarray, origin: RestoredFrom) -> None:
-        series = {name: origin.arrays[name].swapaxes(0, 1) for name in ("samples", "last")}
-        recorder.restore(series | {"count": origin.arrays["count"]})
-
-    def ignore(values: np.ndarray, origin: RestoredFrom) -> None:
-        """Do nothing: ``restore`` writes these values together with the samples."""
-
-    return {
-        "last": State(mine, lambda: retained["last"].swapaxes(0, 1), ignore),
-        "count": State(None, lambda: retained["count"], ignore),
-        "samples": State(mine, lambda: retained["samples"].swapaxes(0, 1), restore),
-    }
-
-
-def gather_series(
-    recorder: SeriesRecorder, mine: np.ndarray, count: int, world: World
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return times (nt,) [s] and samples (nt, count, channels, Q) of the points of all processes.
-
-    None except on the first.
-    """
-    time, values = recorder.arrays()
-    if world.size > 1:
-        found = gather_rows(world, mine, [values.swapaxes(0, 1)], count)
-        if found is None:
-            return None
-        values = found[0].swapaxes(0, 1)
-    return time, values

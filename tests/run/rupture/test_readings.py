@@ -9,7 +9,7 @@ import pytest
 from faultwave.dg.fault.probe import FaultProbe
 from faultwave.dg.method.basis import tet_basis
 from faultwave.dg.snapshots import Snapshots
-from faultwave.observe.receivers import ReceiverRecorder
+from faultwave.engine.receivers import ReceiverRecorder
 from faultwave.observe.snapshots.pieces import refine_triangle
 from faultwave.output.formats.seissol_dat import read_dat
 from faultwave.output.formats.vtkhdf import VtkHdfReader

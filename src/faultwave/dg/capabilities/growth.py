@@ -18,6 +18,7 @@ import numpy as np
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Callback, Capability, CapabilityPlan, RestoredFrom, State
+from faultwave.engine.instability_monitor import INTERVALS, end_of_sources
 from faultwave.engine.solver import BlowUp
 from faultwave.physics.friction import laws
 from faultwave.physics.sources.time_functions import pieces
@@ -33,9 +34,6 @@ MARGIN = 10.0
 
 NEGLIGIBLE_SLIP = 1e-9
 """Slip [m] everywhere on a fault below which its work is neglected; waves of rounding errors contain less."""
-
-SILENT, PARTS = 1e-6, 256
-"""Relative strength below which a source is silent, and number of intervals of the run in which strength is evaluated."""
 
 
 @dataclass(frozen=True)
@@ -62,15 +60,6 @@ def plan(planning: Planning) -> InstabilityPlan | None:
     here = end_of_sources(sources.sources, case.end_time) if sources is not None else 0.0  # type: ignore[attr-defined]
     silent = planning.whole.most(here)
     return InstabilityPlan(silent)
-
-
-def end_of_sources(sources: Any, end: float) -> float:
-    """Return the time [s] after which no source acts until ``end``."""
-    edges, acting = np.linspace(0.0, end, PARTS + 1), np.zeros(PARTS, bool)
-    for source in sources:
-        strength = np.abs(source.integral(edges[:-1], edges[1:]))
-        acting |= strength > SILENT * strength.max()
-    return float(edges[1:][acting].max(initial=0.0))
 
 
 def pushed(sources: Any, edges: np.ndarray) -> np.ndarray:
@@ -103,8 +92,8 @@ class EnergyMonitor(Capability):
         self.apart = max(self.end / LOOKS, APART * solver.march.longest)
         self.due = self.apart
         self.callbacks = (Callback("end of largest step", self._look, next=lambda: self.due),)
-        self.edges = np.linspace(0.0, self.end, PARTS + 1)
-        self.pushed = pushed(solver.parts.get("point_sources"), self.edges) if part.silent else np.zeros(PARTS + 1)
+        self.edges = np.linspace(0.0, self.end, INTERVALS + 1)
+        self.pushed = pushed(solver.parts.get("point_sources"), self.edges) if part.silent else np.zeros(INTERVALS + 1)
         rupture = solver.parts.get("rupture")
         self.slip_sum, self.loads = None, np.zeros(0)
         if rupture is not None and rupture.fault is not None:
@@ -154,7 +143,7 @@ class EnergyMonitor(Capability):
         soon = int(
             np.searchsorted(self.edges, self.solver.time + self.solver.march.longest)
         )  # windows reach beyond a step
-        here = {"given": 0.0, "least": 0.0, "root": float(self.pushed[min(soon + 1, PARTS)])}
+        here = {"given": 0.0, "least": 0.0, "root": float(self.pushed[min(soon + 1, INTERVALS)])}
         if self.slip_sum is not None:
             here |= {"given": self.slip_sum(), "least": float(self.loads.sum()) * NEGLIGIBLE_SLIP}
         found = self.solver.plan.world.share(self.solver.sum_over_processes(here))

@@ -32,8 +32,8 @@ from faultwave.dg.sampling import Surface, SurfaceSum
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.engine.capability import Capability, CapabilityPlan, Requirements, State
+from faultwave.engine.surface_sums import Reduce
 from faultwave.observe.dataset import Dataset, Result, Variable
-from faultwave.observe.surfaces import Reduce
 from faultwave.physics.sources.time_functions import Burst
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import role

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, collect_problems
-from faultwave.case.plausibility import fault_loads, warn_friction, warn_normal_stress
+from faultwave.case.plausibility import fault_loads, warn_friction
 from faultwave.case.settings.model import Case
 from faultwave.case.settings.model import Fault as FaultSettings
 from faultwave.dg.fault.faces import Fault, FaultFaces, NucleationEpisode, RemoteFaultSides, fault_faces
-from faultwave.dg.fault.loads import FaultPiece, FaultPoints, fault_sheet, largest_patch, loaded_fault, merge_pieces
+from faultwave.dg.fault.loads import FaultPiece, FaultPoints, face_sheet, largest_patch, loaded_fault, merge_pieces
 from faultwave.dg.fault.points import PointRule, point_rule, resize_modes, transfer
 from faultwave.dg.fault.record import JUMP_WORK
 from faultwave.dg.fault.rupture import FrictionOptions
@@ -30,11 +30,12 @@ from faultwave.engine.capability import (
     decode_words,
     encode_words,
 )
+from faultwave.engine.fault_forecast import FaultForecast, resolution_rows
 from faultwave.kernels.expr import Scalars
 from faultwave.media import Field, load_field
 from faultwave.media.field import Constant, Expression, check_used, leaves
 from faultwave.observe.model import Sheet
-from faultwave.physics.friction import forecast, frame, plausibility
+from faultwave.physics.friction import frame
 from faultwave.physics.friction import laws as friction_laws
 from faultwave.physics.friction.initial_stress import check_starts, initial_names
 from faultwave.physics.friction.law import FrictionLaw, check_absent
@@ -126,14 +127,12 @@ class Rupture(CapabilityPlan):
         points = f" with {self.positions.shape[1]} points each"
         found: dict[str, list[tuple[str, ...]]] = {"size": [("fault faces", f"{len(self.faces.area):,}{points}")]}
         fault = loaded_fault(self, plan.case.numerics.order, plan.case.end_time)
-        if fault.weakening is not None:
-            found["resolution"] = [("points in the cohesive zone", forecast.cohesive_zone(fault))]
         if self.law.needs_stress:
-            found["fault"] = list(plausibility.rows(fault, largest_patch(self.faces.corners, fault)))
-        return found
+            return found | FaultForecast(fault, largest_patch(self.faces.corners, fault)).report()
+        return found | resolution_rows(fault)
 
     def shapes(self, plan: Plan) -> tuple[Sheet, ...]:
-        return (fault_sheet(self.faces, loaded_fault(self, plan.case.numerics.order, plan.case.end_time)),)
+        return (face_sheet(self.faces, loaded_fault(self, plan.case.numerics.order, plan.case.end_time)),)
 
 
 def plan(planning: Planning) -> Rupture | None:
@@ -184,10 +183,8 @@ def _doubt(planning: Planning, made: Rupture | None) -> None:
     pieces = [p for p in whole.joined(piece) or [] if p is not None]
     if pieces:
         found = merge_pieces(pieces)
-        patch = largest_patch(found.corners, found.points)
-        warn_normal_stress(float(np.median(np.abs(found.points.sigma))), planning.problems)
-        planning.problems.extend(plausibility.doubts(found.points, patch, fault_loads(case)).items)
-        plausibility.warn_resolution(found.points, planning.problems)
+        loaded = FaultForecast(found.points, largest_patch(found.corners, found.points))
+        loaded.warn(fault_loads(case), planning.problems)
 
 
 def _plan_fault(planning: Planning) -> Rupture:

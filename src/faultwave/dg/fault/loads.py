@@ -11,9 +11,10 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.case.settings.model import Nucleation
 from faultwave.dg.fault.faces import FaultFaces, NucleationEpisode
+from faultwave.engine.fault_forecast import fault_sheet, finite_values
 from faultwave.media import Field, load_field
 from faultwave.media.field import check_used
-from faultwave.observe.model import Label, Sheet
+from faultwave.observe.model import Sheet
 from faultwave.physics.friction import forecast
 from faultwave.physics.friction.forecast import Added, Surroundings
 from faultwave.physics.friction.initial_stress import (
@@ -164,11 +165,7 @@ def largest_patch(corners: np.ndarray, fault: LoadedFault) -> np.ndarray:
     return forecast.largest_patch(vertex.reshape(-1, 3), fault)
 
 
-FORECASTS = {name: Label(*reported) for name, reported in forecast.SHOWN.items()}
-"""Labels of the fields that plots of a planned fault show."""
-
-
-def fault_sheet(faces: FaultFaces, fault: LoadedFault) -> Sheet:
+def face_sheet(faces: FaultFaces, fault: LoadedFault) -> Sheet:
     """Return a planned fault as a surface with face means of loads, strength and derived numbers.
 
     A value is NaN where the number is undefined at all points of a face.
@@ -182,9 +179,8 @@ def fault_sheet(faces: FaultFaces, fault: LoadedFault) -> Sheet:
         filled = np.where(known, values.reshape(share.shape), 0.0)
         return np.where(total > 0, (weight * filled).sum(1) / np.where(total > 0, total, 1.0), np.nan)
 
-    points, cells = np.unique(faces.corners.reshape(-1, 3), axis=0, return_inverse=True)
-    values = {name: mean(v) for name, v in forecast.shown(fault).items() if np.isfinite(v).any()}
-    return Sheet("fault", points, cells.reshape(-1, 3), values, FORECASTS, np.asarray(faces.tags))
+    values = {name: mean(v) for name, v in finite_values(fault).items()}
+    return fault_sheet(faces.corners, values, np.asarray(faces.tags))
 
 
 @dataclass(frozen=True)

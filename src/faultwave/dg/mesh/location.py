@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problem, Problems, suggest
-from faultwave.case.plausibility import advice_outside
-from faultwave.case.settings.model import Case
-from faultwave.case.settings.outputs import FaultReceivers
-from faultwave.dg.mesh.distributed_mesh import WholeMesh
+from faultwave.base.errors import Problems, suggest
 from faultwave.domain import tets
-from faultwave.observe.fault_receivers import report_distant_receivers
-from faultwave.observe.stations.points import AS_CASE, GROUND, exchange_advice, read_points, z_references
 
 
 @dataclass(frozen=True)
@@ -41,103 +34,6 @@ class Points:
         """Return the points ``items`` (k,); ``here`` maps numbers of cells or fault faces to new indices."""
         cells = self.cells[items] if here is None else here[self.cells[items]]
         return Points(self.requested[items], self.located[items], cells, self.local[items])
-
-
-SHOWN = 10
-"""Largest number of receivers outside the mesh that a message lists."""
-
-
-def place_receivers(
-    mesh: tets.Mesh,
-    topology: tets.Topology,
-    shape: tets.Geometry,
-    whole: WholeMesh,
-    case: Case,
-    warned: Problems,
-) -> Points | None:
-    """Locate the receivers in the cells of the mesh.
-
-    The cell is -2 in pieces of other processes, and -1 outside the mesh if the case skips such points.
-
-    Raises
-    ------
-    InputError
-        If points lie outside the mesh and are not skipped, with their distances.
-    """
-    setting, projection = case.output.receivers, case.projection
-    if setting is None:
-        return None
-    points = read_points(setting, projection)
-    built = case.mesh.build
-    if built is not None and built.topography is not None:
-        points = _on_the_ground(points, z_references(setting), built.topography.receivers, mesh, topology)
-    found = whole.locate(points, topology, shape, mesh)
-    problems = Problems()
-    out = np.flatnonzero(found.cells == -1)
-    if setting.outside == "skip" and len(out):
-        far, more = int(out[found.distance[out].argmax()]), ", ..." if len(out) > SHOWN else ""
-        numbers = ", ".join(map(str, (out[:SHOWN] + 1).tolist())) + more
-        what = f"outside the mesh, by up to {found.distance[far]:.6g} m (receiver {far + 1}): they record nothing: {numbers}"
-        warned.warn("output.receivers", what)
-        out = out[:0]
-    for i in out:
-        x = ", ".join(f"{v:g}" for v in points[i])
-        corners = mesh.vertices.min(0), mesh.vertices.max(0)
-        exchanged = exchange_advice(projection, points[i], float(found.distance[i]), *corners)
-        exchanged = exchanged or advice_outside(points[i], *corners)
-        problems.error(
-            f"receiver {i + 1} at ({x})", f"lies {found.distance[i]:.6g} m outside the mesh", "a point inside",
-            exchanged or "On a free surface with topography give a depth below the mesh's own surface.", [points[i]],
-        )  # fmt: skip
-    problems.raise_errors()
-    return Points(points, points, found.cells, found.xi) if len(points) else None
-
-
-def _on_the_ground(
-    points: np.ndarray, references: np.ndarray, means: str, mesh: tets.Mesh, topology: tets.Topology
-) -> np.ndarray:
-    """Return points (n, 3) with z as elevation, where ``references`` (n,) or ``means`` measure it from the free surface of the mesh."""
-    below = np.where(references == AS_CASE, means == "depth", references == GROUND)
-    if not below.any():
-        return points
-    free = topology.kinds == tets.BoundaryKind.FREE_SURFACE
-    corners = mesh.vertices[topology.cells[:, tets.SORTED_FACES][free]]
-    found = np.array(points, float)
-    found[below, 2] += tets.height_at(points[below, :2], corners)
-    return found
-
-
-def place_fault_receivers(
-    setting: FaultReceivers | None, fault: Any, whole: WholeMesh, problems: Problems
-) -> Points | None:
-    """Return the fault faces nearest to the points, -2 on other processes, with the coordinates of the projection on the face."""
-    if setting is None:
-        return None
-    points = read_points(setting)
-    if not len(points):
-        return None
-    if not whole.any(fault is not None and len(fault.faces.area) > 0):
-        raise InputError(
-            Problem(
-                "output.fault_receivers",
-                "the case has no fault with friction",
-                advice="Give a fault group, or leave output.fault_receivers out.",
-            )
-        )
-    items, nearest, distance = whole.nearest_fault(points, fault)
-    mine = np.flatnonzero(items >= 0)
-    local = np.full((len(points), 2), np.nan)
-    if not len(mine):
-        return Points(points, nearest, items, local)
-    corners = fault.faces.corners[items[mine]]
-    edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
-    offset = nearest[mine] - corners[:, 0]
-    far, edge = np.full((2, len(points)), np.nan)
-    far[mine], edge[mine] = distance[mine], np.sqrt((edges**2).sum(2)).max(1)
-    report_distant_receivers(setting, points, nearest, far, edge, problems)
-    solved = np.linalg.solve(edges @ edges.transpose(0, 2, 1), np.einsum("nij,nj->ni", edges, offset)[..., None])
-    local[mine] = solved[..., 0]
-    return Points(points, nearest, items, local)
 
 
 def surface_tag(key: str | int, mesh: tets.Mesh, topology: tets.Topology, where: str, problems: Problems) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from faultwave.dg.checks.accuracy import edge_length, highest_frequency, resolved_frequency, within_region
@@ -9,8 +11,16 @@ from faultwave.dg.planning.plan import Plan
 from faultwave.domain import tets
 from faultwave.domain.tets import triangles as sliced
 from faultwave.domain.tets.mesh import SORTED_FACES
-from faultwave.media.models import coverage
-from faultwave.observe.model import CLUSTER, POINTS, RESOLUTION, Coverage, Label, Marks, Model, Section, Sheet
+from faultwave.engine.model import (
+    ELASTIC_LABELS,
+    ELASTIC_SPEEDS,
+    Domain,
+    Resolved,
+    build_model,
+    covered,
+    elastic_values,
+)
+from faultwave.observe.model import CLUSTER, POINTS, RESOLUTION, Label, Model, Section, Sheet
 from faultwave.physics.waves import Law
 
 TEN = 10.0
@@ -19,47 +29,30 @@ TEN = 10.0
 
 def model(plan: Plan) -> Model:
     """Return the model of a plan that plots show."""
-    case, found = plan.case, coverage(plan.case.material.models, plan.case.projection)
+    case = plan.case
     edge = edge_length(plan.geometry.volume)
     resolved = resolved_frequency(plan.law, plan.material, edge, case.numerics.order)
-    frequency, reason = _frequency(plan, resolved)
+    otherwise = f" with {TEN:g} points; the case names none"
+    chosen = Resolved.choose(highest_frequency(case, plan.parts), float(resolved.min()), otherwise)
     values, labels, speeds = quantities(plan.law, plan.material)
     inner, vertices = within_region(case, plan.geometry.centroids), plan.mesh.vertices
     values |= {
-        RESOLUTION: np.where(inner, TEN * resolved / frequency, np.nan),
+        RESOLUTION: np.where(inner, TEN * resolved / chosen.frequency, np.nan),
         CLUSTER: plan.clustering.cluster.astype(float),
     }
-    shapes = [shape for part in plan.parts for shape in part.shapes(plan)]
 
     def cut(start: np.ndarray, end: np.ndarray) -> Section:
         points, corners, cell = sliced.cross_section(plan.mesh.vertices, plan.topology.cells, start, end)
         return Section(points, corners, {name: v[cell] for name, v in values.items()})
 
-    around = None
+    more: dict[str, Any] = {"steps": plan.clustering.steps, "counts": plan.clustering.histogram}
     if not inner.all():
         corners = vertices[plan.topology.cells[inner]].reshape(-1, 3)
-        around = np.array([corners.min(0), corners.max(0)])
-    return Model(
-        case.title or case.output.prefix, vertices.min(0), vertices.max(0),
-        labels | {RESOLUTION: POINTS, CLUSTER: Label("cluster of time steps")}, speeds, cut,
-        tuple(s for s in shapes if isinstance(s, Marks)), (*(s for s in shapes if isinstance(s, Sheet)), *_ground(plan, values, labels)),
-        frequency, reason, plan.clustering.steps, plan.clustering.histogram, None if found is None else Coverage(*found),
-        axes_of(case.projection), region=around,
-    )  # fmt: skip
-
-
-def axes_of(projection: object) -> tuple[str, str, str]:
-    """Return the names of x, y and z: map directions where the projection is known to be not rotated."""
-    turned = projection is None or getattr(projection, "azimuth", 0.0) != 0.0
-    return ("x", "y", "z") if turned else ("east", "north", "up")
-
-
-def _frequency(plan: Plan, resolved: np.ndarray) -> tuple[float, str]:
-    """Return the frequency for which points per wavelength are counted, and the reason for it."""
-    requested = highest_frequency(plan.case, plan.parts)
-    if requested is not None and requested > 0:
-        return requested, "the highest that the case asks for"
-    return float(resolved.min()), f"resolved everywhere with {TEN:g} points; the case names none"
+        more["region"] = np.array([corners.min(0), corners.max(0)])
+    ground = _ground(plan, values, labels)
+    labels = labels | {RESOLUTION: POINTS, CLUSTER: Label("cluster of time steps")}
+    domain = Domain(vertices.min(0), vertices.max(0), cut, ground, labels, speeds, more)
+    return build_model(plan, plan.parts, domain, chosen, covered(case))
 
 
 def quantities(
@@ -68,10 +61,7 @@ def quantities(
     """Return values and labels of a material (nc,) by name, and the names that are speeds."""
     moduli = law.moduli(material)
     if {"lambda", "mu"} <= moduli.keys() and "rho" in material:
-        rho, mu, lam = material["rho"], moduli["mu"], moduli["lambda"]
-        values = {"vp": np.sqrt((lam + 2 * mu) / rho), "vs": np.sqrt(mu / rho), "rho": rho}
-        labels = {"vp": Label("P speed", "m/s"), "vs": Label("S speed", "m/s"), "rho": Label("density", "kg/m³")}
-        return values, labels, ("vp", "vs")
+        return elastic_values(material["rho"], moduli["lambda"], moduli["mu"]), dict(ELASTIC_LABELS), ELASTIC_SPEEDS
     values = {"speed": np.broadcast_to(law.speed(material), next(iter(material.values())).shape)}
     labels = {"speed": Label("wave speed", "m/s", log=True)}
     for p in law.parameters:
@@ -94,4 +84,4 @@ def _ground(plan: Plan, values: dict[str, np.ndarray], labels: dict[str, Label])
     return [Sheet("ground", plan.mesh.vertices[used], cells.reshape(-1, 3), shown, labels)]
 
 
-__all__ = ["axes_of", "model", "quantities"]
+__all__ = ["model", "quantities"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.comm.messages import gather_rows
 from faultwave.engine.capability import Requirements, RestoredFrom, State
-from faultwave.fd.capabilities.receivers import PointSampler, Recording
+from faultwave.fd.capabilities.receivers import PointSampler, PointSeries
 from faultwave.fd.capability import (
     FdPlan,
     GridCapability,
@@ -303,7 +303,6 @@ class LatticeRecord(GridCapabilityPlan):
     material: Mapping[str, np.ndarray] = field(default_factory=dict)
     requirements: Requirements = Requirements()
     chosen: np.ndarray | None = None
-    gradients = False
     name = "box"
 
     @property
@@ -356,22 +355,21 @@ class LatticeRecord(GridCapabilityPlan):
         return sampler_of(plan.shared, plan.scheme, self.points, lambda x: PointSampler(plan.scheme, x, False))
 
     def attach(self, solver: Running) -> GridCapability:
-        return LatticeRecording(self, solver.plan, solver.samplers[self.name].mine)  # type: ignore[arg-type]
+        return LatticeRecording(self, solver.plan, solver.samplers[self.name].mine)
 
 
-class LatticeRecording(Recording):
+class LatticeRecording(PointSeries):
     """Samples at lattice points, recorded in the same way as at receivers."""
 
+    def __init__(self, part: LatticeRecord, plan: FdPlan, mine: np.ndarray):
+        super().__init__(plan, part.points, mine, part.setting.interval)
+        self.part = part
+
     def results(self) -> Iterable[Result]:
-        part: Any = self.part
-        _, values = self.recorder.arrays()
-        values = values[:, :, 0]
-        if self.plan.world.size > 1:
-            found = gather_rows(self.plan.world, self.mine, [values.swapaxes(0, 1)], len(part.points))
-            if found is None:
-                return
-            values = found[0].swapaxes(0, 1)
-        series = {QUANTITY[name]: values[..., column] for column, name in enumerate(RECORDED)}
+        found, part = self.gathered(), self.part
+        if found is None:
+            return
+        series = {QUANTITY[name]: found[1][:, :, 0, column] for column, name in enumerate(RECORDED)}
         data = part.shell.dataset(series, part.material, part.setting.interval, recorded_by(self.plan))
         yield Result(KIND, data, settings={"formats": part.setting.formats, "layers": part.setting.layers})
 

@@ -17,10 +17,10 @@ import numpy as np
 from faultwave.base.errors import collect_problems
 from faultwave.base.quantities import Output
 from faultwave.base.types import Json, Setting
-from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.comm.messages import gather_rows
 from faultwave.engine.capability import Requirements, RestoredFrom, State
+from faultwave.engine.fault_receivers import FaultReceiverPlan, FaultReceiverRequest, report_distant_receivers
 from faultwave.fd.capabilities.rupture import Rupture
 from faultwave.fd.capability import (
     FdPlan,
@@ -40,14 +40,8 @@ from faultwave.fd.operators.resources import Memory
 from faultwave.fd.shared_samplers import sampler_of
 from faultwave.kernels.stencil import Axis, SampleBuffer
 from faultwave.media.homogenise import at_points
-from faultwave.observe.dataset import FaultFrame, Result, fault_receivers_from_arrays
-from faultwave.observe.fault_receivers import report_distant_receivers
-from faultwave.observe.model import Marks
-from faultwave.observe.snapshots.fields import fault_receiver_fields
-from faultwave.observe.stations.codes import since
-from faultwave.observe.stations.points import read_points
+from faultwave.observe.dataset import FaultFrame, Result
 from faultwave.physics.friction.law import Load
-from faultwave.physics.friction.outputs import readable
 
 RECORDED = ("traction1", "traction_n", "ruptured", "weakened", STEPS)
 """Quantities read at the points of horizontal slip in addition to the state of the law."""
@@ -361,68 +355,56 @@ class FaultReader:
         return np.where(moves, 1.0 / np.where(moves, steep, 1.0), 0.0)
 
 
-name = "fault_receivers"
-
-
 def plan(planning: Planning) -> FaultReceivers | None:
     """Return the fault receivers, None if the case has none or no fault (which ``rupture`` reports)."""
     case = planning.case
-    setting = case.output.fault_receivers
-    if setting is None or case.fault is None or case.grid is None or case.grid.fault is None:
+    if case.fault is None or case.grid is None or case.grid.fault is None:
         return None
     with collect_problems(planning.problems):
-        points, known = read_points(setting), readable(case.fault)
-        fields = fault_receiver_fields(setting, known.names)
-        return FaultReceivers(case, points, tuple(fields), {n: u for n, u in known.units.items() if n in fields})
+        request = FaultReceiverRequest.read(case, planning.problems)
+        return None if request is None else FaultReceivers(request)
     return None
 
 
 @dataclass(frozen=True)
-class FaultReceivers(GridCapabilityPlan):
+class FaultReceivers(FaultReceiverPlan, GridCapabilityPlan):
     """Receivers on a fault.
 
     Attributes
     ----------
-    case : Case
-    points : ndarray (n, 3)
-        Requested points [m].
-    fields : tuple of str
-        Recorded fields.
-    units : mapping of str to str
-        Units of fields that the friction law defines.
+    request : FaultReceiverRequest
     located : ndarray (n, 3)
         Points moved onto the fault [m], once there is a grid.
     requirements : Requirements
     """
 
-    case: Case
-    points: np.ndarray
-    fields: tuple[str, ...]
-    units: Mapping[str, str]
+    request: FaultReceiverRequest
     located: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     requirements: Requirements = Requirements()
-    name = name
 
     @property
-    def setting(self) -> Setting:
-        """Settings ``output.fault_receivers`` of the case."""
-        return self.case.output.fault_receivers
+    def places_on_fault(self) -> np.ndarray:
+        return self.located
 
     def locate(self, placing: PlacementContext) -> Self:
+        request = self.request
         fault: Setting = placing.case.grid.fault  # type: ignore[union-attr]
-        located = np.clip(self.points, np.array(fault.lower, float), np.array(fault.upper, float))
-        distance = np.linalg.norm(self.points - located, axis=1)
+        located = np.clip(request.points, np.array(fault.lower, float), np.array(fault.upper, float))
+        distance = np.linalg.norm(request.points - located, axis=1)
         near = np.full(len(located), placing.grid.spacing)
-        report_distant_receivers(self.setting, self.points, located, distance, near, placing.problems)
+        report_distant_receivers(request.setting, request.points, located, distance, near, placing.problems)
         return replace(self, located=located)
 
     def check(self, checking: MaterialContext) -> Self:
-        samples = checking.steps // self.setting.every + 1
-        return replace(self, requirements=Requirements(disk=8 * len(self.points) * (len(self.fields) + 1) * samples))
+        samples = checking.steps // self.request.setting.every + 1
+        return replace(
+            self,
+            requirements=Requirements(disk=8 * len(self.request.points) * (len(self.request.fields) + 1) * samples),
+        )
 
     def memory(self, steps: int, world: World) -> Memory:
-        needed = 16.0 * len(self.points) * len(self.fields) * (steps / self.setting.every + 1)
-        what = f"{len(self.points):,} fault receivers with {steps // self.setting.every:,} samples"
+        needed = 16.0 * len(self.request.points) * len(self.request.fields) * (steps / self.request.setting.every + 1)
+        what = f"{len(self.request.points):,} fault receivers with {steps // self.request.setting.every:,} samples"
         return Memory(
             needed,
             "output.fault_receivers",
@@ -436,26 +418,24 @@ class FaultReceivers(GridCapabilityPlan):
         assert isinstance(rupture, Rupture) and rupture.directions is not None
         rock = at_points(plan.material, ["lambda", "mu"], places, np.ones(len(places), np.int64))
         share = rock["lambda"] / np.maximum(rock["lambda"] + 2.0 * rock["mu"], 1e-300)
-        exact = self.setting.position != "nearest"
+        exact = self.request.setting.position != "nearest"
         return FaultReader(
-            plan.scheme, rupture.sliding, rupture.given, rupture.directions, places, share, self.fields, exact
+            plan.scheme, rupture.sliding, rupture.given, rupture.directions, places, share, self.request.fields, exact
         )
 
     def sampler(self, plan: FdPlan) -> Sampler | None:
         rupture = plan.parts.get("rupture")
-        if not isinstance(rupture, Rupture) or rupture.directions is None or not len(self.points):
+        if not isinstance(rupture, Rupture) or rupture.directions is None or not len(self.request.points):
             return None
         return sampler_of(plan.shared, plan.scheme, self.located, lambda places: self.reader(plan, places))
 
     @property
     def must_match(self) -> Json:
-        return {"points": self.points.tolist(), "fields": list(self.fields), "every": self.setting.every}
-
-    def report(self, plan: FdPlan) -> dict[str, list[tuple[str, ...]]]:
-        return {"output": [("fault receivers", f"{len(self.points)}")]}
-
-    def shapes(self, plan: FdPlan) -> tuple[Marks, ...]:
-        return (Marks("fault receivers", self.located),)
+        return {
+            "points": self.request.points.tolist(),
+            "fields": list(self.request.fields),
+            "every": self.request.setting.every,
+        }
 
     def attach(self, solver: Running) -> GridCapability:
         sampler = solver.samplers.get(self.name)
@@ -486,7 +466,7 @@ class AttachedFaultReceivers(GridCapability):
         self.count = 0
         self.steps: list[int] = []
         self.blocks: list[np.ndarray] = []
-        self.read = np.zeros((2, len(mine), len(part.fields)))
+        self.read = np.zeros((2, len(mine), len(part.request.fields)))
         self.initial: Solution | None = None
 
     def start(self, state: Solution | None) -> None:
@@ -499,7 +479,7 @@ class AttachedFaultReceivers(GridCapability):
         moving = np.zeros(len(places))
         if self.initial is not None and len(places):
             moving = np.asarray(self.initial(places, 0.0))[:, 6 + axis]
-        retained = np.float32 if self.part.case.numerics.precision == "single" else np.float64
+        retained = np.float32 if self.part.request.case.numerics.precision == "single" else np.float64
         self.steps.append(0)
         first = self.reader.first(moving, retained)
         self.blocks.append(first[None].copy())
@@ -510,7 +490,7 @@ class AttachedFaultReceivers(GridCapability):
         if self.count and self.steps[-1] == self.count:
             self.blocks[-1][-1] = last
         after = np.arange(self.count + 1, self.count + len(values) + 1)
-        due = np.flatnonzero(after % self.part.setting.every == 0)
+        due = np.flatnonzero(after % self.part.request.setting.every == 0)
         self.read = np.concatenate([self.read, values])[-2:]
         self.count += len(values)
         if len(due):
@@ -519,7 +499,7 @@ class AttachedFaultReceivers(GridCapability):
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the times (nt,) [s], which are middles of steps, and the values (nt, receivers, fields)."""
-        shape = (0, len(self.mine), len(self.part.fields))
+        shape = (0, len(self.mine), len(self.part.request.fields))
         self.blocks = [np.concatenate([np.zeros(shape), *self.blocks])]  # from here on once in memory, not twice
         steps = np.array(self.steps, float)
         return np.where(steps > 0, steps - 0.5, 0.0) * self.plan.scheme.step, self.blocks[0]
@@ -549,8 +529,5 @@ class AttachedFaultReceivers(GridCapability):
         reader = part.reader(self.plan, part.located)
         normal, strike, dip = (np.tile(v, (count, 1)) for v in (reader.to.normal, reader.to.strike, reader.to.dip))
         frame = FaultFrame(normal, strike, dip, reader.initial_traction())
-        attrs = {"units": dict(part.units), **since(part.case.output.origin_time)}
-        yield Result(name, fault_receivers_from_arrays(
-            np.tile(time[:, None], (1, count)), found[0].swapaxes(0, 1), list(part.fields), part.located, part.points, frame=frame,
-            attrs=attrs,
-        ))  # fmt: skip
+        times = np.tile(time[:, None], (1, count))
+        yield part.request.result(times, found[0].swapaxes(0, 1), part.located, frame)

@@ -11,9 +11,11 @@ import numpy as np
 
 from faultwave.base.errors import Problem, Problems, collect_problems
 from faultwave.base.types import Json, Setting
-from faultwave.case.plausibility import fault_loads, warn_normal_stress
+from faultwave.case.plausibility import fault_loads
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
+from faultwave.engine.fault_forecast import FaultForecast, fault_sheet, finite_values
+from faultwave.engine.rupture_maps import TOTALS
 from faultwave.fd.capability import (
     FdPlan,
     GridCapability,
@@ -50,54 +52,26 @@ from faultwave.fd.operators.time_dispersion import removes
 from faultwave.kernels.overlap import intersect
 from faultwave.kernels.stencil import Axis, Box
 from faultwave.media.homogenise import at_points
-from faultwave.observe.model import Label, Sheet
-from faultwave.physics.friction import forecast, plausibility
+from faultwave.observe.model import Sheet
+from faultwave.physics.friction import forecast
 from faultwave.physics.friction.forecast import Added, Surroundings
 from faultwave.physics.friction.initial_stress import check_starts
 from faultwave.physics.friction.law import FrictionLaw
-from faultwave.physics.friction.plausibility import LoadedFault
 
 FINER_GRID = "take a smaller grid.spacing"
 
 
 @dataclass(frozen=True)
-class Forecast:
-    """Initial load of a planned fault.
+class Forecast(FaultForecast):
+    """Initial load of a planned fault; ``cells`` (n, 4, 3) are the corners [m] of the points' cells in the plane."""
 
-    Attributes
-    ----------
-    points : LoadedFault
-        The (n,) points that may slip.
-    patch : ndarray of int, shape (k,)
-        Largest connected set of points that rupture by themselves.
-    cells : ndarray, shape (n, 4, 3)
-        Corners [m] of their cells in the plane.
-    """
-
-    points: LoadedFault
-    patch: np.ndarray
     cells: np.ndarray
-
-    def doubt(self, problems: Problems, loads: Sequence[str]) -> None:
-        """Warn of a fault that will probably not slip as intended; ``loads`` describes other loads of the fault."""
-        warn_normal_stress(float(np.median(np.abs(self.points.sigma))), problems)
-        problems.extend(plausibility.doubts(self.points, self.patch, loads).items)
-        plausibility.warn_resolution(self.points, problems, FINER_GRID)
-
-    def report(self) -> dict[str, list[tuple[str, ...]]]:
-        """Return the rows of ``faultwave plan``."""
-        found: dict[str, list[tuple[str, ...]]] = {"fault": list(plausibility.rows(self.points, self.patch))}
-        if self.points.weakening is not None:
-            found["resolution"] = [("points in the cohesive zone", forecast.cohesive_zone(self.points))]
-        return found
 
     def sheet(self, tag: int) -> Sheet:
         """Return the fault as a sheet of two triangles per cell for pictures of the plan."""
-        triangles = self.cells[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3)
-        points, cells = np.unique(triangles, axis=0, return_inverse=True)
-        values = {n: np.repeat(v, 2) for n, v in forecast.shown(self.points).items() if np.isfinite(v).any()}
-        labels = {name: Label(*reported) for name, reported in forecast.SHOWN.items()}
-        return Sheet("fault", points, cells.reshape(-1, 3), values, labels, np.full(2 * len(self.cells), tag))
+        triangles = self.cells[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3, 3)
+        values = {name: np.repeat(v, 2) for name, v in finite_values(self.points).items()}
+        return fault_sheet(triangles, values, np.full(len(triangles), tag))
 
 
 def forecast_of(
@@ -332,7 +306,7 @@ class Rupture(GridCapabilityPlan):
         grid, end = checking.placing.grid, self.case.end_time
         found = forecast_of(self.law, self.constants, given[axis], episodes, rock[axis], self.plane, grid, end)
         if found is not None:
-            found.doubt(checking.problems, fault_loads(self.case))
+            found.warn(fault_loads(self.case), checking.problems, FINER_GRID)
         return found
 
     def _rock(self, checking: MaterialContext, given: Given) -> dict[str, np.ndarray]:
@@ -490,14 +464,10 @@ class AttachedRupture(GridCapability):
             found += float((area * size[self.at] * self.values("accumulated_slip", axis)).sum())
         return found
 
-    def rupture_totals(self) -> tuple[float, ...]:
-        """Return the time [s] and the energies of the whole fault in the order of ``FaultHistory``.
-
-        All processes must call it.
-        """
+    def totals(self) -> Mapping[str, float]:
+        """Return the ``TOTALS`` of the whole fault (collective)."""
         found = self.energies()
-        names = ("total_frictional_work", "static_frictional_work", "seismic_moment", "potency")
-        return (self.operator.time, *self.world.total(np.array([found[n] for n in names])).tolist())
+        return dict(zip(TOTALS, self.world.total(np.array([found[n] for n in TOTALS])).tolist(), strict=True))
 
     def remarks(self) -> list[Problem]:
         """Return warnings on events that the friction law has counted."""

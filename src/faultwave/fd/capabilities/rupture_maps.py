@@ -1,27 +1,23 @@
-"""Results of a rupture at its end: maps on the fault, the moment rate with its spectrum, and source parameters.
+"""Rupture maps on a fault in a grid; what does not depend on the grid is in ``engine/rupture_maps.py``.
 
-Definitions: docs/theory/friction.md, "Source parameters". Maps have two triangles for each four neighbouring points of
-horizontal slip.
+Maps have two triangles for each four neighbouring points of horizontal slip.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.base.errors import Problem
-from faultwave.case.settings.model import Case
-from faultwave.engine.capability import RestoredFrom, State
+from faultwave.base.types import Setting
+from faultwave.engine.rupture_maps import RuptureMapPlan, RuptureMapRecorder, requested_maps
 from faultwave.fd.capabilities.rupture import AttachedRupture
-from faultwave.fd.capability import GridCapability, GridCapabilityPlan, Planning, Running, StepCallback
+from faultwave.fd.capability import GridCapabilityPlan, Planning, Running, ScheduledTable, steps_at
 from faultwave.fd.fault import FAULT_TAG
 from faultwave.kernels.stencil import Axis
-from faultwave.observe.dataset import Result
-from faultwave.observe.rupture import INNER, FaultHistory, FinishedRupture, rupture_results, rupture_warnings
+from faultwave.observe.rupture import INNER
 
-COLUMNS = 5
 AT_POINTS = (
     "slip1", "slip2", "accumulated_slip", "slip_rate", "peak_slip_rate", "ruptured", "weakened", "traction1", "traction2", "breakdown",
     "dissipated",
@@ -31,37 +27,26 @@ AT_POINTS = (
 
 def plan(planning: Planning) -> RuptureMaps | None:
     """Return the rupture maps, None if the case does not request them."""
-    case = planning.case
-    if case.output.rupture is None:
-        return None
-    if case.fault is None:
-        planning.problems.error("output.rupture", "the case has no fault with friction")
-        return None
-    return RuptureMaps(case, case.output.rupture.interval)
+    setting = requested_maps(planning.case, planning.problems)
+    return None if setting is None else RuptureMaps(setting)
 
 
 @dataclass(frozen=True)
-class RuptureMaps(GridCapabilityPlan):
-    """Rupture maps of a case, with the moment rate at multiples of an ``interval`` [s]."""
+class RuptureMaps(RuptureMapPlan, GridCapabilityPlan):
+    """Rupture maps of a case."""
 
-    case: Case
-    interval: float
-    name = "rupture_maps"
+    setting: Setting
 
     def attach(self, solver: Running) -> AttachedMaps:
         return AttachedMaps(self, solver)
 
 
-class AttachedMaps(GridCapability):
-    """Rupture maps of a run; ``rows`` hold the time [s] and sums over the fault."""
+class AttachedMaps(RuptureMapRecorder, ScheduledTable):
+    """Rupture maps of a run."""
 
     def __init__(self, part: RuptureMaps, solver: Running):
-        self.part, self.solver = part, solver
-        self.rows: list[tuple[float, ...]] = []
-        self.found: FinishedRupture | None = None
-        step = solver.plan.scheme.step
-        count = int(part.case.end_time / part.interval + 1e-9)
-        self.due = frozenset(max(1, round(k * part.interval / step)) for k in range(1, count + 1))
+        super().__init__()
+        self.solver, self.due = solver, steps_at(part.setting.interval, solver.plan)
 
     @property
     def _rupture(self) -> AttachedRupture:
@@ -69,37 +54,16 @@ class AttachedMaps(GridCapability):
         assert isinstance(found, AttachedRupture)
         return found
 
-    @property
-    def after(self) -> Sequence[StepCallback]:
-        return [StepCallback(self.due, self._record)]
+    def now(self) -> float:
+        return self.solver.operator.time
 
-    def _record(self) -> None:
-        self.rows.append(self._rupture.rupture_totals())
+    def totals(self) -> Mapping[str, float]:
+        return self._rupture.totals()
 
-    def begin(self) -> None:
-        if not self.rows:
-            self._record()
-
-    def finish(self, time: float) -> None:
-        if self.rows and self.rows[-1][0] < time:
-            self._record()
-
-    def state(self) -> Mapping[str, State]:
-        def write(values: np.ndarray, origin: RestoredFrom) -> None:
-            self.rows = [tuple(map(float, row)) for row in values]
-
-        return {"table": State(None, lambda: np.array(self.rows).reshape(-1, COLUMNS), write)}
-
-    def results(self) -> Iterable[Result]:
-        history = FaultHistory(*np.array(self.rows).reshape(-1, COLUMNS).T)
+    def finished_faces(self) -> tuple[Mapping[str, np.ndarray], bool] | None:
         rupture = self._rupture
         values = rupture.whole(AT_POINTS, rupture.plane.along)
-        if values is not None:  # on the first process
-            self.found = FinishedRupture(face_values(rupture, values), history, rupture.part.law.needs_stress)
-            yield from rupture_results(self.found)
-
-    def remarks(self) -> Iterable[Problem]:
-        return rupture_warnings(self.found) if self.found is not None else ()
+        return None if values is None else (face_values(rupture, values), rupture.part.law.needs_stress)
 
 
 def face_values(rupture: AttachedRupture, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -22,6 +22,7 @@ from faultwave.base.types import Json
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.capability import Requirements, RestoredFrom, State
+from faultwave.engine.receivers import SeriesRecorder, gather_receivers, series_state
 from faultwave.fd.capabilities import soil
 from faultwave.fd.capability import (
     FdPlan,
@@ -35,11 +36,10 @@ from faultwave.fd.capability import (
 )
 from faultwave.fd.method.scheme import Level
 from faultwave.fd.operators.resources import Memory, number_bytes
-from faultwave.fd.shared_samplers import ANY, checkpoint_state, gather_series
+from faultwave.fd.shared_samplers import ANY
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.media.homogenise import at_points
 from faultwave.observe.dataset import Dataset, Result, Variable, receivers_from_arrays
-from faultwave.observe.receivers import SeriesRecorder
 from faultwave.observe.soil_loops import largest
 from faultwave.observe.stations.points import read_points
 from faultwave.physics.rheology.iwan import PARTS
@@ -220,7 +220,7 @@ class AttachedSoilOutput(GridCapability):
         def restore(values: np.ndarray, origin: RestoredFrom) -> None:
             self.lost = np.asarray(values, float)
 
-        return {**checkpoint_state(self.recorder, self.mine), "lost": State(self.mine, lambda: self.lost, restore)}
+        return {**series_state(self.recorder, self.mine), "lost": State(self.mine, lambda: self.lost, restore)}
 
     def results(self) -> Iterable[Result]:
         """Return the samples and maps of all processes, on the first."""
@@ -229,11 +229,11 @@ class AttachedSoilOutput(GridCapability):
         yield from self._maps()
 
     def _records(self) -> Iterable[Result]:
-        found = gather_series(self.recorder, self.mine, len(self.part.points), self.plan.world)
-        if found is None:
+        time, values = self.recorder.arrays()
+        gathered = gather_receivers(values, self.mine, len(self.part.points), self.plan.world)
+        if gathered is None:
             return
-        time, values = found
-        columns = values[:, :, 0]
+        columns = gathered[:, :, 0]
         made = receivers_from_arrays(time, columns, (*STRAINS, *STRESSES), self.part.centres, self.part.points)
         variables = made.variables | loops(columns)
         yield Result("soil_receivers", Dataset("soil_receivers", variables, made.attrs))

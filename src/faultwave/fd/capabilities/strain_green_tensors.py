@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from faultwave.comm.messages import gather_rows
+from faultwave.engine.receivers import SeriesRecorder, gather_receivers
 from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running
 from faultwave.fd.method.curvilinear_layer import MEAN, rise_at, slope_at
 from faultwave.fd.method.differences import curvilinear_along_z
@@ -22,7 +22,6 @@ from faultwave.fd.operators.time_dispersion import removed, removes
 from faultwave.fd.shared_samplers import sampler_of
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.observe.dataset import Dataset, Result, Variable
-from faultwave.observe.receivers import SeriesRecorder
 
 COMPONENTS = tuple(name[1:] for name in MOMENT)
 BLOCK = 64
@@ -91,14 +90,10 @@ class StrainRecording(GridCapability):
 
     def results(self) -> Iterable[Result]:
         """Return the strain (time, point, component) of all processes, on the first."""
-        world = self.plan.world
         time, values = self.recorder.arrays()
-        strain = values[:, :, 0]
-        if world.size > 1:
-            found = gather_rows(world, self.mine, [strain.swapaxes(0, 1)], len(self.part.points))
-            if found is None:
-                return
-            strain = found[0].swapaxes(0, 1)
+        strain = gather_receivers(values[:, :, 0], self.mine, len(self.part.points), self.plan.world)
+        if strain is None:
+            return
         if self.every_step:
             time, strain = removed(strain, [1.0] * len(COMPONENTS), self.plan.scheme.step, self.part.interval)
         variables = {

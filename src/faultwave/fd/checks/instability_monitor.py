@@ -17,13 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from faultwave.engine.instability_monitor import end_of_sources, explanation, grows
 from faultwave.fd.capability import FdPlan, GridCapability
 from faultwave.fd.method.scheme import Level
 from faultwave.fd.method.stencils import AXES, VELOCITY
 from faultwave.fd.operators.operator import Operator
 from faultwave.kernels.stencil import Injection
-from faultwave.physics.sources.point import PointSource, Sources
-from faultwave.physics.sources.time_functions import pieces
 
 LOOKS, APART = 64, 48
 """Number of checks in a run, and smallest number of steps between two, a multiple of most numbers of fused steps."""
@@ -31,10 +30,6 @@ ROWS = 4
 """Stride of the checked rows; every plane is checked, so that motion trapped between planes is not missed."""
 MARGIN = 100.0
 """Safety factor of the energy bound; near the stability limit leapfrog conserves less than the energy of its fields."""
-SPANS, TENFOLD, LEAST = 4, 10.0, 3
-"""Number of growing time spans, growth of each, and fewest checks in one."""
-SILENT, PARTS = 1e-6, 256
-"""Relative strength below which sources are silent, and number of intervals of the run in which it is evaluated."""
 
 
 @dataclass(frozen=True)
@@ -56,28 +51,6 @@ class Peak:
     place: tuple[float, float, float]
     step: int
     block: int = 0
-
-
-def silent_after(sources: Sequence[PointSource], end: float) -> float:
-    """Return the time [s] after which no source acts until ``end`` [s].
-
-    Each source is compared with its own largest strength, because sources of different kinds have different units.
-    """
-    edges, acting = np.linspace(0.0, end, PARTS + 1), np.zeros(PARTS, bool)
-    table = Sources.of(sources)
-    for piece in pieces(len(table), PARTS):
-        strength = np.abs(np.diff(table.released(edges, np.arange(len(table))[piece]), axis=1))
-        acting |= (strength > SILENT * strength.max(1, keepdims=True)).any(0)
-    return float(edges[1:][acting].max(initial=0.0))
-
-
-def grows(squares: Sequence[float]) -> bool:
-    """Return True if sums of squares of consecutive checks without active sources grew exponentially."""
-    for length in range(LEAST, len(squares) // SPANS + 1):
-        spans = np.reshape(squares[-SPANS * length :], (SPANS, length)).max(1)
-        if spans[0] > 0 and (spans[1:] > TENFOLD * spans[:-1]).all():
-            return True
-    return False
 
 
 def source_energy_bound(
@@ -183,7 +156,7 @@ class InstabilityMonitor:
             return "velocities are no longer finite numbers"
         if self._silent is None:
             until = [part.acts_until for part in self.plan.parts.values()]
-            self._silent = max(silent_after(self.plan.radiating, self.plan.case.end_time), *until)
+            self._silent = max(end_of_sources(self.plan.radiating, self.plan.case.end_time), *until)
         kinetic = 0.5 * self.lightest * square
         bound = self.bound() ** 2
         if kinetic > MARGIN * bound:
@@ -245,14 +218,13 @@ def explain_blowup(watch: InstabilityMonitor, wrong: str) -> str:
     """
     plan, op = watch.plan, watch.operator
     found = plan.world.gather((watch.peak, _rock(watch) if watch.peak else {}))
-    lines = [f"the run blew up before t = {op.time:g} s (step {op.steps} of {plan.steps}): {wrong}"]
+    lines = []
     peak, rock = max(found or [(None, {})], key=lambda each: each[0].speed if each[0] else -1.0)
     if peak is not None:
         place = ", ".join(f"{x:.6g}" for x in peak.place)
         values = ", ".join(f"{name} = {value:.4g}" for name, value in rock.items() if name in UNITS)
         lines.append(f"most moved at ({place}), {peak.speed:.3g} m/s at step {peak.step}, in {values}")
-    numbered = [f"  {n + 1}. {cause}" for n, cause in enumerate(causes(plan, peak, rock))]
-    return "\n".join([*lines, "likely causes, in order:", *numbered])
+    return explanation(op.time, wrong, lines, causes(plan, peak, rock), f" (step {op.steps} of {plan.steps})")
 
 
 UNITS = ("rho", "vp", "vs")
@@ -275,7 +247,6 @@ def causes(plan: FdPlan, peak: Peak | None, rock: dict[str, float]) -> list[str]
     if fraction is None or fraction > LARGE_STEP:
         text = f"the step, {'chosen' if fraction is None else f'{fraction:g} of the largest stable one'}: try numerics.cfl: {LARGE_STEP}"
         others.insert(0, text)
-    others.append("sources or initial values far larger than meant: check their units")
     return [*likely, *others]
 
 

@@ -50,13 +50,6 @@ class StationSettings(PointSettings, Protocol):
     def network(self) -> str: ...
 
 
-class NearFaultSettings(Protocol):
-    """Settings of receivers on faults: the largest distance [m] of a point from the fault."""
-
-    @property
-    def maximum_distance(self) -> float | None: ...
-
-
 AS_CASE, SEA_LEVEL, GROUND = 0, 1, 2
 """References from which z of a point is measured."""
 PLACE = "x y z in metres"

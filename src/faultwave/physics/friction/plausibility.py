@@ -206,9 +206,10 @@ def doubts(fault: LoadedFault, patch: np.ndarray, loads: Sequence[str] = ()) -> 
     return problems
 
 
-def warn_resolution(
-    fault: LoadedFault, problems: Problems, finer: str = "take smaller elements on the fault, or a higher order"
-) -> None:
+FINER_MESH = "take smaller elements on the fault, or a higher order"
+
+
+def warn_resolution(fault: LoadedFault, problems: Problems, finer: str = FINER_MESH) -> None:
     """Warn if the cohesive zone is not resolved; ``finer`` is the advice of the warning."""
     points = cohesive_points(fault)
     if len(points) and np.median(points) < ENOUGH:

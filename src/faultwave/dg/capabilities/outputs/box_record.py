@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.comm.messages import gather_rows
-from faultwave.dg.capabilities.outputs.receivers import AttachedReceivers
+from faultwave.dg.capabilities.outputs.receivers import PointSeries
 from faultwave.dg.mesh.location import Points
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.solver import Solver
@@ -45,7 +45,6 @@ class BoxRecord(CapabilityPlan):
     material: Mapping[str, np.ndarray]
     samples: int
     name: str = name
-    gradients = False
 
     @property
     def requirements(self) -> Requirements:
@@ -63,7 +62,7 @@ class BoxRecord(CapabilityPlan):
         return {"places and samples of output.box": (np.hstack([self.points.located, interval]), self.items)}
 
     def attach(self, solver: Solver) -> AttachedRecord:
-        return AttachedRecord(self, solver)  # type: ignore[arg-type]
+        return AttachedRecord(self, solver)
 
     def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
         return {"output": [("record of a box", f"{len(self.listed.cells):,} points with {self.samples:,} samples")]}
@@ -119,24 +118,23 @@ def _surface(planning: Planning, setting: Any) -> float | None:
     return level if near.any() else None
 
 
-class AttachedRecord(AttachedReceivers):
-    """Return samples in the format of receivers."""
+class AttachedRecord(PointSeries):
+    """Record of a run, sampled like receivers."""
+
+    def __init__(self, part: BoxRecord, solver: Solver):
+        super().__init__(solver, part.points, part.items, part.setting.interval)
+        self.part = part
 
     def results(self) -> Iterable[Result]:
-        part: Any = self.part
-        plan, setting, shell = self.solver.plan, part.setting, part.shell
-        values = np.zeros((0, 0, 1, len(plan.law.quantities)))
-        if self.recorder is not None:
-            _, values = self.recorder.arrays()
-        parts = [values.swapaxes(0, 1), *(part.material[key] for key in MATERIAL)]
-        found = gather_rows(plan.world, part.items, parts, len(part.listed.cells))
-        if found is None:
+        part, plan, count = self.part, self.solver.plan, len(self.part.listed.cells)
+        values = self.gathered(count)
+        found = gather_rows(plan.world, part.items, [part.material[key] for key in MATERIAL], count)
+        if values is None or found is None:
             return
-        column = [plan.law.quantities.index(key) for key in RECORDED]
-        series = {key: found[0][:, :, 0, c].T for key, c in zip(RECORDED, column, strict=True)}
-        material = dict(zip(MATERIAL, found[1:], strict=True))
-        data = shell.dataset(series, material, setting.interval, Recorder("dg", plan.case.numerics.order))
-        yield Result(KIND, data, settings={"formats": setting.formats, "layers": setting.layers})
+        series = {key: values[:, :, 0, plan.law.quantities.index(key)] for key in RECORDED}
+        made_by = Recorder("dg", plan.case.numerics.order)
+        data = part.shell.dataset(series, dict(zip(MATERIAL, found, strict=True)), part.setting.interval, made_by)
+        yield Result(KIND, data, settings={"formats": part.setting.formats, "layers": part.setting.layers})
 
 
 __all__ = ["AttachedRecord", "BoxRecord", "plan"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +10,9 @@ import numpy as np
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.operators.wave_field import Energies as FieldEnergies
 from faultwave.dg.operators.wave_field import as_isotropic
+from faultwave.dg.sampling import ScheduledTable
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Callback, CapabilityPlan, RestoredFrom, State
+from faultwave.engine.capability import CapabilityPlan
 from faultwave.engine.energies import EnergyRecorder, Rows
 
 name = "energies"
@@ -35,15 +35,15 @@ def plan(planning: Planning) -> Energies | None:
     return Energies(setting) if setting is not None else None
 
 
-class AttachedEnergies(EnergyRecorder):
+class AttachedEnergies(EnergyRecorder, ScheduledTable):
     """Table of energies attached to a solver."""
 
     def __init__(self, part: Energies, solver: Solver):
         super().__init__(solver)
-        self.setting, self.interval, self.due = part.setting, part.setting.interval, 0.0
+        self.setting, self.interval = part.setting, part.setting.interval
         formulas = as_isotropic(solver.operator.law) if part.setting.isotropic else None
         self.isotropic = FieldEnergies(solver.operator, formulas) if formulas is not None else None
-        self.callbacks = (Callback("end of largest step", self._met, next=lambda: self.due),)
+        self.schedule()
 
     def record(self) -> None:
         super().record()
@@ -53,24 +53,6 @@ class AttachedEnergies(EnergyRecorder):
                 now |= {key: value, **({f"true_{key}": now[key]} if key in now else {})}
         _add_losses(self.rows)
         self.due = (np.floor(self.solver.time / self.setting.interval + 1e-9) + 1) * self.setting.interval
-
-    def begin(self) -> None:
-        if not self.rows:
-            self.record()
-
-    def _met(self, cluster: int, time: float, step: float) -> None:
-        if time >= self.due * (1 - 1e-9):
-            self.record()
-
-    def finish(self, time: float) -> None:
-        if self.rows and self.rows[-1][0] < time:  # also at an early end
-            self.record()
-
-    def state(self) -> Mapping[str, State]:
-        def write(values: np.ndarray, origin: RestoredFrom) -> None:
-            self.due = float(values)
-
-        return {**super().state(), "due": State(None, lambda: np.array(self.due), write)}
 
 
 def _add_losses(rows: Rows) -> None:

@@ -18,8 +18,8 @@ from faultwave.dg.operators.prescribed_faces import faces_of, single_lossless_me
 from faultwave.dg.sampling import Samples, by_cluster, face_functionals, sampling_callback
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Capability, CapabilityPlan, Requirements, RestoredFrom, State
+from faultwave.engine.surface_sums import ClosedSurface, FourierRecorder, cross_section
 from faultwave.observe.dataset import Dataset, Result, Variable
-from faultwave.observe.surfaces import ClosedSurface, FourierRecorder, cross_section
 from faultwave.physics.waves.law import role
 
 name = "far_field"

@@ -9,32 +9,33 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import InputError
+from faultwave.base.errors import InputError, Problem
 from faultwave.comm.messages import gather_rows
 from faultwave.dg.fault.faces import Fault
 from faultwave.dg.fault.probe import FaultProbe
-from faultwave.dg.mesh.location import Points, place_fault_receivers
+from faultwave.dg.mesh.location import Points
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.sampling import by_cluster
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Requirements, RestoredFrom, State
-from faultwave.observe.dataset import FaultFrame, Result, fault_receivers_from_arrays
-from faultwave.observe.fault_receivers import FaultRecorder
-from faultwave.observe.model import Marks
-from faultwave.observe.snapshots.fields import fault_receiver_fields
-from faultwave.observe.stations.codes import since
-from faultwave.physics.friction.outputs import readable
+from faultwave.engine.capability import Callback, Capability, Requirements, RestoredFrom, State
+from faultwave.engine.fault_receivers import (
+    FaultReceiverPlan,
+    FaultReceiverRequest,
+    FaultRecorder,
+    report_distant_receivers,
+)
+from faultwave.observe.dataset import FaultFrame, Result
 
-name = "fault_receivers"
 AFTER = ("rupture", "initial")
 
 
 @dataclass(frozen=True)
-class FaultReceivers(CapabilityPlan):
+class FaultReceivers(FaultReceiverPlan):
     """Plan of receivers on the fault.
 
     Attributes
     ----------
+    request : FaultReceiverRequest
     points : Points
         Points that this process owns.
     items : (n,) int
@@ -47,15 +48,16 @@ class FaultReceivers(CapabilityPlan):
         Points of other owners for which this process has the cell of one side.
     """
 
-    setting: Any
-    fields: tuple[str, ...]
-    units: dict[str, str]  # units of fields that the friction law defines
+    request: FaultReceiverRequest
     points: Points
     items: np.ndarray
     listed: Points
     sides: np.ndarray
     seen: Points | None = None
-    name: str = name
+
+    @property
+    def places_on_fault(self) -> np.ndarray:
+        return self.listed.located
 
     @property
     def requirements(self) -> Requirements:
@@ -76,31 +78,41 @@ class FaultReceivers(CapabilityPlan):
     def attach(self, solver: Solver) -> AttachedFaultReceivers:
         return AttachedFaultReceivers(self, solver)
 
-    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
-        return {"output": [("fault receivers", f"{len(self.listed.cells)}")]}
-
-    def shapes(self, plan: Any) -> tuple[Marks, ...]:
-        return (Marks("fault receivers", self.listed.located),)
-
 
 def plan(planning: Planning) -> FaultReceivers | None:
     """Return the plan of fault receivers, None if the case has none."""
-    case, whole = planning.case, planning.whole
-    setting, rupture = case.output.fault_receivers, planning.parts.get("rupture")
-    if setting is None or (rupture is None and case.fault is not None and not whole.elsewhere):
+    case, whole, rupture = planning.case, planning.whole, planning.parts.get("rupture")
+    if case.output.fault_receivers is None or (rupture is None and case.fault is not None and not whole.elsewhere):
         return None  # a fault that could not be planned has reported why
-    try:
-        fields = fault_receiver_fields(setting, readable(case.fault).names)
-    except InputError as error:
-        planning.problems.extend(error.problems)
-        fields = []
-    placed = place_fault_receivers(setting, rupture, whole, planning.problems)
-    if placed is None:
+    request = FaultReceiverRequest.read(case, planning.problems)
+    if request is None or not len(request.points):
         return None
+    placed = _locate(request, rupture, planning)
     items = np.flatnonzero(placed.cells >= 0)
     sides = rupture.faces.cells if rupture is not None else np.zeros((0, 2), np.int64)  # type: ignore[attr-defined]
-    units = {n: unit for n, unit in readable(case.fault).units.items() if n in fields}
-    return FaultReceivers(setting, tuple(fields), units, placed.of(items), items, placed, sides)
+    return FaultReceivers(request, placed.of(items), items, placed, sides)
+
+
+def _locate(request: FaultReceiverRequest, fault: Any, planning: Planning) -> Points:
+    """Return the fault faces nearest to the points, -2 on other processes, with the coordinates of the projection on the face."""
+    points, whole = request.points, planning.whole
+    if not whole.any(fault is not None and len(fault.faces.area) > 0):
+        what, advice = "the case has no fault with friction", "Give a fault group, or leave output.fault_receivers out."
+        raise InputError(Problem("output.fault_receivers", what, advice=advice))
+    items, nearest, distance = whole.nearest_fault(points, fault)
+    mine = np.flatnonzero(items >= 0)
+    local = np.full((len(points), 2), np.nan)
+    if not len(mine):
+        return Points(points, nearest, items, local)
+    corners = fault.faces.corners[items[mine]]
+    edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
+    offset = nearest[mine] - corners[:, 0]
+    far, edge = np.full((2, len(points)), np.nan)
+    far[mine], edge[mine] = distance[mine], np.sqrt((edges**2).sum(2)).max(1)
+    report_distant_receivers(request.setting, points, nearest, far, edge, planning.problems)
+    solved = np.linalg.solve(edges @ edges.transpose(0, 2, 1), np.einsum("nij,nj->ni", edges, offset)[..., None])
+    local[mine] = solved[..., 0]
+    return Points(points, nearest, items, local)
 
 
 class AttachedFaultReceivers(Capability):
@@ -130,7 +142,7 @@ class AttachedFaultReceivers(Capability):
     def _record(self, fault: Fault | None, points: Points | None, keeps: bool = True) -> FaultRecorder | None:
         if points is None or fault is None:
             return None
-        plan, setting, names = self.solver.plan, self.part.setting, self.part.fields
+        plan, setting, names = self.solver.plan, self.part.request.setting, self.part.request.fields
         case, faces = plan.case, points.cells
         members = by_cluster(plan.clustering.cluster[fault.faces.inside[faces]], self.solver.layout.clusters)
         from_velocity = case.fault is not None and case.fault.slip_rate_output == "velocity"
@@ -190,7 +202,7 @@ class AttachedFaultReceivers(Capability):
         part, plan, listed = self.part, self.solver.plan, self.part.listed
         if self.rupture is not None:
             self.rupture.finish_reads()
-        columns = len(part.fields)
+        columns = len(part.request.fields)
         rows = [np.zeros((0, *shape)) for shape in ((0,), (0, columns), (3,), (3,), (3,), (3,))]
         if self.recorder is not None:
             time, values = self.recorder.arrays()
@@ -205,10 +217,8 @@ class AttachedFaultReceivers(Capability):
                 return
             rows = found
         time, values, normal, strike, dip, traction = rows
-        yield Result(name, fault_receivers_from_arrays(
-            time.T, values.swapaxes(0, 1), list(part.fields), listed.located, listed.requested,
-            frame=FaultFrame(normal, strike, dip, traction), attrs={"units": part.units, **since(plan.case.output.origin_time)},
-        ))  # fmt: skip
+        frame = FaultFrame(normal, strike, dip, traction)
+        yield part.request.result(time.T, values.swapaxes(0, 1), listed.located, frame)
 
     def _frame(self, points: Points) -> tuple[np.ndarray, ...]:
         """Return normal, strike, dip and initial traction (P_0, T_s, T_d) at each point, (n, 3) each."""

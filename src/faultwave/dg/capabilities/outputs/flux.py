@@ -15,8 +15,8 @@ from faultwave.dg.operators.prescribed_faces import Faces, pair
 from faultwave.dg.sampling import Surface, SurfaceSum
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Capability, CapabilityPlan, Requirements, State
+from faultwave.engine.surface_sums import Reduce
 from faultwave.observe.dataset import Result, energies_from_arrays
-from faultwave.observe.surfaces import Reduce
 from faultwave.physics.waves import Law
 
 name = "flux"

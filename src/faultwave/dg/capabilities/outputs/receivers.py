@@ -1,8 +1,8 @@
-"""Receivers (seismograms) at points of the mesh."""
+"""Receivers (seismograms) at points of the mesh; what does not depend on the mesh is in ``engine/receivers.py``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -10,84 +10,125 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.comm.messages import gather_rows
+from faultwave.case.plausibility import advice_outside
 from faultwave.dg.checks.accuracy import edge_length
 from faultwave.dg.mesh.boundaries import damped_cells
-from faultwave.dg.mesh.location import Points, place_receivers
+from faultwave.dg.mesh.location import Points
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.method.basis import tet_basis_gradient
 from faultwave.dg.sampling import Samples, by_cluster, sampling_callback
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Capability, CapabilityPlan, Requirements, RestoredFrom, State
-from faultwave.observe import receivers as seismograms
-from faultwave.observe.dataset import Result
-from faultwave.observe.model import Marks
-from faultwave.observe.receivers import PendingSample
-from faultwave.observe.stations.codes import Station, with_stations
-from faultwave.observe.stations.points import read_stations, with_degrees
+from faultwave.domain import tets
+from faultwave.engine.capability import Capability, Requirements, RestoredFrom, State
+from faultwave.engine.receivers import (
+    PendingSample,
+    ReceiverCapability,
+    ReceiverPlan,
+    ReceiverRecorder,
+    ReceiverRequest,
+    gather_receivers,
+)
+from faultwave.observe.stations.points import AS_CASE, GROUND, exchange_advice
 from faultwave.physics.waves.law import role
 
-name = "receivers"
 AFTER = ("plasticity", "point_sources")
 NAMED = 10
 """Number of receivers that a warning names."""
 
 
 @dataclass(frozen=True)
-class Receivers(CapabilityPlan):
+class Receivers(ReceiverPlan):
     """Plan of receivers: the local ``points`` with their indices ``items`` (n,) among ``listed``, the points of all processes."""
 
-    setting: Any
+    request: ReceiverRequest
     points: Points
     items: np.ndarray
     listed: Points
-    disk: int
-    stations: tuple[Station, ...] = ()
-    name: str = name
+
+    @property
+    def located(self) -> np.ndarray:
+        return self.listed.located
 
     @property
     def requirements(self) -> Requirements:
-        return Requirements(derivatives=self.points.cells, disk=self.disk)
-
-    @property
-    def gradients(self) -> bool:
-        """True if spatial derivatives are recorded."""
-        return bool(self.setting.rotation or self.setting.strain_rate)
+        return Requirements(derivatives=self.points.cells, disk=self.request.disk)
 
     def partition(self, cut: Cut) -> Receivers:
         items = cut.mine(self.listed.cells)
         return replace(self, points=self.listed.of(items, cut.here), items=items)
 
     def identity(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
-        interval = np.full((len(self.items), 1), self.setting.interval)
-        more = np.full((len(self.items), 1), float(self.gradients))
+        interval = np.full((len(self.items), 1), self.request.setting.interval)
+        more = np.full((len(self.items), 1), float(self.request.gradients))
         return {"places and samples of receivers": (np.hstack([self.points.located, interval, more]), self.items)}
 
     def attach(self, solver: Solver) -> AttachedReceivers:
         return AttachedReceivers(self, solver)
 
-    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
-        samples = int(plan.case.end_time / self.setting.interval) + 1
-        return {"output": [("receivers", f"{len(self.listed.cells)} with {samples} samples")]}
-
-    def shapes(self, plan: Any) -> tuple[Marks, ...]:
-        return (Marks(name, self.listed.located, tuple(s.code for s in self.stations)),)
-
 
 def plan(planning: Planning) -> Receivers | None:
     """Return the plan of receivers, None if the case has none."""
-    case, setting = planning.case, planning.case.output.receivers
-    placed = place_receivers(
-        planning.mesh, planning.topology, planning.geometry, planning.whole, case, planning.problems
-    )
-    if placed is None or setting is None:
+    request = ReceiverRequest.read(planning.case, planning.law, planning.problems)
+    if request is None or not len(request.points):
         return None
+    placed = _locate(request, planning)
     _report_damped(planning.material, placed, planning.problems)
     _warn_near_sources(planning, placed)
     items = np.flatnonzero(placed.cells >= 0)
-    columns = planning.law.visible + 3 * setting.rotation + 6 * setting.strain_rate
-    disk = 8 * columns * len(placed.cells) * (int(case.end_time / setting.interval) + 1)
-    return Receivers(setting, placed.of(items), items, placed, disk, read_stations(setting, planning.problems))
+    return Receivers(request, placed.of(items), items, placed)
+
+
+def _locate(request: ReceiverRequest, planning: Planning) -> Points:
+    """Return the cells of the receivers, -2 in pieces of other processes and -1 outside the mesh if the case skips such points.
+
+    Raises
+    ------
+    InputError
+        If points lie outside the mesh and are not skipped, with their distances.
+    """
+    case, mesh, topology, points = planning.case, planning.mesh, planning.topology, request.points
+    built = case.mesh.build
+    if built is not None and built.topography is not None:
+        points = _on_the_ground(points, request.references, built.topography.receivers, mesh, topology)
+    found = planning.whole.locate(points, topology, planning.geometry, mesh)
+    problems = Problems()
+    out = np.flatnonzero(found.cells == -1)
+    if request.setting.outside == "skip" and len(out):
+        far = int(out[found.distance[out].argmax()])
+        distance = f"by up to {found.distance[far]:.6g} m (receiver {far + 1})"
+        what = f"outside the mesh, {distance}: they record nothing: {_numbered(out)}"
+        planning.problems.warn("output.receivers", what)
+        out = out[:0]
+    for i in out:
+        x = ", ".join(f"{v:g}" for v in points[i])
+        corners = mesh.vertices.min(0), mesh.vertices.max(0)
+        exchanged = exchange_advice(case.projection, points[i], float(found.distance[i]), *corners)
+        exchanged = exchanged or advice_outside(points[i], *corners)
+        problems.error(
+            f"receiver {i + 1} at ({x})", f"lies {found.distance[i]:.6g} m outside the mesh", "a point inside",
+            exchanged or "On a free surface with topography give a depth below the mesh's own surface.", [points[i]],
+        )  # fmt: skip
+    problems.raise_errors()
+    return Points(points, points, found.cells, found.xi)
+
+
+def _numbered(items: np.ndarray) -> str:
+    """Return the numbers of receivers, counted from 1, of which at most ``NAMED`` are listed."""
+    return ", ".join(map(str, (items[:NAMED] + 1).tolist())) + (", ..." if len(items) > NAMED else "")
+
+
+def _on_the_ground(
+    points: np.ndarray, references: np.ndarray, means: str, mesh: tets.Mesh, topology: tets.Topology
+) -> np.ndarray:
+    """Return points (n, 3) with z as elevation, where ``references`` (n,) or ``means`` measure it from the free surface of the mesh."""
+    below = np.where(references == AS_CASE, means == "depth", references == GROUND)
+    if not below.any():
+        return points
+    free = topology.kinds == tets.BoundaryKind.FREE_SURFACE
+    corners = mesh.vertices[topology.cells[:, tets.SORTED_FACES][free]]
+    found = np.array(points, float)
+    found[below, 2] += tets.height_at(points[below, :2], corners)
+    return found
 
 
 def _report_damped(material: dict[str, np.ndarray], points: Points, problems: Problems) -> None:
@@ -95,10 +136,9 @@ def _report_damped(material: dict[str, np.ndarray], points: Points, problems: Pr
     within = damped_cells(material)
     if within is None:
         return
-    numbers = np.flatnonzero((points.cells >= 0) & within[points.cells]) + 1
-    if len(numbers):
-        listed = ", ".join(map(str, numbers[:10].tolist())) + (", ..." if len(numbers) > 10 else "")
-        problems.warn("output.receivers", f"in the matched layer, where they record damped waves: {listed}")
+    items = np.flatnonzero((points.cells >= 0) & within[points.cells])
+    if len(items):
+        problems.warn("output.receivers", f"in the matched layer, where they record damped waves: {_numbered(items)}")
 
 
 def _warn_near_sources(planning: Planning, placed: Points) -> None:
@@ -120,12 +160,12 @@ def _warn_near_sources(planning: Planning, placed: Points) -> None:
         return
     distance, source = distances[found], nearest[found]
     first = int(distance.argmin())
-    numbers = (here[found] + 1).tolist()
-    listed = ", ".join(map(str, numbers[:NAMED])) + (", ..." if len(numbers) > NAMED else "")
+    numbers = here[found]
     seen = "the smooth function that a source is spread by" if spread else "the roughness of its cell"
     what = (
-        f"within the reach of point sources, where they record {seen}, not the field of a point: {listed}; receiver {numbers[first]} "
-        f"is {distance[first]:.4g} m from {sources.sources.names[source[first]]}, which reaches {reach[source[first]]:.4g} m"
+        f"within the reach of point sources, where they record {seen}, not the field of a point: {_numbered(numbers)}; "
+        f"receiver {numbers[first] + 1} is {distance[first]:.4g} m from {sources.sources.names[source[first]]}, "
+        f"which reaches {reach[source[first]]:.4g} m"
     )
     planning.problems.warn(
         "output.receivers", what, advice="Smaller cells around the source reach less far; or leave these receivers out."
@@ -151,35 +191,43 @@ class YieldedSample:
         return found
 
 
-class AttachedReceivers(Capability):
-    """Receivers of a run; ``recorder`` is None if this process has no receiver."""
+class PointSeries(Capability):
+    """Samples of the wave field at points in cells of this process.
 
-    def __init__(self, part: Receivers, solver: Solver):
-        self.part, self.solver = part, solver
-        self.recorder: seismograms.ReceiverRecorder | None = None
-        if len(part.items):
-            self._record()
+    Attributes
+    ----------
+    points : Points
+        Points in cells of this process.
+    items : ndarray (n,)
+        Their indices among the points of all processes.
+    recorder : ReceiverRecorder or None
+        Samples so far, None if this process has no point.
+    """
 
-    def _record(self) -> None:
-        plan, op, setting, points = self.solver.plan, self.solver.operator, self.part.setting, self.part.points
+    def __init__(self, solver: Solver, points: Points, items: np.ndarray, interval: float, gradients: bool = False):
+        self.solver, self.points, self.items = solver, points, items
+        self.recorder: ReceiverRecorder | None = None
+        if not len(items):
+            return
+        plan, op = solver.plan, solver.operator
         value, slope = tet_basis_gradient(points.local, op.order - 1)
         functionals = [value[:, None]]
-        if self.part.gradients:
+        if gradients:
             inverse = plan.geometry.inverse[points.cells]  # (n, 3 xi, 3 x)
             functionals.append(np.einsum("nbd,ndx->nxb", slope, inverse))
-        members = by_cluster(plan.clustering.cluster[points.cells], self.solver.layout.clusters)
+        members = by_cluster(plan.clustering.cluster[points.cells], solver.layout.clusters)
         functional = np.concatenate(functionals, 1)
-        taken = Samples(op, points.cells, members, functional)
-        take = self._yielding(taken, members) or taken.take
-        self.recorder = seismograms.ReceiverRecorder(setting.interval, members, functional, take)
-        self.callbacks = (sampling_callback(self.recorder, taken),)
+        samples = Samples(op, points.cells, members, functional)
+        take = self._yielding(samples, members) or samples.take
+        self.recorder = ReceiverRecorder(interval, members, functional, take)
+        self.callbacks = (sampling_callback(self.recorder, samples),)
 
     def _yielding(self, taken: Samples, members: Sequence[np.ndarray]) -> Callable[[int, float], PendingSample] | None:
         """Return a sampler whose stress has yielded at the time of the sample; cells yield only at the end of a step.
 
         Decks reproduce SeisSol's samples instead.
         """
-        plasticity, points = self.solver.parts.get("plasticity"), self.part.points
+        plasticity, points = self.solver.parts.get("plasticity"), self.points
         if plasticity is None or self.solver.plan.case.output.seissol_layout:
             return None
         columns = role(self.solver.plan.law, "stress")
@@ -198,7 +246,7 @@ class AttachedReceivers(Capability):
 
     def finish(self, time: float) -> None:
         if self.recorder is not None:
-            self.recorder.finish(time, self.solver.dofs_of(self.recorder, self.part.points.cells))
+            self.recorder.finish(time, self.solver.dofs_of(self.recorder, self.points.cells))
 
     def state(self) -> Mapping[str, State]:
         recorder = self.recorder
@@ -208,24 +256,26 @@ class AttachedReceivers(Capability):
         def write(values: np.ndarray, origin: RestoredFrom) -> None:
             recorder.restore(values.swapaxes(0, 1))
 
-        return {"samples": State(self.part.items, lambda: recorder.arrays()[1].swapaxes(0, 1), write)}
+        return {"samples": State(self.items, lambda: recorder.arrays()[1].swapaxes(0, 1), write)}
 
-    def results(self) -> Iterable[Result]:
-        plan, setting, listed = self.solver.plan, self.part.setting, self.part.listed
-        time, values = np.zeros(0), np.zeros((0, 0, 1, 1))
-        if self.recorder is not None:
-            time, values = self.recorder.arrays()
-        skipped = listed.cells == -1
-        if plan.share is not None or skipped.any():
-            found = gather_rows(plan.world, self.part.items, [values.swapaxes(0, 1)], len(listed.cells))
-            if found is None:
-                return
-            values = found[0].swapaxes(0, 1)
-            values[:, skipped] = np.nan
-            time = np.arange(len(values)) * setting.interval
-        names = plan.law.quantities[: plan.law.visible]
-        made = seismograms.dataset(
-            time, values, names, listed.located, listed.requested, setting.rotation, setting.strain_rate
-        )
-        made = with_stations(made, self.part.stations, plan.case.output.origin_time)
-        yield Result(name, with_degrees(made, plan.case.projection))
+    def gathered(self, count: int) -> np.ndarray | None:
+        """Return the samples (nt, count, C, Q) of all processes on the first, None elsewhere (collective)."""
+        none = np.zeros((0, 0, 1, len(self.solver.plan.law.quantities)))
+        values = none if self.recorder is None else self.recorder.arrays()[1]
+        return gather_receivers(values, self.items, count, self.solver.plan.world)
+
+
+class AttachedReceivers(ReceiverCapability, PointSeries):
+    """Receivers of a run."""
+
+    def __init__(self, part: Receivers, solver: Solver):
+        super().__init__(solver, part.points, part.items, part.request.setting.interval, part.request.gradients)
+        self.part: Receivers = part
+
+    def series(self) -> tuple[np.ndarray, np.ndarray] | None:
+        cells = self.part.listed.cells
+        values = self.gathered(len(cells))
+        if values is None:
+            return None
+        values[:, cells == -1] = np.nan  # outside of the mesh
+        return np.arange(len(values)) * self.part.request.setting.interval, values

@@ -94,7 +94,7 @@ class AttachedResonances(Capability):
             return []
         signals = values * np.where(flows(law), impedances[:, None], 1.0)
         signals = signals.reshape(len(signals), -1)
-        interval = self.receivers.part.setting.interval
+        interval = self.receivers.part.request.setting.interval
         try:
             return resonances(signals, interval, setting.band, setting.floor, setting.resolution)
         except ValueError as error:

@@ -1,39 +1,33 @@
-"""Summary of a finished rupture: maps on the fault, moment rate with its spectrum, and source parameters.
-
-Definitions: docs/theory/friction.md, "Source parameters".
-"""
+"""Rupture maps on faces of a mesh; what does not depend on the mesh is in ``engine/rupture_maps.py``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import Problem
 from faultwave.comm.messages import gather_rows
 from faultwave.dg.fault.faces import Fault
 from faultwave.dg.fault.points import PointRule
-from faultwave.dg.fault.record import FAULT_ENERGIES, RUPTURE_RATE
+from faultwave.dg.fault.record import RUPTURE_RATE
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.method.basis import inner
+from faultwave.dg.sampling import ScheduledTable
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Callback, Capability, CapabilityPlan, RestoredFrom, State
-from faultwave.observe.dataset import Result
-from faultwave.observe.rupture import INNER, FaultHistory, FinishedRupture, rupture_results, rupture_warnings
+from faultwave.engine.rupture_maps import RuptureMapPlan, RuptureMapRecorder, requested_maps
+from faultwave.observe.rupture import INNER
 
-name = "rupture_maps"
 AFTER = ("rupture",)
 
 
 @dataclass(frozen=True)
-class RuptureMaps(CapabilityPlan):
+class RuptureMaps(RuptureMapPlan):
     """Plan of rupture maps; ``faces`` is the number of faces of the whole fault."""
 
     setting: Any
     faces: int
-    name: str = name
 
     def attach(self, solver: Solver) -> AttachedMaps:
         return AttachedMaps(self, solver)
@@ -41,87 +35,47 @@ class RuptureMaps(CapabilityPlan):
 
 def plan(planning: Planning) -> RuptureMaps | None:
     """Return the plan of rupture maps, None if the case has none."""
-    setting, rupture = planning.case.output.rupture, planning.parts.get("rupture")
+    setting, rupture = requested_maps(planning.case, planning.problems), planning.parts.get("rupture")
     if setting is None:
-        return None
-    if planning.case.fault is None:
-        planning.problems.error(
-            "output.rupture",
-            "the case has no fault with friction",
-            advice="Give a fault group, or leave output.rupture out.",
-        )
         return None
     faces = 0 if rupture is None else len(rupture.faces.area)  # type: ignore[attr-defined]
     return RuptureMaps(setting, int(planning.whole.total(np.array([faces]))[0]))
 
 
-class AttachedMaps(Capability):
-    """Rupture maps of a run; ``rows`` has time [s] and FAULT_ENERGIES of all processes, on the first one."""
+class AttachedMaps(RuptureMapRecorder, ScheduledTable):
+    """Rupture maps of a run."""
 
     def __init__(self, part: RuptureMaps, solver: Solver):
-        self.part, self.solver, self.due = part, solver, 0.0
-        self.rows: list[tuple[float, ...]] = []
+        super().__init__()
+        self.part, self.solver = part, solver
         rupture = solver.parts.get("rupture")
         self.rupture = rupture.part if rupture is not None else None
         self.fault: Fault | None = rupture.fault if rupture is not None else None
-        self.found: FinishedRupture | None = None
-        self.callbacks = (Callback("end of largest step", self._met, next=lambda: self.due),)
+        self.schedule()
 
-    def begin(self) -> None:
-        if not self.rows:
-            self._record()
+    def now(self) -> float:
+        return self.solver.time
 
-    def _record(self) -> None:
-        """Record the present energies; a collective call."""
-        here = self.fault.energies(False, False) if self.fault is not None else {}
-        total, now = self.solver.sum_over_processes(here), self.solver.time
-        self.rows.append((now, *(total.get(key, 0.0) for key in FAULT_ENERGIES)))
-        self.due = now + self.part.setting.interval
+    def totals(self) -> Mapping[str, float]:
+        return self.solver.sum_over_processes(self.fault.energies(False, False) if self.fault is not None else {})
 
-    def _met(self, cluster: int, time: float, step: float) -> None:
-        if time >= self.due * (1 - 1e-9):
-            self._record()
+    def record(self) -> None:
+        super().record()
+        self.due = self.now() + self.part.setting.interval
 
-    def finish(self, time: float) -> None:
-        if self.rows and self.rows[-1][0] < time:  # also at an early end
-            self._record()
-
-    def state(self) -> Mapping[str, State]:
-        def table() -> np.ndarray:
-            return np.array(self.rows).reshape(-1, 1 + len(FAULT_ENERGIES))
-
-        def write(values: np.ndarray, origin: RestoredFrom) -> None:
-            self.rows = [tuple(map(float, row)) for row in values]
-
-        def due(values: np.ndarray, origin: RestoredFrom) -> None:
-            self.due = float(values)
-
-        return {"table": State(None, table, write), "due": State(None, lambda: np.array(self.due), due)}
-
-    def results(self) -> Iterable[Result]:
-        found = self._gathered()
-        self.found = found
-        if found is not None:
-            yield from rupture_results(found)
-
-    def remarks(self) -> Iterable[Problem]:
-        return rupture_warnings(self.found) if self.found is not None else ()
-
-    def _gathered(self) -> FinishedRupture | None:
-        """Return the whole fault on the first process."""
-        plan, rupture = self.solver.plan, self.rupture
+    def finished_faces(self) -> tuple[Mapping[str, np.ndarray], bool] | None:
+        rupture = self.rupture
         owned = np.zeros(0, np.int64) if self.fault is None else np.arange(self.fault.faces.owned)
         items = owned if rupture is None else rupture.faces.number[owned]
         values = {key: np.zeros((0, *shape)) for key, shape in SHAPES.items()}
         if self.fault is not None and rupture is not None:
             found = face_values(self.fault, rupture, owned)
             values = {key: found[key] for key in SHAPES}
-        gathered = gather_rows(plan.world, items, list(values.values()), self.part.faces)
+        gathered = gather_rows(self.solver.plan.world, items, list(values.values()), self.part.faces)
         if gathered is None:
             return None
-        history = FaultHistory(*np.array(self.rows).reshape(-1, 1 + len(FAULT_ENERGIES)).T)
         has_stress = rupture.law.needs_stress if rupture is not None else True
-        return FinishedRupture(dict(zip(values, gathered, strict=True)), history, has_stress)
+        return dict(zip(values, gathered, strict=True)), has_stress
 
 
 SHAPES: dict[str, tuple[int, ...]] = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.observe.receivers import PendingSample, ReceiverRecorder
+from faultwave.engine.receivers import PendingSample, ReceiverRecorder
 
 Reduce = Callable[[np.ndarray, np.ndarray], np.ndarray]
 

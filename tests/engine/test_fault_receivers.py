@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from faultwave.observe.fault_receivers import FaultRecorder
+from faultwave.engine.fault_receivers import FaultRecorder
 
 
 def recording(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from faultwave.observe.receivers import SeriesRecorder, interpolate
+from faultwave.engine.receivers import SeriesRecorder, interpolate
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])

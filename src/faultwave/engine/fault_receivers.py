@@ -1,20 +1,121 @@
-"""Time histories at points on the fault, sampled after the steps of each point's own cluster."""
+"""Receivers on faults: everything about them that does not depend on the numerical method.
+
+A ``FaultReceiverRequest`` holds the receivers of a case: points and fields. The plan of an engine (``FaultReceiverPlan``) adds where
+they lie on its fault. ``FaultRecorder`` samples after the steps of each point's own cluster.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import Problems
+from faultwave.base.errors import InputError, Problems
+from faultwave.case.settings.model import Case
+from faultwave.case.settings.outputs import FaultReceivers
+from faultwave.engine.capability import CapabilityPlan
+from faultwave.observe.dataset import FaultFrame, Result, fault_receivers_from_arrays
+from faultwave.observe.model import Marks
+from faultwave.observe.snapshots.fields import fault_receiver_fields
+from faultwave.observe.stations.codes import since
+from faultwave.observe.stations.points import read_points
+from faultwave.physics.friction.outputs import readable
 
-if TYPE_CHECKING:
-    from faultwave.observe.stations.points import NearFaultSettings
+NAME = "fault_receivers"
+
+
+@dataclass(frozen=True)
+class FaultReceiverRequest:
+    """Receivers on faults that a case requests.
+
+    Attributes
+    ----------
+    case : Case
+    points : ndarray (n, 3)
+        Places as given [m].
+    fields : tuple of str
+        Recorded fields.
+    units : mapping of str to str
+        Units of fields that the friction law defines.
+    """
+
+    case: Case
+    points: np.ndarray
+    fields: tuple[str, ...]
+    units: Mapping[str, str]
+
+    @classmethod
+    def read(cls, case: Case, problems: Problems) -> FaultReceiverRequest | None:
+        """Read the fault receivers of a case and the file that it names; return None if it requests none.
+
+        Unknown fields are added to ``problems``, and none is then recorded.
+
+        Raises
+        ------
+        InputError
+            With every error in the file.
+        """
+        setting, known = case.output.fault_receivers, readable(case.fault)
+        if setting is None:
+            return None
+        fields: list[str] = []
+        try:
+            fields = fault_receiver_fields(setting, known.names)
+        except InputError as error:
+            problems.extend(error.problems)
+        units = {name: unit for name, unit in known.units.items() if name in fields}
+        return cls(case, read_points(setting), tuple(fields), units)
+
+    @property
+    def setting(self) -> FaultReceivers:
+        """Settings ``output.fault_receivers`` of the case."""
+        setting = self.case.output.fault_receivers
+        assert setting is not None
+        return setting
+
+    def result(self, time: np.ndarray, values: np.ndarray, located: np.ndarray, frame: FaultFrame) -> Result:
+        """Return time series on a fault as a result.
+
+        Parameters
+        ----------
+        time : ndarray (nt, nr)
+            Times of the samples of each receiver [s], NaN where a receiver has fewer.
+        values : ndarray (nt, nr, fields)
+            Samples.
+        located : ndarray (nr, 3)
+            Points on the fault [m].
+        frame : FaultFrame
+            Directions and initial traction at the points.
+        """
+        attrs = {"units": dict(self.units), **since(self.case.output.origin_time)}
+        made = fault_receivers_from_arrays(
+            time, values, list(self.fields), located, self.points, frame=frame, attrs=attrs
+        )
+        return Result(NAME, made)
+
+
+class FaultReceiverPlan(CapabilityPlan):
+    """Base class of the planned fault receivers of an engine, which knows where they lie on its fault."""
+
+    name = NAME
+    request: FaultReceiverRequest
+
+    @property
+    def places_on_fault(self) -> np.ndarray:
+        """Points (n, 3) [m] on the fault of the receivers of all processes."""
+        raise NotImplementedError
+
+    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
+        return {"output": [("fault receivers", f"{len(self.request.points)}")]}
+
+    def shapes(self, plan: Any) -> tuple[Marks, ...]:
+        return (Marks("fault receivers", self.places_on_fault),)
 
 
 def report_distant_receivers(
-    setting: NearFaultSettings, points: np.ndarray, on_fault: np.ndarray, distance: np.ndarray, near: np.ndarray, problems: Problems
+    setting: FaultReceivers, points: np.ndarray, on_fault: np.ndarray, distance: np.ndarray, near: np.ndarray, problems: Problems
 ) -> None:  # fmt: skip
     """Report fault receivers that lie off the fault: errors beyond the limit of the case, else warnings.
 

@@ -1,27 +1,219 @@
-"""Seismograms: samples of the wave field at points, from the predictors of local time steps or from global steps."""
+"""Receivers (seismograms): everything about them that does not depend on the numerical method.
+
+A ``ReceiverRequest`` holds the receivers of a case: places, codes, sampling and columns. The plan of an engine (``ReceiverPlan``) adds
+where they lie in its mesh or grid, and its running counterpart (``ReceiverCapability``) returns the samples of all processes. Engines
+sample with ``ReceiverRecorder`` (predictors of local time steps) or ``SeriesRecorder`` (values of every step). Columns computed from
+samples, as the rotation rate, are listed in ``DERIVED``.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from faultwave.observe.dataset import Dataset, receivers_from_arrays
+from faultwave.base.errors import Problems
+from faultwave.case.settings.model import Case
+from faultwave.comm import World
+from faultwave.comm.messages import gather_rows
+from faultwave.engine.capability import Capability, CapabilityPlan, RestoredFrom, State
+from faultwave.observe.dataset import Result, receivers_from_arrays
+from faultwave.observe.model import Marks
+from faultwave.observe.stations.codes import Station, with_stations
+from faultwave.observe.stations.points import read_points, read_stations, with_degrees, z_references
+from faultwave.physics.waves import Law
 
-ROUNDING = 1e-6
-"""Relative rounding error of the time at which a step ends."""
+NAME = "receivers"
 
 
 @dataclass(frozen=True)
-class Station:
-    """Receivers of one cluster: their indices ``items`` (n,), and ``weights`` (n, channels, rows) of the rows in a sample."""
+class DerivedColumns:
+    """Columns of seismograms that are computed from samples.
 
-    items: np.ndarray
-    weights: np.ndarray
+    Attributes
+    ----------
+    setting : str
+        Setting of ``output.receivers`` that requests them.
+    names : tuple of str
+        Names of the columns, with units and descriptions in ``observe.dataset.QUANTITIES``.
+    formula : callable
+        ``formula(fields, gradient)`` returns the columns, each of shape (nt, nr), from the sampled quantities (nt, nr) by name and the
+        velocity gradient (nt, nr, component, direction), which is empty unless ``gradients``.
+    gradients : bool
+        True if the spatial derivatives of the velocity are needed.
+    """
+
+    setting: str
+    names: tuple[str, ...]
+    formula: Callable[[Mapping[str, np.ndarray], np.ndarray], Sequence[np.ndarray]]
+    gradients: bool = False
+
+
+def _rotation_rate(fields: Mapping[str, np.ndarray], g: np.ndarray) -> Sequence[np.ndarray]:
+    return [g[..., 2, 1] - g[..., 1, 2], g[..., 0, 2] - g[..., 2, 0], g[..., 1, 0] - g[..., 0, 1]]
+
+
+STRAIN_PAIRS = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), "zz": (2, 2)}
+
+
+def _strain_rate(fields: Mapping[str, np.ndarray], g: np.ndarray) -> Sequence[np.ndarray]:
+    return [(g[..., i, j] + g[..., j, i]) / 2 for i, j in STRAIN_PAIRS.values()]
+
+
+DERIVED = (
+    DerivedColumns("rotation", ("rot1", "rot2", "rot3"), _rotation_rate, gradients=True),
+    DerivedColumns("strain_rate", tuple(f"eps{pair}" for pair in STRAIN_PAIRS), _strain_rate, gradients=True),
+)
+"""Derived columns in the order of the files."""
+
+
+@dataclass(frozen=True)
+class ReceiverRequest:
+    """Receivers that a case requests.
+
+    Attributes
+    ----------
+    case : Case
+    quantities : tuple of str
+        Quantities of the wave law that are recorded.
+    points : ndarray (n, 3)
+        Places as given [m].
+    references : ndarray (n,)
+        Reference of each z (``observe.stations.points.z_references``).
+    stations : tuple of Station
+        Codes of the receivers.
+    """
+
+    case: Case
+    quantities: tuple[str, ...]
+    points: np.ndarray
+    references: np.ndarray
+    stations: tuple[Station, ...]
+
+    @classmethod
+    def read(cls, case: Case, law: Law, problems: Problems) -> ReceiverRequest | None:
+        """Read the receivers of a case and the files that it names; return None if it requests none.
+
+        Raises
+        ------
+        InputError
+            With every error in the settings and files. Warnings are added to ``problems``.
+        """
+        setting = case.output.receivers
+        if setting is None:
+            return None
+        points, references = read_points(setting, case.projection), z_references(setting)
+        quantities = tuple(law.quantities[: law.visible])
+        return cls(case, quantities, points, references, read_stations(setting, problems))
+
+    @property
+    def setting(self) -> Any:
+        """Settings ``output.receivers`` of the case."""
+        return self.case.output.receivers
+
+    @property
+    def derived(self) -> tuple[DerivedColumns, ...]:
+        """Requested columns that are computed from samples."""
+        return tuple(d for d in DERIVED if getattr(self.setting, d.setting))
+
+    @property
+    def gradients(self) -> bool:
+        """True if spatial derivatives are recorded."""
+        return any(d.gradients for d in self.derived)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns in a file."""
+        return (*self.quantities, *(name for d in self.derived for name in d.names))
+
+    @property
+    def samples(self) -> int:
+        """Number of samples in time."""
+        return sample_count(self.case.end_time, self.setting.interval)
+
+    @property
+    def disk(self) -> int:
+        """Size of the seismograms of all receivers in a file [bytes]."""
+        return 8 * len(self.columns) * len(self.points) * self.samples
+
+    def result(self, time: np.ndarray, values: np.ndarray, located: np.ndarray) -> Result:
+        """Return seismograms as a result.
+
+        Parameters
+        ----------
+        time : ndarray (nt,)
+            Times [s].
+        values : ndarray (nt, nr, 1 or 4, Q)
+            Samples: values and, if requested, their derivatives along x, y and z. Quantities that are not recorded come last.
+        located : ndarray (nr, 3)
+            Places of the receivers [m].
+        """
+        made = receivers_from_arrays(time, self.table(values, len(located)), self.columns, located, located)
+        made = with_stations(made, self.stations, self.case.output.origin_time)
+        return Result(NAME, with_degrees(made, self.case.projection))
+
+    def table(self, values: np.ndarray, receivers: int) -> np.ndarray:
+        """Return the columns of a file (nt, nr, columns) from samples (nt, nr, 1 or 4, Q)."""
+        names = self.quantities
+        values = values[..., : len(names)]
+        if not len(values):
+            values = np.zeros((0, receivers, 4 if self.gradients else 1, len(names)))
+        gradient = np.zeros(0)
+        if self.gradients:
+            v = [names.index(f"v{i}") for i in (1, 2, 3)]
+            gradient = np.moveaxis(values[:, :, 1:, :][..., v], 2, 3)  # (nt, nr, component, direction)
+        fields = {name: values[:, :, 0, i] for i, name in enumerate(names)}
+        columns = [np.stack(d.formula(fields, gradient), -1) for d in self.derived]
+        return np.concatenate([values[:, :, 0], *columns], -1)
+
+
+def sample_count(end: float, interval: float) -> int:
+    """Return the number of samples at multiples of ``interval`` [s] from 0 to ``end`` [s]."""
+    return int(end / interval + 1e-9) + 1
+
+
+class ReceiverPlan(CapabilityPlan):
+    """Base class of the planned receivers of an engine, which knows where they lie in its mesh or grid."""
+
+    name = NAME
+    request: ReceiverRequest
+
+    @property
+    def located(self) -> np.ndarray:
+        """Places (n, 3) [m] of the receivers of all processes."""
+        raise NotImplementedError
+
+    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
+        return {"output": [(NAME, f"{len(self.located)} with {self.request.samples} samples")]}
+
+    def shapes(self, plan: Any) -> tuple[Marks, ...]:
+        return (Marks(NAME, self.located, tuple(station.code for station in self.request.stations)),)
+
+
+class ReceiverCapability(Capability):
+    """Base class of the running receivers of an engine."""
+
+    part: ReceiverPlan
+
+    def series(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return times (nt,) [s] and samples (nt, nr, 1 or 4, Q) of all processes, on the first; None elsewhere (collective)."""
+        raise NotImplementedError
+
+    def results(self) -> Iterable[Result]:
+        found = self.series()
+        if found is not None:
+            yield self.part.request.result(*found, self.part.located)
+
+
+# ---- recorders ----------------------------------------------------------------------------------------------------------
+
+
+ROUNDING = 1e-6
+"""Relative rounding error of the time at which a step ends."""
 
 
 class PendingSample(Protocol):
@@ -137,36 +329,6 @@ def _at_points(points: np.ndarray, modes: np.ndarray) -> np.ndarray:
     return np.asarray(total)
 
 
-def with_gradients(
-    values: np.ndarray, quantities: Sequence[str], rotation: bool, strain: bool
-) -> tuple[np.ndarray, list[str]]:
-    """Return the columns of a seismogram file from samples (nt, nr, 1 or 4, Q): quantities, rotation rate, strain rate."""
-    columns, names = [values[:, :, 0]], list(quantities)
-    if rotation or strain:
-        v = [quantities.index(f"v{i}") for i in (1, 2, 3)]
-        g = np.moveaxis(values[:, :, 1:, :][..., v], 2, 3)  # (nt, nr, component, direction)
-        if rotation:
-            columns.append(
-                np.stack([g[..., 2, 1] - g[..., 1, 2], g[..., 0, 2] - g[..., 2, 0], g[..., 1, 0] - g[..., 0, 1]], -1)
-            )
-            names += ["rot1", "rot2", "rot3"]
-        if strain:
-            pairs = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), "zz": (2, 2)}
-            columns.append(np.stack([(g[..., i, j] + g[..., j, i]) / 2 for i, j in pairs.values()], -1))
-            names += [f"eps{p}" for p in pairs]
-    return np.concatenate(columns, -1), names
-
-
-def dataset(time: np.ndarray, values: np.ndarray, quantities: Sequence[str], located: np.ndarray, requested: np.ndarray,
-            rotation: bool = False, strain: bool = False) -> Dataset:  # fmt: skip
-    """Return seismograms of times (nt,) [s] and samples (nt, nr, C, Q) as a Dataset."""
-    values = values[..., : len(quantities)]  # memory variables come last
-    if not len(time):
-        values = np.zeros((0, len(located), 4 if rotation or strain else 1, len(quantities)))
-    columns, names = with_gradients(values, quantities, rotation, strain)
-    return receivers_from_arrays(time, columns, names, located, requested)
-
-
 POINTS = 4
 """Number of points of the interpolating polynomial in time."""
 
@@ -264,3 +426,32 @@ def interpolate(last: np.ndarray, at: np.ndarray, total: int) -> np.ndarray:
                 weight *= (at - start - n) / (m - n)
         result += weight.reshape(-1, *[1] * (last.ndim - 1)) * last[start + m - (total - len(last))]
     return result
+
+
+def series_state(recorder: SeriesRecorder, mine: np.ndarray) -> Mapping[str, State]:
+    """Return the checkpoint entries of a recorder of the receivers ``mine`` (n,) of this process."""
+    retained = recorder.state()
+
+    def restore(values: np.ndarray, origin: RestoredFrom) -> None:
+        series = {name: origin.arrays[name].swapaxes(0, 1) for name in ("samples", "last")}
+        recorder.restore(series | {"count": origin.arrays["count"]})
+
+    def ignore(values: np.ndarray, origin: RestoredFrom) -> None:
+        """Do nothing: ``restore`` writes these values together with the samples."""
+
+    return {
+        "last": State(mine, lambda: retained["last"].swapaxes(0, 1), ignore),
+        "count": State(None, lambda: retained["count"], ignore),
+        "samples": State(mine, lambda: retained["samples"].swapaxes(0, 1), restore),
+    }
+
+
+def gather_receivers(values: np.ndarray, mine: np.ndarray, count: int, world: World) -> np.ndarray | None:
+    """Return samples (nt, count, ...) of the receivers of all processes, on the first; None elsewhere (collective).
+
+    ``values`` (nt, n, ...) are the samples of the receivers ``mine`` (n,) of this process.
+    """
+    if world.size == 1 and len(mine) == count:  # in order
+        return values
+    found = gather_rows(world, mine, [values.swapaxes(0, 1)], count)
+    return None if found is None else found[0].swapaxes(0, 1)
