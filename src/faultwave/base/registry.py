@@ -13,7 +13,7 @@ import importlib.metadata
 import pkgutil
 import sys
 from collections.abc import Iterator
-from importlib.metadata import EntryPoint, EntryPoints
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -40,7 +40,7 @@ def _all_modules(package: str) -> Iterator[ModuleType]:
 
 
 @functools.cache
-def _everything(path: tuple[str, ...]) -> EntryPoints:
+def _everything(path: tuple[str, ...]) -> Any:
     """Return all entry points on ``path``; every installed package is searched."""
     return importlib.metadata.entry_points()
 

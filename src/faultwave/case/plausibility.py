@@ -135,7 +135,7 @@ def _warn_ratio(ratio: np.ndarray, problems: Problems) -> None:
 
 def _doubt(
     limits: Range, values: np.ndarray, where: str, words: str, problems: Problems, unit: str,
-    advice: Callable[[str | None], str], share: float = 0.0
+    advice: Callable[[str], str], share: float = 0.0
 ) -> bool:  # fmt: skip
     """Warn if more than a ``share`` of values is out of a range, and return True in that case.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -288,9 +288,8 @@ def plan(case: CaseName, changes: Changes, elsewhere: TargetMachine, goal: Accur
     with screen.status(case) as say:
         say("reading everything")
         chosen = engine_of(requested)
-        made = chosen.share(
-            requested, World()
-        )  # the plan of a single process, which may exceed the memory of this machine
+        # The plan of a single process, which may exceed the memory of this machine.
+        made: Any = chosen.share(requested, World())
         warn(doubts(requested, made))
         sections = []
         if share is not None:

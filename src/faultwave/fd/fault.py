@@ -324,7 +324,8 @@ class _ShiftedPoint:
     """Point shifted along the horizontal axis of the plane and along z."""
 
     def __init__(self, point: Point, along: Axis, ahead: int, z: int):
-        self.point, self.by = point, {along: ahead, "z": z}
+        self.point = point
+        self.by: dict[str, int] = {along: ahead, "z": z}
 
     def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> Number:
         offset = {"x": x, "y": y, "z": z}

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -487,7 +488,7 @@ def _check_supported(case: Case, problems: Problems) -> None:
 
 
 def _corners(case: Case, problems: Problems) -> tuple[np.ndarray, np.ndarray]:
-    setting: Setting = _setting(case)
+    setting: Any = _setting(case)
     if setting.lower is not None:
         return np.array(setting.lower, float), np.array(setting.upper, float)
     box = getattr(case.mesh, "generate", None)
@@ -498,7 +499,7 @@ def _corners(case: Case, problems: Problems) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _sides(case: Case, problems: Problems) -> dict[str, SideKind]:
-    setting: Setting = _setting(case)
+    setting: Any = _setting(case)
     requested: dict[str, SideKind] = {"z+": "free-surface"}
     box = getattr(case.mesh, "generate", None)
     if setting.boundaries is not None:
@@ -506,7 +507,7 @@ def _sides(case: Case, problems: Problems) -> dict[str, SideKind]:
         requested = dict(setting.boundaries) if named else requested | setting.boundaries
     elif setting.lower is None and box is not None and box.shape == "box":
         requested = dict(box.boundaries)
-    result = {side: requested.get(side, requested.get(side[0], "absorbing")) for side in SIDES}
+    result: dict[str, Any] = {side: requested.get(side, requested.get(side[0], "absorbing")) for side in SIDES}
     for side, kind in result.items():
         if kind == "symmetry" or (kind == "free-surface" and side != "z+"):
             problems.error(

@@ -11,6 +11,7 @@ from faultwave.media.field import (
     Expression,
     Field,
     Layers,
+    Leaf,
     Limited,
     Merged,
     RegionOverrides,
@@ -49,10 +50,10 @@ def check_contradictions(
         others = sorted({"vp", "vs", "mu", "lambda"} & owners.keys()) if whole else []
         pairs += [(whole[0], other) for other in others]
         for read, other in pairs:
-            _tell(read, owners[read], other, owners[other], problems)
+            _warn_of_pair(read, owners[read], other, owners[other], problems)
 
 
-def _tell(read: str, by: Field, other: str, at: Field, problems: Problems) -> None:
+def _warn_of_pair(read: str, by: Leaf, other: str, at: Leaf, problems: Problems) -> None:
     what = f"{other} is given, and so is {read}, which says the same by another number"
     if isinstance(by, Constant | Expression) or isinstance(at, Constant | Expression):
         where = f"{at.source}.{other}" if isinstance(at, Constant | Expression) else at.source
@@ -61,7 +62,7 @@ def _tell(read: str, by: Field, other: str, at: Field, problems: Problems) -> No
         problems.warn(at.source, f"{what}: {read} is read and {other} is not")
 
 
-def _places(field: Field) -> list[list[Field]]:
+def _places(field: Field) -> list[list[Leaf]]:
     """Return groups of elementary fields that hold at the same place, one group per region."""
     match field:
         case Converted() | Limited():

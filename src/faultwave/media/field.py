@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -55,6 +55,15 @@ class Field(Protocol):
         InputError
             With coordinates where there is no value, and for a name that the field does not have.
         """
+        ...
+
+
+class Leaf(Field, Protocol):
+    """Elementary field: constants, expressions, models and so on."""
+
+    @property
+    def source(self) -> str:
+        """Setting or file that gives the values, for messages."""
         ...
 
 
@@ -511,7 +520,7 @@ def limit_messages(field: Field) -> list[str]:
     return []
 
 
-def leaves(field: Field) -> list[Field]:
+def leaves(field: Field) -> list[Leaf]:
     """Return the elementary fields of a composed field: constants, expressions, models and so on."""
     if isinstance(field, Converted | Limited):
         return leaves(field.field)
@@ -520,7 +529,7 @@ def leaves(field: Field) -> list[Field]:
     if isinstance(field, Regions):
         return [leaf for part in field.fields.values() for leaf in leaves(part)]
     inner = getattr(field, "fields", None) or getattr(field, "models", None)
-    return [leaf for part in inner for leaf in leaves(part)] if inner is not None else [field]
+    return [leaf for part in inner for leaf in leaves(part)] if inner is not None else [cast(Leaf, field)]
 
 
 def check_physics(field: Field, readers: Mapping[str, str], user: str, problems: Problems) -> None:

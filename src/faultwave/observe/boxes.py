@@ -214,8 +214,13 @@ class BoxRecord:
 class Sampled(Protocol):
     """Record of samples at nodes."""
 
-    path: Path
-    frame: Frame
+    @property
+    def path(self) -> Path:
+        """File of the record."""
+
+    @property
+    def frame(self) -> Frame:
+        """Box, spacing and interval of the samples."""
 
     @property
     def nodes(self) -> Mapping[str, Nodes]:

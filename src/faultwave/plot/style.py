@@ -39,7 +39,7 @@ INK = "#222222"
 COLOURS = ("#1f4e79", "#c8553d", "#3a7d44", "#7d5ba6", "#b8860b", "#5f6b76")
 """Line colours that are distinguishable in print and for most colour-blind readers."""
 
-RC: dict[str, Any] = {
+RC: dict[Any, object] = {
     "font.size": 9.0,
     "axes.titlesize": 9.5,
     "axes.titlelocation": "left",

@@ -138,7 +138,7 @@ def _differences(location: Location, then: object, now: object) -> Iterator[Chan
 
 def _put(settings: Settings, location: Location, value: object) -> None:
     """Set one value, and create the groups along the path."""
-    group = settings
+    group: Any = settings
     for part, following in zip(location, location[1:], strict=False):
         if isinstance(group, dict) and group.get(part) is None:
             group[part] = [] if isinstance(following, int) else {}

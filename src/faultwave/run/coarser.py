@@ -154,10 +154,10 @@ def _larger_spacings(case: Case) -> CoarserCases:
         what = "errors are not estimated: at larger spacings differences of order 8 do not grow as their law says"
         raise NotBuiltError(Problem("grid.order", what, "4"))
     lower, upper, spacing = (getattr(grid, name, None) for name in ("lower", "upper", "spacing"))
-    box = Box(lower, upper, spacing, _fixed_axes(case), _ratio(case))
-    if None in (box.lower, box.upper, box.spacing):
+    if lower is None or upper is None or spacing is None:
         what = "errors are estimated by grids of larger spacing, so that of the run and its box must be given"
         raise InputError(Problem("grid", what, "spacing, lower and upper"))
+    box = Box(lower, upper, spacing, _fixed_axes(case), _ratio(case))
     step, spacings = getattr(grid, "step", None), [_spacing(box, times) for times in TIMES]
     steps = [step and step * h / box.spacing for h in spacings]
     blocks = [

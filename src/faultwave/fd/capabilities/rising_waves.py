@@ -109,6 +109,7 @@ def _check_plane(wave: Wave, checking: MaterialContext) -> None:
     """Check the plane from which a wave starts."""
     (lower, upper), setting = (checking.placing.lower, checking.placing.upper), wave.setting
     where = f"sources[{wave.number}]"
+    assert setting.z is not None  # the case requires it for a wave that starts from a plane
     if not lower[2] < setting.z < upper[2]:
         what = f"the plane z = {setting.z:g} m is not in the box"
         checking.problems.error(f"{where}.z", what, f"between {lower[2]:g} and {upper[2]:g} m")

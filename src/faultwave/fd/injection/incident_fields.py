@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.types import Setting
+from faultwave.base.types import Json, Setting
 from faultwave.case.settings.sources import H5drmAxes
 from faultwave.fd.capability import FdPlan, MaterialContext, PlacementContext
 from faultwave.fd.injection.incident import Incident, RecordedWaves, at_places, gradients_at, in_time, times, unreached
@@ -56,7 +56,7 @@ class H5drmSource:
         return frame.lower - 0.5 * frame.spacing, frame.upper + grown
 
     @property
-    def identity(self) -> Sequence[object]:
+    def identity(self) -> Sequence[Json]:
         frame = self.record.frame
         return ["h5drm", frame.spacing, frame.interval, self.record.samples]
 
@@ -195,7 +195,7 @@ class PlaneSource:
         raise AssertionError("a plane wave is given with its box")
 
     @property
-    def identity(self) -> Sequence[object]:
+    def identity(self) -> Sequence[Json]:
         s = self.setting
         return [s.mode, *s.direction, *(s.polarisation or ()), s.velocity, *s.reference, s.onset]
 
@@ -348,7 +348,7 @@ class Source(Protocol):
         """Corners [m] of the box of the source, for cases that give none."""
 
     @property
-    def identity(self) -> Sequence[object]:
+    def identity(self) -> Sequence[Json]:
         """Values that identify the source in a checkpoint, serialisable as JSON."""
 
     @property
@@ -394,7 +394,7 @@ class RecordSource:
         return self.record.frame.lower, self.record.frame.upper
 
     @property
-    def identity(self) -> Sequence[object]:
+    def identity(self) -> Sequence[Json]:
         frame = self.record.frame
         return [frame.recorder.engine, frame.recorder.order, frame.spacing, frame.interval, self.record.samples]
 

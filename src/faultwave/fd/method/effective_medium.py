@@ -227,7 +227,7 @@ def effective_medium(
     fastest, slow, bounds = list[float](), list[_Slow](), list[tuple[Bound, Bound]]()
     plane = 2 * samples * int(np.prod([2 * samples * (hi[k] - lo[k]) if whole_axes[k] else 1 for k in (1, 2)]))
     for first, last in _slabs(lo[0], hi[0], plane):
-        part = Box((first, *lo[1:]), (last, *hi[1:]))
+        part = Box((first, lo[1], lo[2]), (last, hi[1], hi[2]))
         lattice, points = _sample(field, grid, part, whole_axes, lower, upper, samples, relaxation is not None)
         slow.append(_slow(lattice, points, limit))
         if relaxation:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -381,7 +381,7 @@ def _returns(statements: tuple[Statement, ...]) -> bool:
 
 
 Mask = NDArray[np.bool_]
-Evaluator = Callable[[Mapping[str, Floats]], Floats]
+Evaluator = Callable[[Mapping[str, Any]], Any]
 
 _OPERATORS: dict[str, np.ufunc] = {
     "+": np.add,
@@ -459,7 +459,7 @@ class _State:
             self.result = np.where(live, value, self.result)
         self.returned |= live
 
-    def assign(self, name: str, value: ArrayLike, live: Mask) -> None:
+    def assign(self, name: str, value: Any, live: Mask) -> None:
         # A variable first assigned on one path is undefined (NaN) on the others.
         whole = live.all()
         self.variables[name] = value if whole else np.where(live, value, self.variables.get(name, np.nan))

@@ -127,7 +127,7 @@ def additions(text: str) -> dict[str, Callable[..., float]]:
         return {}
     from faultwave.media.easi.mathlib import LUA_ADDITIONS
 
-    def scalar(function: Callable[..., np.float64]) -> Callable[..., float]:
+    def scalar(function: Callable[..., Any]) -> Callable[..., float]:
         def call(*values: float) -> float:
             with np.errstate(all="ignore"):
                 return float(function(*(np.float64(v) for v in values)))

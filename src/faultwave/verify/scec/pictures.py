@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from faultwave.plot import style
 from faultwave.verify.scec.measure import Measured, Rupture, lattice
@@ -27,7 +28,7 @@ def draw(measured: Measured, path: Path, made_of: str = "elements") -> Path:
     heights = [float(np.clip(5.7 * (f.down[1] - f.down[0]) / (end - start), 1.0, TALLEST)) for f in faults]
     fig = style.figure(height=sum(heights) + 0.8 * len(heights) + 2.1)
     layout = fig.get_layout_engine()
-    assert layout is not None
+    assert isinstance(layout, ConstrainedLayoutEngine)
     layout.set(rect=(0.02, 0.0, 0.94, 1.0))  # space for the colour bars, which the layout ignores
     axes = style.mosaic(fig, len(heights) + 1, 1, gridspec_kw={"height_ratios": [*heights, 1.5]})[:, 0]
     top = style.top_value(np.concatenate([r.slip for r in fine.ruptures.values()]), 99.8)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ class ConstantMap(Component):
     def build(cls, block: Block, inputs: tuple[str, ...], builder: Builder) -> Component:
         given = block.require("map").mapping("'map'")
         outputs = tuple(sorted(given))
-        reads = [partial(value.number, f"'{name}'") for name, value in given.items()]
+        reads: list[Callable[[], Any]] = [partial(value.number, f"'{name}'") for name, value in given.items()]
         *values, children = gather([*reads, lambda: builder.children(block, outputs)])
         return cls(where=block.where, outputs=outputs, children=children, values=dict(zip(given, values, strict=True)))
 
@@ -139,7 +140,9 @@ class FunctionMap(Component):
     def build(cls, block: Block, inputs: tuple[str, ...], builder: Builder) -> Component:
         bodies = block.require("map").mapping("'map'")
         outputs = tuple(sorted(bodies))
-        compiled = [partial(cls.function, name, body, inputs, builder) for name, body in bodies.items()]
+        compiled: list[Callable[[], Any]] = [
+            partial(cls.function, name, body, inputs, builder) for name, body in bodies.items()
+        ]
         *functions, children = gather([*compiled, lambda: builder.children(block, outputs)])
         return cls(
             where=block.where,

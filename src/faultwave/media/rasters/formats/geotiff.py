@@ -35,7 +35,7 @@ def read(path: Path, variable: str | None) -> Raster:
 
     try:
         with tifffile.TiffFile(path) as file:
-            page = file.pages[0]
+            page = file.pages.first
             tags = {int(tag.code): tag.value for tag in page.tags}
             _check_size(path, page)
             values = _values(path, page)
@@ -95,7 +95,8 @@ def _of_band(path: Path, text: object) -> tuple[float, float, float | None]:
 
 def _check_size(path: Path, page: tifffile.TiffPage) -> None:
     """Raise InputError for a raster larger than the file can hold, before memory is allocated."""
-    count, held = int(np.prod([int(n) for n in page.shape], dtype=object)) * page.dtype.itemsize, path.stat().st_size
+    size = 1 if page.dtype is None else page.dtype.itemsize
+    count, held = int(np.prod([int(n) for n in page.shape], dtype=object)) * size, path.stat().st_size
     if count > SPARE + PACKED * held:
         what = (
             f"says that it has shape {page.shape}, {count:,} bytes, more than the {held:,} bytes of the file can hold"

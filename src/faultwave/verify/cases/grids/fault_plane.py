@@ -104,7 +104,7 @@ def broken_in_mesh(edge: float, folder: Path) -> Broken:
     sim = simulate(write_case(SMALL, Resolution(edge, 4, END, "single"), folder))
     sim.run(write=False)
     fault = sim.solver.parts["rupture"]
-    assert isinstance(fault, MeshRupture)
+    assert isinstance(fault, MeshRupture) and fault.fault is not None
     record, places = fault.fault.record(), fault.part.positions
     slip = np.hypot(record["slip1"], record["slip2"]).reshape(-1)
     moment = fault.energies()["seismic_moment"]
