@@ -38,50 +38,12 @@ def moved(name: str, backend: str = "cpu", rates: tuple[int, ...] = (2,), **more
     return waves
 
 
-class Forgetful(dict[Any, Any]):
-    """Keeps nothing."""
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        pass
 
 
-@pytest.mark.parametrize("name", ["elastic", "viscoelastic", "poroelastic"])
-def test_steps_prepared_before_are_those_that_would_be_prepared_now(name: str) -> None:
-    """Over meetings that shorten steps, with what lasts of the step before."""
-    known, anew = moved(name, rates=(2, 3)), moved(name, rates=(2, 3))
-    anew.operator.table.prepared = [Forgetful() for _ in anew.operator.table.prepared]
-    whole = known.march.longest
-    for waves in (known, anew):
-        for steps in (2.0, 2.4, 5.4, 5.7, 8.7):
-            waves.run(steps * whole)
-    assert np.array_equal(known.operator.state(), anew.operator.state()) and np.isfinite(known.operator.state()).all()
-    taken = 8.7 * whole / known.march.tick
-    assert 0 < len(known.operator.table.prepared[0]) < taken / 2, "else none of them came again"
 
 
-def test_a_prepared_step_is_that_of_its_ends_and_of_who_goes_first() -> None:
-    """Also where march would never ask for it: the same steps with other ends of the faster cluster's, in other turns."""
-    known, anew = moved("elastic"), moved("elastic")
-    anew.operator.table.prepared = [Forgetful() for _ in anew.operator.table.prepared]
-    rng, step = np.random.default_rng(0), float(known.clustering.steps[0])
-    choices = ([step, 2 * step], [1.5 * step, 2 * step], [2 * step])
-    for _ in range(40):
-        ends, ahead = choices[rng.integers(3)], bool(rng.integers(2))
-        for a, b in zip(*(read(waves, ends, ahead) for waves in (known, anew)), strict=True):
-            assert np.array_equal(a, b)
-    assert len(known.operator.table.prepared[1]) < 40, "else none of them came again"
 
 
-def test_a_prepared_step_is_that_after_the_step_before() -> None:
-    """What lasts of a step that ends depends on how long it was, and the next is as long as ever."""
-    known, anew = moved("poroelastic"), moved("poroelastic")
-    anew.operator.table.prepared = [Forgetful() for _ in anew.operator.table.prepared]
-    step = float(known.clustering.steps[0])
-    for waves in (known, anew):
-        for lengths in ((1.0, 1.0), (0.5, 1.0), (1.0, 1.0)):
-            waves.stepper.predict(0, lengths[0] * step, True)
-            waves.stepper.correct_and_predict(0, lengths[1] * step, True)
-    assert np.array_equal(known.operator.state(), anew.operator.state())
 
 
 def neighbours(waves: Waves) -> tuple[np.ndarray, ...]:

@@ -91,7 +91,7 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
     setup = time.perf_counter() - started
     book = solver.backend
     assert isinstance(book, Book)
-    far = hasattr(book, "device")  # whose memory and arithmetic are not the processor's
+    far = book.device is not None  # whose memory and arithmetic are not the processor's
     roofs, cache = _roofs(book, far, setting.precision, sweep), 0 if far else last_cache_bytes()
     _advance(solver, 1)  # pages, caches, threads
     steps, cells = setting.steps or _enough_steps(solver), solver.plan.cells

@@ -136,7 +136,7 @@ def _size(plan: Plan, solver: Solver, reported: Sequence[tuple[str, ...]] = ()) 
 
 def _device_memory_rows(backend: Any, memory: int) -> Rows:
     """Return the use of a device's memory; the memory of the host is managed by the system."""
-    if not hasattr(backend, "held"):
+    if backend.device is None:
         return [("graphics processors it would fill", _needed(memory))]
     share = 100 * backend.held / max(1, backend.capacity)
     taken, available = backend.held / 2**30, backend.capacity / 2**30
