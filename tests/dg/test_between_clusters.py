@@ -38,14 +38,6 @@ def moved(name: str, backend: str = "cpu", rates: tuple[int, ...] = (2,), **more
     return waves
 
 
-
-
-
-
-
-
-
-
 def neighbours(waves: Waves) -> tuple[np.ndarray, ...]:
     """Cells of the first cluster beside the second, their faces, and those of the neighbours."""
     top, cluster = waves.topology, waves.clustering.cluster

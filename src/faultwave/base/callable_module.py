@@ -17,6 +17,3 @@ def make_callable(module: str, function: Callable[..., object]) -> None:
     members = {"__call__": staticmethod(function), "__doc__": function.__doc__}
     vars(sys.modules[module])["__signature__"] = inspect.signature(function)
     sys.modules[module].__class__ = type("CallableModule", (ModuleType,), members)
-
-
-__all__ = ["make_callable"]

@@ -223,6 +223,3 @@ def declared(packages: Iterable[str]) -> Iterator[Parameter]:
             for listed in (getattr(item, "parameters", ()), getattr(item, "constants", ())):
                 if isinstance(listed, tuple):
                     yield from (p for p in listed if isinstance(p, Parameter))
-
-
-__all__ = ["declared", "parameters_at_points", "resolve_constants", "Output", "Parameter", "State", "state_columns"]

@@ -37,5 +37,3 @@ Record: TypeAlias = Mapping[str, Any]
 
 Json: TypeAlias = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 """Value that JSON can represent."""
-
-__all__ = ["DeviceArray", "Json", "JsonObject", "Record", "Setting", "Settings"]

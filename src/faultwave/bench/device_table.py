@@ -187,6 +187,3 @@ def markdown(found: Measured) -> str:
             f"A replay of the run: {run['launches']:,} launches in {run['stages']:,} stages, {run['updates_a_replay']:,} updates.",
         ]
     return "\n".join(lines)
-
-
-__all__ = ["Plan", "check", "markdown", "measure", "tpv5"]

@@ -132,6 +132,3 @@ class _Noted:
         slots = np.asarray(self.buffers[s.index.name].get())
         requested = slots.reshape(len(slots), -1)[begin:end, s.column] > 0
         return float(requested.reshape(-1, self.book.inner.lanes).any(1).mean())
-
-
-__all__ = ["Book", "Entry"]

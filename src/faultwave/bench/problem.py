@@ -297,6 +297,3 @@ def _set_wave(solver: Solver, size: np.ndarray) -> None:
         along = 2 * np.pi * (plan.geometry.centroids[part] / size).sum(1)
         dofs[:, 0] = scale * np.sin(along[:, None] + phase)
         solver.operator.set_dofs(dofs, part)
-
-
-__all__ = ["LEAST", "SMALLEST", "Setting", "bricks", "check", "enough_cells", "mesh", "plain", "solver"]

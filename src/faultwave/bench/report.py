@@ -94,6 +94,3 @@ def peak_section(rows: list[Measured]) -> Section:
         for (name, precision), values in found.items()
     ]
     return "roofs of this machine", ("roof", "precision", *[f"{t} thread{'s' * (t > 1)}" for t in threads]), lines
-
-
-__all__ = ["Section", "peak_section", "proxy_sections"]

@@ -246,6 +246,3 @@ def _line(axes: Axes, found: Measured, name: str, unit: float, colour: str) -> N
         for begin, end, kind in ((x.min(), x[large].min(), ":"), (x[large].min(), x.max(), "-")):
             along = np.geomspace(begin, end, 100)
             axes.plot(along, fixed + level * along ** law[0], color=colour, lw=0.8, ls=kind)
-
-
-__all__ = ["FORMAT", "HEADER", "SIZES", "Setting", "apart", "box", "check", "draw", "exponent", "markdown", "measure"]

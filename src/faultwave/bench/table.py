@@ -159,6 +159,3 @@ def check(threads: Sequence[int], repeats: int, files: Files) -> None:
     check_counts(problems, repeats=repeats)
     problems.extend(files.problems("bench"))
     problems.raise_errors()
-
-
-__all__ = ["CASES", "apart", "check", "markdown", "measure", "settings"]

@@ -44,6 +44,3 @@ def estimate(folder: Path, threads: int | None = None) -> None:
 def add_commands(app: typer.Typer) -> None:
     """Add the commands of this file to the program."""
     app.command("estimate-errors", epilog="Example: faultwave estimate-errors results")(estimate_errors)
-
-
-__all__ = ["add_commands", "estimate"]

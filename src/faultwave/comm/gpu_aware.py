@@ -310,14 +310,3 @@ def failed_trial(trials: Sequence[Trial]) -> str:
 def pattern(rank: int, nbytes: int) -> np.ndarray:
     """Return bytes that depend on their position and the sender's rank."""
     return ((np.arange(nbytes) * 7 + 31 * rank) % 251).astype(np.uint8)
-
-
-__all__ = [
-    "HaloPath",
-    "query_child",
-    "choose_halo_path",
-    "query_library",
-    "prepare_trials",
-    "try_alone",
-    "failed_trial",
-]

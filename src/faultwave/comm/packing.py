@@ -181,6 +181,3 @@ def _counted(source: Any, loss: CompressionLoss) -> Any:
     if source.lost is not None:
         loss.sources.append(source.lost)
     return source
-
-
-__all__ = ["HostSource", "HostTarget", "Place", "StoreRows", "box_source", "box_target"]

@@ -138,6 +138,3 @@ def _with_neighbourhood(run: Suspects, text: str, cell: int) -> Diagnosis:
     means = run.operator.restored(raw)
     fields = {name: means[near, i] for i, name in enumerate(plan.law.quantities)}
     return Diagnosis(text, time, plan.mesh.vertices[vertices], cells.reshape(-1, 4), static, fields)
-
-
-__all__ = ["StateMonitor", "Suspects", "diagnose"]

@@ -34,5 +34,3 @@ def _model(plan: Plan) -> Model:
 
 
 ENGINE = Engine("dg", _plan, _share, Solver, _report, model=_model, processes=check_processes)
-
-__all__ = ["ENGINE"]

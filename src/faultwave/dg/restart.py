@@ -152,6 +152,3 @@ def _check_same_material(where: str, then: Mapping[str, int], now: dict[str, int
         what = f"{', '.join(sorted(other))}: not as in the run that this goes on from"
         advice = f"Put back the files that the case names as they were, or start anew with '{command('run')}'."
         raise InputError(Problem(where, what, advice=advice))
-
-
-__all__ = ["Notes", "Restart"]

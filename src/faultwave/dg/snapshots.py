@@ -98,6 +98,3 @@ class Snapshots:
 def written_as(case: Case) -> DTypeLike:
     """Return the number type of field files."""
     return np.float32 if case.output.precision == "single" else np.float64
-
-
-__all__ = ["Snapshots", "written_as"]

@@ -468,6 +468,3 @@ class Loop:
         self.checked_at = solver.time
         solver.monitor.check(solver.world, solver.time)
         return True
-
-
-__all__ = ["Solver"]

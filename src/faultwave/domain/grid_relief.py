@@ -186,6 +186,3 @@ class Relief:
         j, i = np.unravel_index(int(found.argmax()), found.shape)
         x, y = (c + 0.5 * self.spacing * (n - MARGIN) for c, n in zip(self.corner, (i, j), strict=True))
         return float(np.sqrt(found[j, i])), float(x), float(y)
-
-
-__all__ = ["MARGIN", "Relief"]

@@ -95,6 +95,3 @@ class EnergyRecorder(TimeTable):
 
 def _nothing(values: np.ndarray, origin: RestoredFrom) -> None:
     """Do nothing, as the names are restored together with the table."""
-
-
-__all__ = ["EnergyRecorder", "Rows", "TimeTable"]

@@ -79,6 +79,3 @@ def fault_sheet(corners: np.ndarray, values: dict[str, np.ndarray], tags: np.nda
 def finite_values(fault: LoadedFault) -> dict[str, np.ndarray]:
     """Return the numbers (n,) of a fault that are known at some of its points, by name."""
     return {name: v for name, v in forecast.shown(fault).items() if np.isfinite(v).any()}
-
-
-__all__ = ["LABELS", "FaultForecast", "fault_sheet", "finite_values", "resolution_rows"]

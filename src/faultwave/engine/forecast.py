@@ -172,6 +172,3 @@ def writing_time(folder: Path, size: float) -> float:
             return size / WRITTEN * (clock.perf_counter() - started)
     except OSError:  # the folder may not be writable, which is reported elsewhere
         return 0.0
-
-
-__all__ = ["RunTime", "CountingFiles", "writing_time"]

@@ -62,6 +62,3 @@ def explanation(time: float, wrong: str, details: Sequence[str], causes: Sequenc
     numbered = [f"  {n}. {cause}" for n, cause in enumerate([*causes, TOO_LARGE], 1)]
     first = f"the run blew up before t = {time:g} s{progress}: {wrong}"
     return "\n".join([first, *details, "likely causes, in order:", *numbered])
-
-
-__all__ = ["INTERVALS", "end_of_sources", "explanation", "grows"]

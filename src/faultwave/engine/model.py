@@ -87,6 +87,3 @@ def build_model(
         plan.case.title or plan.case.output.prefix, domain.lower, domain.upper, domain.labels, domain.speeds, domain.cut, marks, sheets,
         resolved.frequency, resolved.reason, coverage=known, axes=axis_names(plan.case), **domain.more,
     )  # fmt: skip
-
-
-__all__ = ["ELASTIC_LABELS", "ELASTIC_SPEEDS", "Domain", "Resolved", "build_model", "covered", "elastic_values"]

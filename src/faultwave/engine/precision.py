@@ -155,14 +155,3 @@ def choose_precision(numerics: Setting, found: Estimate, can_compensate: bool, p
     made = numerics.model_copy(update={"precision": "double", "compensated": False})
     best = retained if can_compensate else found
     return Choice(made, f"precision auto: double, as single may change results by {best}; {limit}")
-
-
-__all__ = [
-    "PERMANENT_ERROR",
-    "PERMANENT_ERROR_OF_FAULTS",
-    "ERROR_OF_GRIDS",
-    "ERROR_BY_ORDER",
-    "Choice",
-    "Estimate",
-    "choose_precision",
-]

@@ -33,6 +33,3 @@ def cost_rows(backend: str, measured: str, found: RunTime) -> Rows:
 def filled(*sections: tuple[str, Rows]) -> list[tuple[str, Rows]]:
     """Return the sections that have rows."""
     return [(name, rows) for name, rows in sections if rows]
-
-
-__all__ = ["Rows", "capability_rows", "cost_rows", "filled", "note_rows"]

@@ -91,6 +91,3 @@ class RuptureMapRecorder(TimeTable):
 
     def remarks(self) -> Iterable[Problem]:
         return rupture_warnings(self.found) if self.found is not None else ()
-
-
-__all__ = ["RuptureMapPlan", "RuptureMapRecorder", "TOTALS", "requested_maps"]

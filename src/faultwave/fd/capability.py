@@ -519,19 +519,3 @@ class Running(Protocol):
 def needs_surface_motion(parts: Mapping[str, GridCapabilityPlan]) -> bool:
     """Return True if a capability reads the motion of the surface."""
     return any(part.on_surface for part in parts.values())
-
-
-__all__ = [
-    "StepCallback",
-    "MaterialContext",
-    "FdPlan",
-    "GridCapability",
-    "GridCapabilityPlan",
-    "PlacementContext",
-    "Planning",
-    "Running",
-    "ScheduledTable",
-    "Solution",
-    "needs_surface_motion",
-    "steps_at",
-]

@@ -169,6 +169,3 @@ def check_identity(where: str, then: Record | None, now: Record) -> None:
         what = ", ".join(other)
         advice = "Resume with the case as it was."
         raise InputError(Problem(where, f"was taken with other {what}", advice=advice))
-
-
-__all__ = ["SCHEME", "blocks", "check_identity", "identity", "moving"]

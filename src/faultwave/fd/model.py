@@ -117,6 +117,3 @@ def _ground(plan: FdPlan, frequency: float) -> Sheet:
     triangles = np.concatenate([squares[:, [0, 1, 2]], squares[:, [0, 2, 3]]])
     values = _values(plan, frequency, places(_middles(x), _middles(y), top - 0.5 * grid.spacing))
     return Sheet("ground", places(x, y, top), triangles, {k: np.tile(v, 2) for k, v in values.items()}, LABELS)
-
-
-__all__ = ["model"]

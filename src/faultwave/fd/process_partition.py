@@ -305,14 +305,3 @@ def share(
     return Shared(
         world, subdomain, units, rounding, lambda device, ranks: halo_path(world, requested, device, ranks), reach
     )
-
-
-__all__ = [
-    "decompose",
-    "inside_grid",
-    "observers",
-    "single_process_reason",
-    "share",
-    "partitioned_medium",
-    "with_fluid_solid_interface",
-]

@@ -314,6 +314,3 @@ def _call(calls: Sequence[StepCallback], steps: int) -> None:
     for call in calls:
         if steps in call.steps:
             call.act()
-
-
-__all__ = ["CHECK_SECONDS", "CHUNK_SECONDS", "FdSolver"]

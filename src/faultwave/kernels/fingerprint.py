@@ -148,6 +148,3 @@ def _needed(e: Expr) -> tuple[Expr, ...]:
         loop: Loop = e.value[0]
         return (*loop.initial, *loop.values, loop.active)
     return e.args
-
-
-__all__ = ["fingerprint"]

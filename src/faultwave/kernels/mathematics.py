@@ -297,6 +297,3 @@ def _rows(view: View) -> str:
 
 def _column(index: Array, column: int) -> str:
     return index.name if index.cols == 1 else f"{index.name}[{column}]"
-
-
-__all__ = ["write_kernel", "write_stencil"]

@@ -327,6 +327,3 @@ def around(whole: Box, hole: Box) -> list[Box]:
 
 def _some(box: Box) -> bool:
     return all(a < b for a, b in zip(box.lo, box.hi, strict=True))
-
-
-__all__ = ["EMPTY", "FAR", "Owned", "Reach", "apart", "around", "key_of", "intersect", "reach", "works"]

@@ -176,6 +176,3 @@ def flops(values: Iterable[Value]) -> int:
     The body of an iteration counts once, whatever the number of iterations.
     """
     return sum(v.op not in FREE for v in values)
-
-
-__all__ = ["FREE", "ROW", "NumberedLoop", "Numbering", "Value", "flops"]

@@ -130,6 +130,3 @@ def _lattice(path: Path, file: h5py.File, places: np.ndarray, scale: float) -> t
         )
     _, retained = np.unique(index, axis=0, return_index=True)
     return retained, Nodes(low, h, index[retained], float(places[:, 2].max())), h
-
-
-__all__ = ["H5drmRecord", "is_h5drm", "read_h5drm"]

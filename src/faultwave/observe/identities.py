@@ -257,6 +257,3 @@ def _between(datasets: list[Dataset]) -> Iterator[tuple[str, float, float]]:
     both = [moments[n] for n in ("moment_rate", "source_parameters") if n in moments]
     if len(both) == 2 and both[0][0] != 0.0:
         yield "moment", abs(both[1][0] / both[0][0] - 1.0), both[0][1]
-
-
-__all__ = ["RUPTURE_RATE", "SLIDING_RATE", "TOLERANCES", "Finding", "check_identities", "violations"]

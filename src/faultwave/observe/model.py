@@ -125,16 +125,3 @@ class Model:
 POINTS = Label("points per wavelength")
 RESOLUTION = "points_per_wavelength"
 CLUSTER = "cluster"
-
-__all__ = [
-    "CLUSTER",
-    "POINTS",
-    "RESOLUTION",
-    "Coverage",
-    "Cut",
-    "Label",
-    "Marks",
-    "Model",
-    "Section",
-    "Sheet",
-]

@@ -205,6 +205,3 @@ def dataset(found: Sequence[Resonance]) -> Dataset:
     units = {"frequency": "Hz", "quality": "", "amplitude": "", "share": ""}
     columns = {n: Variable(np.array([getattr(r, n) for r in found]), ("resonance",), u) for n, u in units.items()}
     return Dataset("resonances", columns)
-
-
-__all__ = ["Resonance", "dataset", "long_enough", "resonances"]

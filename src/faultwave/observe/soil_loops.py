@@ -75,6 +75,3 @@ def half_loops(strain: np.ndarray, stress: np.ndarray) -> list[HalfLoop]:
 def largest(strain: np.ndarray, stress: np.ndarray) -> HalfLoop:
     """Return the half loop of the largest strain amplitude."""
     return max(half_loops(strain, stress), key=lambda loop: loop.amplitude, default=NONE)
-
-
-__all__ = ["HalfLoop", "half_loops", "largest", "strain_reversals"]

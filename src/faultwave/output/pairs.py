@@ -222,6 +222,3 @@ def _process_samples(
     step = float(at[1] - at[0])
     found = filtered(resampled(time, values, at), step, processing.low, processing.high)
     return as_quantity(found, step, given, processing.quantity)
-
-
-__all__ = ["Pair", "distance", "pair", "pairs", "find_receiver"]

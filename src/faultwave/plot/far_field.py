@@ -51,6 +51,3 @@ def pictures(results: Results, stem: str) -> Iterator[Path | None]:
     table = results.folder / f"{results.prefix}-far-field.csv"
     if table.exists():
         yield plot_far_field(table, Path(f"{stem}-far-field.png"))
-
-
-__all__ = ["pictures", "plot_far_field"]

@@ -142,6 +142,3 @@ def _faults(maps: list[FaultMap], field: str, texts: tuple[str, str], path: Path
         style.colour_bar(ax, patches, texts[1], extend)
     axes[-1].set_xlabel("along strike [km]")
     return style.save(fig, path)
-
-
-__all__ = ["plot_field"]

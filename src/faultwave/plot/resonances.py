@@ -63,6 +63,3 @@ def pictures(results: Results, stem: str) -> Iterator[Path | None]:
     found = results.folder / f"{results.prefix}-resonances.csv"
     if found.exists():
         yield plot_resonances(list(results.traces["receiver"].values()), found, Path(f"{stem}-resonances.png"))
-
-
-__all__ = ["clustered", "pictures", "plot_resonances"]

@@ -50,6 +50,3 @@ def plot_scattering(path: str | Path, out: str | Path | None = None) -> Path:
     ax.set_axisbelow(True)
     ax.legend(ncols=min(4, len(groups)))
     return style.save(fig, Path(out) if out is not None else path.with_suffix(".png"))
-
-
-__all__ = ["frequency_unit", "plot_scattering"]

@@ -90,6 +90,3 @@ def pictures(results: Results, stem: str) -> Iterator[Path | None]:
             yield plot_loops(found, Path(f"{stem}-soil-loops.png"))
     if maps.exists():
         yield plot_maps(maps, Path(f"{stem}-soil.png"))
-
-
-__all__ = ["pictures", "plot_loops", "plot_maps"]

@@ -87,6 +87,3 @@ def with_distinct_names(run: Run, other: Run) -> tuple[Run, Run]:
     longest = max(len(mine), len(theirs))
     count = next((n for n in range(2, longest + 1) if mine[-n:] != theirs[-n:]), longest)
     return replace(run, name="/".join(mine[-count:])), Run("/".join(theirs[-count:]), other.results)
-
-
-__all__ = ["Run", "load", "with_distinct_names", "with_records"]

@@ -107,6 +107,3 @@ def write(path: Path, text: str) -> Path:
     with translate_os_errors(path), atomic_text(path) as file:
         file.write(text)
     return path
-
-
-__all__ = ["render", "section_html", "write"]

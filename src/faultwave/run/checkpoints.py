@@ -329,6 +329,3 @@ def _row_positions(mine: np.ndarray, wanted: np.ndarray, key: str, checkpoint: C
     if len(found) != len(wanted) or not np.array_equal(mine[found], wanted):
         raise InputError(Problem(str(checkpoint.folder), f"lacks rows of '{key}'", "those of every process"))
     return found
-
-
-__all__ = ["CheckpointScheduler", "capture_arrays", "groups_of", "restore"]

@@ -290,6 +290,3 @@ def _merge(data: Settings, changes: Mapping[str, object]) -> None:
             _merge(data.setdefault(name, {}), value)
         else:
             data[name] = value
-
-
-__all__ = ["CoarserCases", "check_coarser", "coarser"]

@@ -59,6 +59,3 @@ def _locating_process_problems(ask: Callable[[P, int], Sequence[Problem]]) -> Ca
             return located(made.case, ask(made, count))
 
     return checked
-
-
-__all__ = ["engine_of"]

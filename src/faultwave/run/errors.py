@@ -177,6 +177,3 @@ def summary(errors: Dataset) -> list[tuple[str, ...]]:
             numbers = (f"{percent(x)} %" for x in (middle, most, np.nanmax(found)))
             rows.append((reported, *numbers, str(int(np.nanargmax(found)) + 1)))
     return rows
-
-
-__all__ = ["estimate_errors", "known_errors", "summary"]

@@ -90,6 +90,3 @@ def _placed(case: Case, location: Sequence[float]) -> dict[str, float]:
     mapped = Projection(case.projection.crs, case.projection.origin, case.projection.azimuth)
     longitude, latitude = mapped.to_geographic(np.array([location[:2]]))[0]
     return found | {"event_longitude": float(longitude), "event_latitude": float(latitude)}
-
-
-__all__ = ["with_event"]

@@ -103,6 +103,3 @@ def _fields(case: Case) -> list[tuple[str, Setting]]:
 def _is_small_mesh(path: Path | None) -> bool:
     """Return True for a file that is read directly, not meshed by Gmsh first, and is small enough."""
     return path is not None and path.suffix.lower() not in (*SCRIPTS, *SHAPES) and path.stat().st_size < LARGEST_MESH
-
-
-__all__ = ["load_valid_case", "load_case_and_inputs", "with_input_errors"]

@@ -313,6 +313,3 @@ def _for_precision(settings: Record, asked: Record) -> Settings:
     if asked.get("precision") != "double" or not numerics.get("compensated"):
         return dict(settings)
     return {**settings, "numerics": {**numerics, "compensated": False}}
-
-
-__all__ = ["Resumption", "find_resumption", "find_resumption_of_case"]

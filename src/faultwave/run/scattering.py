@@ -170,6 +170,3 @@ def save_scattering(
         lambda: write_touchstone(name, found.frequencies, found.s, remarks, impedances=found.impedances)
     )
     return Path(world().share(written))
-
-
-__all__ = ["Scattering", "save_scattering", "scattering"]

@@ -106,6 +106,3 @@ def _sheet(trace: Trace, depth: float) -> Sheet:
     a = np.arange(count - 1)
     cells = np.concatenate([np.column_stack([a, a + 1, a + count]), np.column_stack([a + 1, a + 1 + count, a + count])])
     return Sheet("fault", np.concatenate(edges), cells)
-
-
-__all__ = ["sketch"]

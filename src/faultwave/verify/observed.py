@@ -168,6 +168,3 @@ def scored(pair: Pair, processing: Processing) -> Sequence[Score]:
             Score(name, letter, value, tf.envelope_score, tf.phase_score, tf.envelope, tf.phase, tuple(used), table)
         )
     return made
-
-
-__all__ = ["HEADER", "Score", "Scores", "score", "scored"]

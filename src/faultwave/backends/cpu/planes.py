@@ -80,6 +80,3 @@ def function(real: np.dtype) -> ctypes._FuncPointer:
     found = load(str(build([("plane_product", source)])["plane_product"])).plane_product
     found.argtypes, found.restype = ARGUMENTS, None
     return found
-
-
-__all__ = ["Tables", "function", "plane_product"]

@@ -159,6 +159,3 @@ def copies(queue: Queue, listed: Sequence[tuple[np.ndarray, np.ndarray, np.ndarr
         x.source, x.target, x.places = (array.ctypes.data for array in (source, target, places))
         x.count, x.size = len(places), source.itemsize
     return Launchable(queue.copy_items, [ctypes.addressof(table)], (table, listed))
-
-
-__all__ = ["Launchable", "Queue", "address", "copies", "packed"]

@@ -168,6 +168,3 @@ class RowTable:
         formula = _OfRow(inputs, prefix)
         mask = formula.emit(found[1])
         return [*formula.scopes[0].lines, *formula.scopes[1].lines], mask
-
-
-__all__ = ["TABLE", "RowTable", "columns", "forget", "invalidate_injected_rows", "watched", "with_table"]

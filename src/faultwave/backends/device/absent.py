@@ -15,6 +15,8 @@ MUCH = 1 << 50  # [bytes] memory is counted, and never refused
 
 
 class Done:
+    """Event that has already happened."""
+
     done = True
 
     def wait(self) -> None: ...
@@ -80,6 +82,3 @@ def backend(target: Target, precision: str = "double") -> DeviceBackend:
         When a kernel is compiled that does not fit into the shared memory of the processor.
     """
     return DeviceBackend(target.dialect, AbsentDevice(target), precision)
-
-
-__all__ = ["AbsentDevice", "backend"]

@@ -245,6 +245,3 @@ def _numbers(pattern: str, text: str) -> tuple[int, ...]:
     if not found:
         raise BackendError(f"the compiler said nothing of the form '{pattern}': {text[:SHOWN]}")
     return tuple(map(int, found.groups()))
-
-
-__all__ = ["Built", "FunctionsMissing", "architecture", "build", "build_text", "missing", "target_of"]

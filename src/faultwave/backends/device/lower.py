@@ -357,6 +357,3 @@ class _Writer:
             return (f"changing[at + {row}]" if a.changing else f"s.v[{row}]"), False
         here = "r" if v.rows > 1 and rows > 1 else ""
         return self.at(v, c, here), bool(here)
-
-
-__all__ = ["lower", "name", "prelude"]

@@ -432,6 +432,3 @@ class DeviceBuffer:
 
     def finite(self) -> bool:
         return self.access.finite(self)
-
-
-__all__ = ["PIECE", "Access", "PendingTransfer", "ScratchMemory", "Device", "DeviceBuffer", "Host"]

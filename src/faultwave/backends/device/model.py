@@ -115,6 +115,3 @@ def _numbers(plan: Plan, task: Task) -> int:
         case Copy() as c:
             return c.inner.rows * c.inner.cols
     return 0
-
-
-__all__ = ["LATENCY", "PHASE", "Modelled", "modelled", "streamed"]

@@ -127,6 +127,3 @@ class Rounding:
         totals = np.zeros(3)
         self.kernels.device.download(self.totals, totals)
         return float(totals[0]), float(totals[1]), int(totals[2])
-
-
-__all__ = ["Kernels", "Rounding", "texts"]

@@ -207,6 +207,3 @@ def _window(key: tuple[str, int, int], number: int) -> str:
     formal, y, x = key
     signed = "".join(f"{'m' if v < 0 else 'p'}{abs(v)}" for v in (y, x))
     return f"w_{formal}_{signed}_{number}"
-
-
-__all__ = ["CHUNK", "THREADS", "StencilPlan", "head", "lower_launch"]

@@ -334,6 +334,3 @@ class DeviceHaloBuffer:
             arguments = [self.runner.memory[group], where, values, np.int32(count), np.int32(at)]
             device.launch(functions["place"], -(-count // THREADS), THREADS, arguments)
             self.runner.newer[group] = "device"
-
-
-__all__ = ["DeviceStencilRunner"]

@@ -256,12 +256,10 @@ class CupyDevice:
 
 @functools.cache
 def device(name: Name, place: int = 0) -> CupyDevice:
+    """Return the device that the process numbered ``place`` uses."""
     return CupyDevice(name, place)
 
 
 def backend(name: Name, precision: str = "double", place: int = 0) -> DeviceBackend:
     """Return the backend of the device that the process numbered ``place`` uses."""
     return DeviceBackend(name, device(name, place), precision)
-
-
-__all__ = ["CupyDevice", "backend", "missing", "target_of"]

@@ -26,6 +26,3 @@ def backend(precision: str = "double", threads: int | None = None, place: int = 
 def make_stencils(program: Program, precision: str, threads: int | None = None, place: int = 0) -> DeviceStencilRunner:
     """Prepare a stencil program; ``threads`` is ignored, and processes use devices in cyclic order of their number ``place``."""
     return DeviceStencilRunner(program, precision, with_cupy.device("hip", place))
-
-
-__all__ = ["backend", "make_stencils", "missing", "rank"]

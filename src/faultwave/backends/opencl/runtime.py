@@ -271,6 +271,7 @@ class OpenClDevice:
 
 @functools.cache
 def device(place: int = 0) -> OpenClDevice:
+    """Return the OpenCL device that the process numbered ``place`` uses."""
     return OpenClDevice(place)
 
 
@@ -302,6 +303,3 @@ def make_stencils(program: Program, precision: str, threads: int | None = None, 
     if why := missing():
         raise BackendError(why)
     return DeviceStencilRunner(program, precision, device(place))
-
-
-__all__ = ["OpenClDevice", "backend", "make_stencils", "missing", "rank"]

@@ -103,15 +103,3 @@ def search_advice(tried: Sequence[Path]) -> str:
     """Return advice for a file that was not found in any folder."""
     near = similar(tried)
     return "Looked for " + " and ".join(shown(path, 500) for path in tried) + (f"; {near}" if near else "")
-
-
-__all__ = [
-    "searching_case_folders",
-    "is_file",
-    "search_advice",
-    "record_file",
-    "recording_files",
-    "candidate_paths",
-    "shown",
-    "similar",
-]

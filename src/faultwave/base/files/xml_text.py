@@ -63,6 +63,3 @@ def _parse_without_declarations(data: bytes) -> None:
         parser.Parse(data, True)
     except expat.ExpatError as error:
         raise ValueError(str(error)) from None
-
-
-__all__ = ["refuse_declarations"]

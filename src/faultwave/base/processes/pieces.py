@@ -121,6 +121,3 @@ def stable_argsort(keys: np.ndarray) -> np.ndarray:
 
     in_pieces(sort, len(ends), 1)
     return members
-
-
-__all__ = ["in_pieces", "map_chunks", "stable_argsort"]

@@ -226,5 +226,3 @@ TRUTHS = {
     "tpv5": Truth(tpv5_case, tpv5_expected, _all("dg", [(4, 12), (4, 18), (5, 12)])),
 }
 """Problems with a known solution, by name."""
-
-__all__ = ["HEADER", "TRUTHS", "Compared", "Truth", "compared", "measure", "rows", "within"]

@@ -121,6 +121,3 @@ def minimal_flops(law: str, order: int) -> int | None:
         + form.face * face
         + (form.flow + form.spread) * cell
     )
-
-
-__all__ = ["FORMS", "Form", "derivative_nonzeros", "trace_nonzeros", "minimal_flops"]

@@ -136,6 +136,3 @@ def _roofs(ax: Axes, roofs: dict[str, float], left: float, right: float) -> None
 
 _COMPUTE = (("fma", "-", "multiply-add", True), ("fma_memory", "--", "operands in cache", False))
 _MEMORY = (("copy", "-", "copy", False), ("copy_streaming", "--", "copy, streaming stores", True))
-
-
-__all__ = ["draw", "label"]

@@ -161,6 +161,3 @@ def _easi(r: Reader) -> None:
         return
     r.put(("initial", "kind"), "easi", BLOCK, "cICType")
     r.put(("initial", "field", "easi"), r.get(BLOCK, "filename"), BLOCK, "filename")
-
-
-__all__ = ["read_gravity", "read_initial"]

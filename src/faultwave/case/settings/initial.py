@@ -129,6 +129,3 @@ class Initial(Kinds):
                 "kind ocean needs wavenumbers and depth",
             ),
         )
-
-
-__all__ = ["Initial", "PlaneWave"]

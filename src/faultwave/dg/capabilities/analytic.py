@@ -62,6 +62,8 @@ def plan(planning: Planning) -> Analytic | None:
 
 
 class AttachedAnalytic(Capability):
+    """Boundary faces driven by an exact solution."""
+
     def __init__(self, part: Analytic, solver: Solver):
         self.part, self.operator = part, solver.operator
 
@@ -104,6 +106,3 @@ class Entering:
 
     def part(self, chosen: np.ndarray) -> Entering:
         return replace(self, items=self.items[chosen], positions=self.positions[chosen], frames=self.frames[chosen])
-
-
-__all__ = ["Analytic", "plan"]

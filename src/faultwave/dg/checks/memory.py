@@ -50,6 +50,3 @@ def _check(what: str, needed: float, advice: str) -> None:
     if memory is not None and needed > memory:
         reported = f"{what} more than {needed / 2**30:.3g} GiB, and this machine has {memory / 2**30:.3g}"
         raise InputError(Problem("mesh", reported, advice=advice))
-
-
-__all__ = ["check_fits_memory", "check_mesh_fits_memory", "minimum_memory"]

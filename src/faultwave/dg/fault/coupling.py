@@ -247,6 +247,3 @@ def make_coupling(law: Law, grains: bool = False) -> FaultCoupling:
     if law.face_channels == PoreCoupling.channels:
         return PoreCoupling(grains)
     return PrincipalCoupling() if law.principal else MatrixCoupling()
-
-
-__all__ = ["FaultCoupling", "MatrixCoupling", "PoreCoupling", "PrincipalCoupling", "make_coupling"]

@@ -423,6 +423,3 @@ def _summed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _along(frame: Sequence[np.ndarray], vector: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Return the components of a vector along n, s1, s2 of a ``frame``, three arrays (3, n)."""
     return [direction[0] * vector[0] + direction[1] * vector[1] + direction[2] * vector[2] for direction in frame]
-
-
-__all__ = ["FaultValues", "FaultSample", "Side"]

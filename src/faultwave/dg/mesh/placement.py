@@ -156,6 +156,3 @@ def chosen(record: Record, rows: np.ndarray) -> Record:
     from dataclasses import fields, replace
 
     return replace(record, **{f.name: getattr(record, f.name)[rows] for f in fields(record)})
-
-
-__all__ = ["Cut", "Planning", "check_moves", "chosen", "moves"]

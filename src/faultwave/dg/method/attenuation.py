@@ -69,6 +69,3 @@ def report(case: Case, material: dict[str, np.ndarray], longest_step: float) -> 
             error = f"within {100 * mechanisms.error(float(q)):.2g} % over the band"
             rows.append((f"{name} = {q:.6g}", error))
     return [*rows, ("longest step that follows the fastest mechanism", f"{longest_step:.4g} s")]
-
-
-__all__ = ["attenuates", "mechanisms_of", "relaxing", "report"]

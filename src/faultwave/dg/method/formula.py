@@ -20,5 +20,3 @@ Formula: TypeAlias = Callable[..., Outputs]
 
 Densities: TypeAlias = Callable[[Numbers, Named], dict[str, Number]]
 """Densities of energies and momenta by name, from the law's quantities and parameters, as ``Law.energies``."""
-
-__all__ = ["Densities", "Formula", "Operand", "Outputs"]

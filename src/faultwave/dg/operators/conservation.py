@@ -145,6 +145,3 @@ class Conservation:
         begin, end = self.operator.layout.observed_ranges[cluster]
         if end > begin:
             self.launch(begin, end)
-
-
-__all__ = ["Conservation", "add_parts", "conserve", "correction_matrices"]

@@ -446,18 +446,3 @@ class StageStepper:
         for begin, end in ranges:
             if end > begin:
                 self.operator.launches[kernel](begin, end, **scalars)
-
-
-__all__ = [
-    "Flux",
-    "Leapfrog",
-    "MethodOfLines",
-    "RungeKutta",
-    "StageStepper",
-    "has_coupled_reaction",
-    "halves",
-    "history",
-    "leap",
-    "publish",
-    "runge_kutta",
-]

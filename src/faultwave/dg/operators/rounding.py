@@ -72,6 +72,3 @@ def worst_shape(inverse: np.ndarray, dtype: type) -> float:
 def allows_edge_components(condition: float) -> bool:
     """Return True if cells up to this condition number permit components along their edges in single precision."""
     return condition <= SHAPELY
-
-
-__all__ = ["allows_edge_components", "spread", "worst_shape"]

@@ -188,6 +188,3 @@ class Penalised:
         width = 2 * self.form.faced
         for first in range(0, count, width):
             act([(c, c) for c in range(first, min(first + width, count))])
-
-
-__all__ = ["Penalised", "Penalty", "PenaltyFlux", "Sides"]

@@ -113,5 +113,3 @@ def solid(law: Law) -> bool:
 
 
 RUSANOV = PenaltyFlux("rusanov", of_law, solid, "elastic, anisotropic, attenuating and porous rock")
-
-__all__ = ["RUSANOV", "Rusanov", "isotropic_elastic"]

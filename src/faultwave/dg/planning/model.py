@@ -82,6 +82,3 @@ def _ground(plan: Plan, values: dict[str, np.ndarray], labels: dict[str, Label])
     used, cells = np.unique(corners, return_inverse=True)
     shown = {name: values[name][cell] for name in labels}
     return [Sheet("ground", plan.mesh.vertices[used], cells.reshape(-1, 3), shown, labels)]
-
-
-__all__ = ["model", "quantities"]

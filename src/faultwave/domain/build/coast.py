@@ -116,6 +116,3 @@ def columns(vertices: Floats, floor: Integers, wet: Flags, size: Floats) -> tupl
 def _column(foot: Floats, count: int) -> Floats:
     """Return the vertices (count, 3) above a vertex of the floor, up to z = 0."""
     return np.column_stack([np.tile(foot[:2], (count, 1)), foot[2] * (1 - np.arange(1, count + 1) / count)])
-
-
-__all__ = ["columns", "shore"]

@@ -363,6 +363,3 @@ def check_inside(fault: Fault, truth: Floats, lower: Floats, upper: Floats, prob
             "Enlarge the region: lower, upper, depth of mesh.build. Or make the fault less deep or wide.",
             corners[bad],
         )
-
-
-__all__ = ["VARIANTS", "Fault", "check_inside", "clipped", "facets", "from_trace", "join", "right_of", "side_of"]

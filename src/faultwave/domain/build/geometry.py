@@ -227,6 +227,3 @@ def _collected(
         cut,
         moved,
     )
-
-
-__all__ = ["mesh"]

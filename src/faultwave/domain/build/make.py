@@ -493,6 +493,3 @@ def _run(given: Path, made: Path) -> None:
     if done.returncode < 0:
         why = f"it crashed ({signal.Signals(-done.returncode).name})"
     raise InputError(Problem("mesh.build", f"Gmsh could not mesh the region: {why}", advice=CLOSE))
-
-
-__all__ = ["Place", "Waves", "build", "volumes"]

@@ -166,6 +166,3 @@ def _inradius(x: Floats) -> Floats:
     for i, j, k in ((0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3)):
         area += 0.5 * np.linalg.norm(np.cross(x[:, j] - x[:, i], x[:, k] - x[:, i]), axis=1)
     return np.asarray(3.0 * np.abs(_volumes(x)) / area)
-
-
-__all__ = ["repaired"]

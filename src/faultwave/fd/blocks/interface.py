@@ -268,6 +268,3 @@ def _face(of: Operator, name: str, lower: bool) -> int:
 def _points(part: tuple[slice, slice]) -> int:
     y, x = part
     return (y.stop - y.start) * (x.stop - x.start)
-
-
-__all__ = ["EXCHANGED_FIELDS", "Interface"]

@@ -372,6 +372,3 @@ class LatticeRecording(PointSeries):
         series = {QUANTITY[name]: found[1][:, :, 0, column] for column, name in enumerate(RECORDED)}
         data = part.shell.dataset(series, part.material, part.setting.interval, recorded_by(self.plan))
         yield Result(KIND, data, settings={"formats": part.setting.formats, "layers": part.setting.layers})
-
-
-__all__ = ["GridRecord", "LatticeRecord", "nodes_of", "plan"]

@@ -31,6 +31,3 @@ class Table(EnergyRecorder, ScheduledTable):
     def __init__(self, part: Energies, solver: Running):
         super().__init__(solver)
         self.interval, self.due = part.interval, steps_at(part.interval, solver.plan)
-
-
-__all__ = ["Energies", "Table", "plan"]

@@ -53,6 +53,3 @@ class Initial(GridCapabilityPlan):
         lam, mu, b = (float(np.asarray(made[name]).flat[0]) for name in ("lam", "mu_xy", "b_x"))
         material = {"lambda": np.array([lam]), "mu": np.array([mu]), "rho": np.array([1.0 / b])}
         return lambda x, t: plane_waves(plan.law, material, self.case.initial.wave, x, t)
-
-
-__all__ = ["Initial", "plan"]

@@ -215,6 +215,3 @@ class InjectedWaveInjector:
             values = self.incident.values(number * self.block, self.block)
             self._kept = {number: {level.number: level.increments(values) for level in self.levels}}
         return self._kept[number]
-
-
-__all__ = ["InjectedWaves", "InjectedWaveInjector", "plan"]

@@ -300,6 +300,3 @@ def _shear_modulus(op: Operator, plane: int) -> np.ndarray:
     lo, hi = op.subdomain.owned.box.lo, op.subdomain.owned.box.hi
     stretch = op.scheme.grid.stretch("sxx", Box((plane, *lo[1:]), (plane + 1, *hi[1:])))[0]
     return np.asarray(0.5 * op.plane("mu2", plane) * stretch)
-
-
-__all__ = ["AttachedPlasticity", "Plasticity", "plan"]

@@ -274,6 +274,3 @@ class PointSourceInjector:
             times = edges - (0.5 * dt if level == Level.VELOCITY else 0.0)
             found[level][:, some] = np.diff(sources.released(times, np.flatnonzero(some)), axis=1).T / dt
         return found
-
-
-__all__ = ["PointSourceInjector", "PointSources", "plan"]

@@ -191,6 +191,3 @@ class AttachedReceivers(ReceiverCapability, PointSeries):
         velocity = [RECORDED.index(name) for name in VELOCITY]
         self.remark = residual_motion_warning(values[:, :, 0][..., velocity], step)
         return removed(values, self.late, step, self.sampling)
-
-
-__all__ = ["AttachedReceivers", "PointSampler", "PointSeries", "Receivers", "plan"]

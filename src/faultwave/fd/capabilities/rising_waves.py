@@ -184,6 +184,3 @@ class PlaneWaveInjector:
         for n, wave in enumerate(self.rising):
             found[Level.VELOCITY, :, n] = wave.integral(edges[:-1], edges[1:]) / dt
         return found
-
-
-__all__ = ["PlaneWaveInjector", "RisingWaves", "plan", "speeds"]

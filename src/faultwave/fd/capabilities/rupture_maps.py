@@ -115,6 +115,3 @@ def _triangles(slips: np.ndarray) -> np.ndarray:
     whole = slips[:-1, :-1] & slips[:-1, 1:] & slips[1:, 1:] & slips[1:, :-1]
     both = np.stack([np.stack([a, b, c], -1), np.stack([a, c, d], -1)], -2)
     return np.asarray(both[whole].reshape(-1, 3))
-
-
-__all__ = ["AttachedMaps", "RuptureMaps", "face_values", "plan"]

@@ -313,6 +313,3 @@ def loops(values: np.ndarray) -> dict[str, Variable]:
         key: Variable(np.array([getattr(x, of, np.nan) for x in found], float), ("receiver",), unit, text)
         for key, (of, unit, text) in named.items()
     }
-
-
-__all__ = ["AttachedSoilOutput", "CellSampler", "SoilOutput", "loops", "plan"]

@@ -183,6 +183,3 @@ class StrainSampler:
             block = buffer.reshape(len(buffer), self.count, -1).astype(float)
             result[..., column] += np.einsum("tnp,np->tn", block, weights)
         return result
-
-
-__all__ = ["COMPONENTS", "Strain", "StrainSampler", "StrainRecording"]

@@ -115,6 +115,3 @@ class SurfaceSnapshots(Snapshots):
         far = corner + nx + 1
         both = np.stack([np.stack([corner, corner + 1, far + 1], 1), np.stack([corner, far + 1, far], 1)], 1)
         return points, both.reshape(-1, 3)
-
-
-__all__ = ["Surface", "SurfaceSnapshots", "plan"]

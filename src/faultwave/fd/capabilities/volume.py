@@ -240,6 +240,3 @@ def at_centres(
         )
         result = sum(parts, start=np.zeros(1))
     return np.asarray(result)
-
-
-__all__ = ["Volume", "VolumeSnapshots", "Window", "at_centres", "plan"]

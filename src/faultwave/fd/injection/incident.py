@@ -218,16 +218,3 @@ def unreached(record: BoxRecord, grid: Grid, listed: Mapping[str, Points]) -> Se
     """Return the points outside a record as pairs (array, numbers)."""
     found = [(name, between(record.nodes[QUANTITY[name]], grid, name, of).missing) for name, of in listed.items()]
     return [(name, missing) for name, missing in found if len(missing)]
-
-
-__all__ = [
-    "QUANTITY",
-    "Incident",
-    "RecordedWaves",
-    "at_places",
-    "between",
-    "gradients_at",
-    "in_time",
-    "times",
-    "unreached",
-]

@@ -244,21 +244,3 @@ def stress(attenuation: bool, sponge: bool, place: StencilPlace) -> Stencil:
         return damped(p, result, STRESS, sponge, place)
 
     return Stencil("stress_cap" + "_q" * attenuation + "_sponge" * sponge + place.name, function)
-
-
-__all__ = [
-    "MEAN",
-    "MEANS",
-    "ground",
-    "mean_gradients",
-    "place_of",
-    "profiles",
-    "rise_at",
-    "sheets",
-    "slope",
-    "slope_at",
-    "slope_forces",
-    "stress",
-    "velocity",
-    "weights",
-]

@@ -265,17 +265,3 @@ def _inner(values: np.ndarray, dtype: npt.DTypeLike) -> np.ndarray:
     """Return the values without the FAR cells around."""
     inner = tuple(slice(FAR, n - FAR) if n > 1 else slice(None) for n in values.shape)
     return np.asarray(values[inner], dtype)
-
-
-__all__ = [
-    "ARRAYS",
-    "FAR",
-    "at_ends",
-    "bordered",
-    "grown",
-    "plain",
-    "altered_end_planes",
-    "scalars",
-    "stress",
-    "velocity",
-]

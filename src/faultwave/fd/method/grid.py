@@ -87,6 +87,3 @@ class Grid(RegularGrid):
         """Return the levels (nz + 1,) [m] of the whole or half planes, the last half plane on the surface."""
         found = self.line(2, np.arange(self.shape[0] + 1), (0, 0, int(grid == "whole")))
         return np.minimum(found, self.upper[2])
-
-
-__all__ = ["HALF", "SIDES", "Grid", "Side", "SideKind"]

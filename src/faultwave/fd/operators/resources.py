@@ -104,6 +104,3 @@ def check_disk(case: Case, grids: Sequence[Grid], written: float, problems: Prob
     """
     numbers = len(fields(case.attenuation is not None)) * sum(grid.box.points for grid in grids)
     checks.check_disk(case.output.folder, disk_needed(case, written, float(numbers * number_bytes(case))), problems)
-
-
-__all__ = ["Memory", "check_disk", "check_stored_output", "check_memory", "disk_needed", "grid_bytes", "number_bytes"]

@@ -345,18 +345,3 @@ def residual_motion_warning(velocity: np.ndarray, step: float) -> str:
         f"the last {INEXACT_STEPS} steps ({INEXACT_STEPS * step:.3g} s) err by up to "
         f"{100 * INEXACT_RELATIVE_ERROR:.0f} % of the motion there"
     )
-
-
-__all__ = [
-    "Spectrum",
-    "Stepped",
-    "DispersionCorrectedSource",
-    "check_removal",
-    "stored_source_steps",
-    "late",
-    "extrapolate_burg",
-    "removed",
-    "removes",
-    "remove_dispersion",
-    "residual_motion_warning",
-]

@@ -462,17 +462,3 @@ def report(grid: Grid) -> list[tuple[str, ...]]:
         ("spacing", spacing),
         ("largest step", limit),
     ]
-
-
-__all__ = [
-    "Ground",
-    "FieldBelowGround",
-    "AxisNodes",
-    "check_slopes",
-    "placed",
-    "read_ground",
-    "relief_of",
-    "report",
-    "relative_stable_step",
-    "needs_z_reference",
-]

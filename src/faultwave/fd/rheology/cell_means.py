@@ -123,6 +123,3 @@ def planes_of(scheme: Scheme, box: Box) -> list[tuple[int, int, str]]:
         (top, top + 1, "surface"),
     ]
     return [(a, b, kind) for a, b, kind in found if a < b]
-
-
-__all__ = ["IN_PLANE", "mean", "mean_arrays", "mean_line", "mean_lines", "planes_of"]

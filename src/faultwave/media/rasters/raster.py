@@ -108,6 +108,3 @@ def ascending(source: str, x: np.ndarray, y: np.ndarray, values: np.ndarray, crs
     if y[0] > y[-1]:
         y, values = y[::-1], values[::-1]
     return Raster(source, np.asarray(x, float), np.asarray(y, float), np.asarray(values), crs)
-
-
-__all__ = ["Raster", "ascending"]

@@ -98,6 +98,3 @@ def put_aside(path: Path) -> Path:
             os.rename(path, aside)
             return aside
     raise OSError(f"{path}: there are 999 files put aside already")
-
-
-__all__ = ["NOTHING", "Earlier", "added", "snapshot_checksum", "first_mismatch", "put_aside", "stored_checksum"]

@@ -96,6 +96,3 @@ def read_touchstone(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
     matrix = values.reshape(-1, ports, ports)
     unit = next((10.0 ** (3 * i) for i, word in enumerate(("HZ", "KHZ", "MHZ", "GHZ")) if word in options), 1e9)
     return table[:, 0] * unit, matrix.transpose(0, 2, 1) if ports == 2 else matrix
-
-
-__all__ = ["read_touchstone", "write_touchstone"]

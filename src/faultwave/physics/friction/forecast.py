@@ -160,6 +160,3 @@ def cohesive_zone(fault: LoadedFault) -> str:
     worst = float(points.min())
     enough = "enough" if worst >= ENOUGH else "too few"
     return f"{worst:.1f} at least, {np.median(points):.1f} in the median ({enough}: 2 to 3 are needed)"
-
-
-__all__ = ["SHOWN", "Added", "Surroundings", "cohesive_zone", "largest_patch", "loaded", "pieces", "shown"]

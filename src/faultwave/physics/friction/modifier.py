@@ -290,6 +290,3 @@ def _rows(states: Sequence[State], values: Values) -> Changes:
 def with_modifiers(law: FrictionLaw, modifiers: Sequence[Modifier]) -> FrictionLaw:
     """Return the law combined with modifiers, or the law itself if there are none."""
     return Modified(law, modifiers) if modifiers else law
-
-
-__all__ = ["Modified", "Modifier", "with_modifiers"]

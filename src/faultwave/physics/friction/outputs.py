@@ -53,6 +53,3 @@ def readable(setting: Setting) -> Readable:
     unasked = {output.name for output in FLUID_OUTPUTS} - set(own)
     default = tuple(name for name in names if name not in unasked)
     return Readable(names, default, own)
-
-
-__all__ = ["QUANTITIES", "Readable", "quantities", "readable"]

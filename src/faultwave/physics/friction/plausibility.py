@@ -284,6 +284,3 @@ def _radius(fault: LoadedFault, patch: np.ndarray) -> float:
 def _span(values: np.ndarray) -> str:
     low, high = f"{values.min():.4g}", f"{values.max():.4g}"
     return low if low == high else f"{low} to {high}"
-
-
-__all__ = ["LoadedFault", "cohesive_points", "warn_resolution", "doubts", "rows"]

@@ -220,17 +220,3 @@ class Soil:
 
 
 SOIL = Soil()
-
-__all__ = [
-    "BACKBONES",
-    "PARTS",
-    "SOIL",
-    "Backbone",
-    "Surfaces",
-    "along_curve",
-    "curve",
-    "masing_damping",
-    "square",
-    "step",
-    "surfaces",
-]

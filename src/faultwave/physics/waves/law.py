@@ -374,23 +374,3 @@ def dot(a: Numbers, b: Numbers) -> Number:
 def cross(a: Numbers, b: Numbers) -> Components:
     """Return the vector product of two vectors."""
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-
-
-__all__ = [
-    "BOUNDARIES",
-    "FILLED",
-    "LAYER",
-    "Boundary",
-    "Jacobians",
-    "Law",
-    "PlainLaw",
-    "VelocityStress",
-    "as_matrix",
-    "cross",
-    "dot",
-    "energy_names",
-    "impedance_numbers",
-    "jacobians",
-    "role",
-    "traction",
-]

@@ -181,6 +181,3 @@ def names(options: NewCaseOptions) -> dict[Path, str]:
     if options.topography is not None and options.topography.with_suffix(".prj").is_file():  # projection of the raster
         found[options.topography.with_suffix(".prj")] = str(Path(found[options.topography]).with_suffix(".prj"))
     return found
-
-
-__all__ = ["NewCaseOptions", "Mechanism", "check", "names"]

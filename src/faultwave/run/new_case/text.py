@@ -247,22 +247,3 @@ sources:
 {angles}
     time_function: {{ kind: gaussian, duration: {number(duration)} s }}   # its spectrum has fallen to 5 % at the frequency above
 """
-
-
-__all__ = [
-    "GAUSSIAN_WIDTH",
-    "LARGEST_NORMAL_STRESS",
-    "FASTEST_P_SPEED",
-    "LAYERS",
-    "GAUSSIAN_DURATION",
-    "SLOWEST_S_SPEED",
-    "Box",
-    "Rupture",
-    "double_couple_text",
-    "fault_text",
-    "grid_text",
-    "kilometres",
-    "mesh_text",
-    "number",
-    "quoted",
-]

@@ -111,6 +111,3 @@ def shaken(
         times.append(now + 0.5 * step)
         seen.append(velocity[0])
     return np.array(times), np.array(seen)
-
-
-__all__ = ["Column", "MasingPoint", "shaken"]

@@ -156,18 +156,3 @@ def tetrahedra(benchmark: Benchmark, quick: bool) -> Resolution:
     At the usual quick resolution the error of the dg run itself would dominate the difference.
     """
     return replace(benchmark.quick, size=benchmark.quick.size / FINER) if quick else benchmark.full
-
-
-__all__ = [
-    "AGREE",
-    "MARGIN",
-    "against_tetrahedra",
-    "check_possible",
-    "read_ruptures",
-    "resolution_of",
-    "run_at",
-    "settings",
-    "slip_against_tetrahedra",
-    "tetrahedra",
-    "with_margin",
-]

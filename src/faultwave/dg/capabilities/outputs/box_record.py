@@ -135,6 +135,3 @@ class AttachedRecord(PointSeries):
         made_by = Recorder("dg", plan.case.numerics.order)
         data = part.shell.dataset(series, dict(zip(MATERIAL, found, strict=True)), part.setting.interval, made_by)
         yield Result(KIND, data, settings={"formats": part.setting.formats, "layers": part.setting.layers})
-
-
-__all__ = ["AttachedRecord", "BoxRecord", "plan"]

@@ -50,6 +50,8 @@ def plan(planning: Planning) -> ErrorNorms | None:
 
 
 class AttachedErrorNorms(Capability):
+    """Error norms against an exact solution at the end of a run."""
+
     def __init__(self, part: ErrorNorms, solver: Solver):
         self.part, self.solver = part, solver
 
@@ -63,6 +65,3 @@ class AttachedErrorNorms(Capability):
         variables = {n: Variable(found[n][: law.visible], ("quantity",), "", text) for n, text in NORMS.items()}
         attributes = {"quantities": list(law.quantities[: law.visible]), "time": self.solver.time}
         yield Result(name, Dataset(name, {"number": number, **variables}, attributes))
-
-
-__all__ = ["ErrorNorms", "plan"]

@@ -81,6 +81,8 @@ class Summing:
 
 
 class AttachedIntegrals(Capability):
+    """Running integrals over time of the fields of each cell."""
+
     def __init__(self, part: TimeIntegrals, solver: Solver):
         self.part, self.solver = part, solver
         self.total, self.last = (solver.operator.own[n] for n in (SUM, LAST))
@@ -111,6 +113,3 @@ class AttachedIntegrals(Capability):
         columns = [names.index(f.removeprefix(PREFIX)) for f in fields]
         values = op.physical(self.total.get(op.layout.position[cells]), cells)[..., columns].astype(float)
         return np.asarray(np.einsum("sb,cbf->csf", tet_basis(points, op.order - 1), values))
-
-
-__all__ = ["TimeIntegrals", "plan"]

@@ -89,13 +89,13 @@ class FaceCoupling(Equations):
         return list(y) if self.faced == self.m else [y[0] * frame[3 + i] + y[1] * frame[6 + i] for i in range(3)]
 
     def publish(
-        self, k: Kernel, total: Array, cell: Array, face: Array, emit: Callable[[int, Array], None], kept: Array
+        self, k: Kernel, total: Array, cell: Array, face: Array, emit: Callable[[int, Array], None], face_values: Array
     ) -> None:
-        """Pass w of the time-integrated state ``total`` on each of the four faces to ``emit`` and write u to ``kept``."""
+        """Pass w of the time-integrated state ``total`` on each of the four faces to ``emit`` and write u to ``face_values``."""
         trace, wave = k.temp("trace", self.b2, 2 * self.faced), k.temp("wave", self.b2, self.faced)
         for i in range(4):
             self.own_trace(k, total.view(), i, trace.view(), face)
-            self._write_split(k, i, [trace, cell, face.view(i, 1)], [wave, kept.view(i * self.b2, self.b2)])
+            self._write_split(k, i, [trace, cell, face.view(i, 1)], [wave, face_values.view(i * self.b2, self.b2)])
             emit(i, wave)
 
     def _write_split(self, k: Kernel, i: int, given: Sequence[Array | View], targets: Sequence[Array | View]) -> None:
@@ -117,7 +117,7 @@ class FaceCoupling(Equations):
         return list(t[self.faced :])
 
     def lift(
-        self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array
+        self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], face_values: Array
     ) -> None:
         """Add the lifted jumps of the four faces to q; ``receive`` reads the neighbour's w of a face."""
         law, m, faced = self.law, self.m, self.faced
@@ -145,7 +145,7 @@ class FaceCoupling(Equations):
         for i in range(4):
             row = face.view(i, 1)
             receive(i, arrived)
-            k.pointwise(flow_jump, [arrived, kept.view(i * self.b2, self.b2), row], [jump])
+            k.pointwise(flow_jump, [arrived, face_values.view(i * self.b2, self.b2), row], [jump])
             self.extend(k, jump.view(), i, lifted.view(), [(c, c) for c in range(self.faced)])
             k.pointwise(spread(i == 0), [lifted, cell, row, *([sums] if i else [])], [sums])
 

@@ -324,6 +324,3 @@ def _power(t: Number, n: int) -> Number:
     for _ in range(n):
         result = result * t
     return result
-
-
-__all__ = ["Decaying", "differences", "packets"]

@@ -147,6 +147,3 @@ class Predictor(Protocol):
     def ended(self, step: float) -> dict[str, Table]:
         """Return the arguments of the statements of ``lasting`` after a step of length ``step`` [s]."""
         ...
-
-
-__all__ = ["CellTerms", "Predictor", "Sum"]

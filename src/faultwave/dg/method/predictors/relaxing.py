@@ -293,6 +293,3 @@ def _total(values: Numbers) -> Number:
 
 def _weighted(weights: Numbers, rows: Sequence[Numbers]) -> list[Number]:
     return [_total([w * row[i] for w, row in zip(weights, rows, strict=True)]) for i in range(len(rows[0]))]
-
-
-__all__ = ["Relaxing", "decayed_power"]

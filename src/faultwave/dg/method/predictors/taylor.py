@@ -173,6 +173,3 @@ def _in_place(s: Sum, q: Array) -> bool:
 
 def _scaled(q: Numbers, c: Numbers) -> Outputs:
     return [[c[0] * x for x in q]]
-
-
-__all__ = ["Derivatives", "Taylor", "derivative_rows", "face_rows", "powers"]

@@ -200,6 +200,3 @@ def _periodic(path: Path, places: Floats, cells: Integers, tags: np.ndarray) -> 
     wrapped = np.where(axes & (np.abs(places - high) <= near), low, places)
     _, same = np.unique(np.rint((wrapped - low) / near).astype(np.int64), axis=0, return_inverse=True)
     return np.asarray(same.reshape(-1))
-
-
-__all__ = ["is_netcdf_mesh", "read_netcdf"]

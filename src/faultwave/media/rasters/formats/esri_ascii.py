@@ -65,6 +65,3 @@ def _header(path: Path, lines: list[str]) -> tuple[dict[str, float], int]:
 def _projection(path: Path) -> str | None:
     adjacent = path.with_suffix(".prj")
     return adjacent.read_text(errors="replace").strip() if adjacent.is_file() else None
-
-
-__all__ = ["ENDINGS", "read"]

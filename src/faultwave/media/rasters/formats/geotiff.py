@@ -154,6 +154,3 @@ def _without(values: np.ndarray, missing: float | None) -> np.ndarray:
     except ValueError:
         return found
     return np.where(found == found.dtype.type(number), np.nan, found)
-
-
-__all__ = ["ENDINGS", "read"]

@@ -113,6 +113,3 @@ def _old(path: Path, file: NetcdfFile) -> Raster:
     if crs is None:
         x, y = (a * _metres(path, file.variables[f"{k}_range"]) for k, a in zip("xy", (x, y), strict=True))
     return ascending(str(path), x, y[::-1], values, crs)
-
-
-__all__ = ["ENDINGS", "read"]
