@@ -384,11 +384,11 @@ def test_receivers_that_are_seldom_read_do_not_keep_steps_from_replays(tmp_path:
 
 
 def test_recordings_are_as_many_as_are_worth_it() -> None:
-    """The first at once, others when they are asked for again, and never more than so many."""
-    kept: Any = SimpleNamespace(made={}, asked=set())
+    """Record the first calls at once, others at their second request, and never more than the limit."""
+    replays: Any = SimpleNamespace(made={}, requested=set())
     for n in range(SOON):
-        assert Replays._wanted(kept, ("first", n))
-        kept.made["first", n] = None
-    assert [Replays._wanted(kept, ("more",)) for _ in range(2)] == [False, True]
-    kept.made |= {("others", n): None for n in range(MOST - SOON)}
-    assert [Replays._wanted(kept, ("last",)) for _ in range(2)] == [False, False]
+        assert Replays._wanted(replays, ("first", n))
+        replays.made["first", n] = None
+    assert [Replays._wanted(replays, ("more",)) for _ in range(2)] == [False, True]
+    replays.made |= {("others", n): None for n in range(MOST - SOON)}
+    assert [Replays._wanted(replays, ("last",)) for _ in range(2)] == [False, False]
