@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import faultwave as fw
-from faultwave.dg.mesh.location import _on_the_ground
+from faultwave.dg.capabilities.outputs.receivers import _on_the_ground
 from faultwave.domain.tets import build_topology
 from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.observe.stations.points import AS_CASE, GROUND, SEA_LEVEL

@@ -495,7 +495,7 @@ def test_runs_on_other_meshes_are_not_read(tmp_path, monkeypatch):
         folder.mesh_key(replace(tpv29, domain=replace(tpv29.domain, relief=lambda x, z: 1.1 * hills(x, z))), at),
     ]
     made = {path.name for path in folder.makers()}
-    assert {"mesh.py", "box.py", "gmsh_session.py", "assemble.py", "puml.py"} <= made and "solver.py" not in made
+    assert {"mesh.py", "benchmark.py", "gmsh_planar.py", "assemble.py", "puml.py"} <= made and "solver.py" not in made
     copies = []
     for path in folder.makers():  # a line more in any of the files
         copies.append(tmp_path / f"{len(copies)}-{path.name}")
