@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from faultwave.base.registry import entries
 from faultwave.kernels.expr import Scalars
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.stencil import Program, Runner, Work
-
-if TYPE_CHECKING:
-    from faultwave.backends.device.memory import Device
 
 
 @dataclass(frozen=True)
@@ -49,6 +46,19 @@ class Capabilities:
     stencils: bool = False
     planes: bool = False
     joint_steps: bool = False
+
+
+class ComputingDevice(Protocol):
+    """Device of a backend, as its users see it; ``backends.device.memory.Device`` is the whole interface."""
+
+    @property
+    def name(self) -> str:
+        """Name that the driver gives."""
+        ...
+
+    def attach(self) -> None:
+        """Select this device for the calling thread, if threads have a current device."""
+        ...
 
 
 class LaunchQueue(Protocol):
@@ -188,7 +198,7 @@ def inject_on_host(points: Points, amounts: np.ndarray) -> None:
 class Immediate:
     """Methods of ``Backend`` that concern the order of execution, for backends without a device."""
 
-    device: Device | None = None
+    device: ComputingDevice | None = None
     queue: LaunchQueue | None = None
 
     def finish(self) -> None:
@@ -356,7 +366,7 @@ class Backend(Protocol):
     failures: tuple[type[Exception], ...]
 
     @property
-    def device(self) -> Device | None:
+    def device(self) -> ComputingDevice | None:
         """Device that computes; None for backends on the host."""
         ...
 

@@ -69,7 +69,7 @@ class _Extent:
 
 
 _Extents: TypeAlias = Mapping[tuple[str, bool], _Extent]
-"""By array, and True for writes."""
+"""Extents by name of the array, and True for writes."""
 
 
 def _extents(accesses: Iterable[_Access]) -> _Extents:
