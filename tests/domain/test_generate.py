@@ -105,27 +105,27 @@ def test_patches_that_no_bricks_follow():
 
 
 def test_gmsh_fault_mesh():
-    gmsh_tpv5 = pytest.importorskip("faultwave.domain.tets.generators.gmsh_planar", exc_type=(ImportError, OSError))
+    gmsh_planar = pytest.importorskip("faultwave.domain.tets.generators.gmsh_planar", exc_type=(ImportError, OSError))
     for dip in (90.0, 60.0):
         setting = Tpv5(size=1000.0, dip=dip, mesher="gmsh")
         mesh = generate(setting_with_shape(setting))
         topology, shape = fault_is(mesh, setting)
         assert np.median(fault_edges(mesh, topology)) == pytest.approx(1000, rel=0.15)
         assert aspect_ratios(mesh, topology, shape).max() < 8
-        again = gmsh_tpv5.gmsh_mesh(setting)
+        again = gmsh_planar.gmsh_mesh(setting)
         assert np.array_equal(again.vertices, mesh.vertices) and np.array_equal(again.cells, mesh.cells)
 
 
 def test_gmsh_leaves_an_open_session_alone():
-    gmsh_tpv5 = pytest.importorskip("faultwave.domain.tets.generators.gmsh_planar", exc_type=(ImportError, OSError))
-    gmsh = gmsh_tpv5.gmsh
+    gmsh_planar = pytest.importorskip("faultwave.domain.tets.generators.gmsh_planar", exc_type=(ImportError, OSError))
+    gmsh = gmsh_planar.gmsh
     gmsh.initialize(argv=[], readConfigFiles=False, interruptible=False)
     try:
         gmsh.option.setNumber("General.Verbosity", 0)
         gmsh.model.add("mine")
         gmsh.model.occ.addPoint(1, 2, 3)
         gmsh.model.occ.synchronize()
-        gmsh_tpv5.gmsh_mesh(Tpv5(size=3000.0))
+        gmsh_planar.gmsh_mesh(Tpv5(size=3000.0))
         assert gmsh.isInitialized() and gmsh.model.getCurrent() == "mine"
         assert gmsh.model.getEntities() == [(0, 1)] and gmsh.option.getNumber("General.Verbosity") == 0
     finally:
@@ -139,7 +139,7 @@ def setting_with_shape(setting):
 def test_without_gmsh(monkeypatch, caplog):
     """auto goes on with the built-in mesher and says what to install; gmsh is an error that says the same."""
     monkeypatch.delitem(sys.modules, "faultwave.domain.tets.generators.gmsh_planar", raising=False)
-    monkeypatch.delattr(generators, "gmsh_tpv5", raising=False)
+    monkeypatch.delattr(generators, "gmsh_planar", raising=False)
     monkeypatch.setitem(sys.modules, "gmsh", None)
     with caplog.at_level("WARNING", logger="faultwave"):
         mesh = generate({"shape": "tpv5", "size": 3000.0})

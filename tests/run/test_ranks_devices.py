@@ -142,8 +142,8 @@ def test_the_interior_does_not_fill_the_queue(tmp_path: Any, monkeypatch: pytest
         marks.append(SimpleNamespace(done=False))
         return marks[-1]
 
-    monkeypatch.setattr(solver.operator, "finish", piece)
+    monkeypatch.setattr(solver.stepper, "finish", piece)
     monkeypatch.setattr(solver.backend, "mark", mark)
-    assert all(solver.finish(0) for _ in range(5)) and len(pieces) == 2
+    assert all(solver.actions.finish(0) for _ in range(5)) and len(pieces) == 2
     marks[0].done = True
-    assert solver.finish(0) and solver.finish(0) and len(pieces) == 3
+    assert solver.actions.finish(0) and solver.actions.finish(0) and len(pieces) == 3
