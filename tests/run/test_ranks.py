@@ -434,13 +434,13 @@ def test_told_to_stop_twice_all_end_at_once(tmp_path):
 @pytest.mark.slow
 def test_a_process_that_fails_tells_why_and_ends_all(tmp_path):
     fail = (
-        "import faultwave.dg.stepping.replays as s\n"
-        "check = s.check\n"
-        "def broken(solver):\n"
-        "    if solver.world.rank == 1 and solver.time > 0.1:\n"
+        "from faultwave.dg.blowup import StateMonitor\n"
+        "check = StateMonitor.check\n"
+        "def broken(self, world, time):\n"
+        "    if world.rank == 1 and time > 0.1:\n"
         "        raise MemoryError('no more memory on this node')\n"
-        "    check(solver)\n"
-        "s.check = broken\n"
+        "    check(self, world, time)\n"
+        "StateMonitor.check = broken\n"
     )
     started = time.monotonic()
     done = launch(3, asked(tmp_path, "out", end_time=END), setup=fail)
