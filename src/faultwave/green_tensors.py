@@ -32,7 +32,7 @@ from faultwave.fd.capability import FdPlan
 from faultwave.fd.engine import ENGINE
 from faultwave.fd.operators.points import outside
 from faultwave.fd.operators.time_dispersion import removes
-from faultwave.observe.dataset import Dataset, Variable
+from faultwave.observe.dataset import Dataset, Variable, sample_count
 from faultwave.observe.stations.points import point_lines
 from faultwave.output.atomic import atomic_path
 from faultwave.output.folder import create_folder
@@ -134,9 +134,7 @@ class _Request:
     @property
     def samples(self) -> int:
         """Number of samples of a component in time; all steps if time dispersion is removed from them."""
-        return (
-            self.plan.steps + 1 if removes(self.plan.case) else int(self.plan.case.end_time / self.interval + 1e-9) + 1
-        )
+        return self.plan.steps + 1 if removes(self.plan.case) else sample_count(self.plan.case.end_time, self.interval)
 
 
 def _request(case: Case, points: np.ndarray | None, duration: float | None, delay: float) -> _Request:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from faultwave.engine import receivers
-from faultwave.engine.receivers import DerivedColumns, ReceiverRequest, sample_count
+from faultwave.engine.receivers import DerivedColumns, ReceiverRequest
+from faultwave.observe.dataset import sample_count
 
 QUANTITIES = ("s_xx", "s_yy", "s_zz", "v1", "v2", "v3")
 

@@ -40,6 +40,7 @@ from faultwave.domain import tets
 from faultwave.engine.capability import Callback, State
 from faultwave.engine.receivers import ReceiverRecorder
 from faultwave.engine.solver import Control, Diagnosis, Progress
+from faultwave.observe.dataset import sample_count
 
 LOOK = 1e7
 """Element updates between two checks on a device for non-finite numbers, for each of which the device has to stop."""
@@ -430,8 +431,7 @@ class Loop:
         if self.solver.plan.case.output.sync:
             for part in self.parts:
                 if part.interval is not None and part.interval < self.end:
-                    count = int(self.end / part.interval + 1e-9)
-                    times |= {k * part.interval for k in range(1, count + 1)}
+                    times |= {k * part.interval for k in range(1, sample_count(self.end, part.interval))}
         return sorted(t for t in times if self.begun < t <= self.end * (1 + 1e-12))
 
     # ---- checkpoints ----------------------------------------------------------------------------------------------

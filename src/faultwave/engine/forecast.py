@@ -12,6 +12,7 @@ import numpy as np
 
 from faultwave.base.progress import duration
 from faultwave.engine.capability import LatticeFiles, LatticeSeries, Snapshots, Writes
+from faultwave.observe.dataset import sample_count
 from faultwave.observe.snapshots.pieces import CellKind
 
 WRITTEN = 1 << 25
@@ -54,7 +55,7 @@ class CountingFiles:
         interval: float,
         kind_of_cells: CellKind = "linear",
     ) -> Sequence[Writes]:
-        return (_Counted(self, int(self.end / interval + 1e-9) + 1),)
+        return (_Counted(self, sample_count(self.end, interval)),)
 
     def lattice(self, kind: str, series: LatticeSeries) -> LatticeFiles:
         return _CountedLattice(self, series.count, series.fields)

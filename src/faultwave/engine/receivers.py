@@ -21,7 +21,7 @@ from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.comm.messages import gather_rows
 from faultwave.engine.capability import Capability, CapabilityPlan, RestoredFrom, State
-from faultwave.observe.dataset import Result, receivers_from_arrays
+from faultwave.observe.dataset import Result, receivers_from_arrays, sample_count
 from faultwave.observe.model import Marks
 from faultwave.observe.stations.codes import Station, with_stations
 from faultwave.observe.stations.points import read_points, read_stations, with_degrees, z_references
@@ -169,11 +169,6 @@ class ReceiverRequest:
         fields = {name: values[:, :, 0, i] for i, name in enumerate(names)}
         columns = [np.stack(d.formula(fields, gradient), -1) for d in self.derived]
         return np.concatenate([values[:, :, 0], *columns], -1)
-
-
-def sample_count(end: float, interval: float) -> int:
-    """Return the number of samples at multiples of ``interval`` [s] from 0 to ``end`` [s]."""
-    return int(end / interval + 1e-9) + 1
 
 
 class ReceiverPlan(CapabilityPlan):

@@ -35,6 +35,7 @@ from faultwave.fd.operators.topography import placed
 from faultwave.kernels.stencil import Box
 from faultwave.media.attenuation import Relaxation
 from faultwave.media.field import Field
+from faultwave.observe.dataset import sample_count
 from faultwave.observe.stations.points import exchange_advice
 from faultwave.physics.sources.point import Sources
 from faultwave.physics.waves import Law
@@ -463,8 +464,8 @@ class StepCallback:
 
 def steps_at(interval: float, plan: FdPlan) -> frozenset[int]:
     """Return the numbers of steps, at least 1, that end nearest to the multiples of ``interval`` [s] above 0."""
-    count = int(plan.case.end_time / interval + 1e-9)
-    return frozenset(max(1, round(k * interval / plan.scheme.step)) for k in range(1, count + 1))
+    count = sample_count(plan.case.end_time, interval)
+    return frozenset(max(1, round(k * interval / plan.scheme.step)) for k in range(1, count))
 
 
 class GridCapability(Capability):

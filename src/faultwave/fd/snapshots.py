@@ -17,6 +17,7 @@ from faultwave.fd.method.scheme import Level, above
 from faultwave.kernels import math
 from faultwave.kernels.expr import Number
 from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
+from faultwave.observe.dataset import sample_count
 from faultwave.observe.snapshots.fields import snapshot_count
 from faultwave.observe.snapshots.lattice import Lattice, check_formats, series_formats
 
@@ -33,8 +34,7 @@ def check_setting(name: str, setting: Setting, problems: Problems) -> None:
 
 def due_steps(interval: float, end_time: float, step: float, steps: int) -> list[int]:
     """Return the steps after which snapshots are due, whose velocities are nearest to the multiples of ``interval`` [s]."""
-    count = int(end_time / interval + 1e-9)
-    return sorted({min(round(k * interval / step + 0.5), steps) for k in range(count + 1)})
+    return sorted({min(round(k * interval / step + 0.5), steps) for k in range(sample_count(end_time, interval))})
 
 
 def number_bytes(case: Case) -> int:

@@ -103,6 +103,11 @@ CODES = {"stations": "station", "networks": "network"}
 """Attributes with a text for each receiver, and the name of the coordinate that represents each in files and xarray."""
 
 
+def sample_count(end: float, interval: float) -> int:
+    """Return the number of samples at multiples of ``interval`` [s] from 0 to ``end`` [s]."""
+    return int(end / interval + 1e-9) + 1
+
+
 @dataclass(frozen=True)
 class Variable:
     """Array with named dimensions ``dims`` and an SI ``unit`` ('' if dimensionless)."""

@@ -52,7 +52,7 @@ from faultwave.kernels.stencil import SampleBuffer
 from faultwave.media.homogenise import at_points
 from faultwave.observe import boxes
 from faultwave.observe.boxes import KIND, MATERIAL, Frame, Nodes, Recorder, Shell, as_dataset, shell_of
-from faultwave.observe.dataset import Result
+from faultwave.observe.dataset import Result, sample_count
 
 QUANTITY = dict(zip(RECORDED, boxes.RECORDED, strict=True))
 """Names in files of the grid's fields."""
@@ -328,7 +328,7 @@ class LatticeRecord(GridCapabilityPlan):
     @property
     def numbers(self) -> int:
         """Number of recorded values."""
-        return len(self.points) * len(RECORDED) * (int(self.case.end_time / self.setting.interval + 1e-9) + 1)
+        return len(self.points) * len(RECORDED) * sample_count(self.case.end_time, self.setting.interval)
 
     def locate(self, placing: PlacementContext) -> Self:
         lower, upper = self.points.min(0), self.points.max(0)

@@ -39,7 +39,7 @@ from faultwave.fd.operators.resources import Memory, number_bytes
 from faultwave.fd.shared_samplers import ANY
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.media.homogenise import at_points
-from faultwave.observe.dataset import Dataset, Result, Variable, receivers_from_arrays
+from faultwave.observe.dataset import Dataset, Result, Variable, receivers_from_arrays, sample_count
 from faultwave.observe.soil_loops import largest
 from faultwave.observe.stations.points import read_points
 from faultwave.physics.rheology.iwan import PARTS
@@ -106,7 +106,7 @@ class SoilOutput(GridCapabilityPlan):
     @property
     def samples(self) -> int:
         """Number of samples in time."""
-        return int(self.case.end_time / self.interval + 1e-9) + 1
+        return sample_count(self.case.end_time, self.interval)
 
     @property
     def must_match(self) -> Json:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from faultwave.base.errors import InputError, Problem, Problems, suggest
+from faultwave.observe.dataset import sample_count
 
 
 class NamesFields(Protocol):
@@ -127,7 +128,7 @@ def check_snapshots(where: str, setting: SnapshotSettings, xdmf: bool, problems:
 
 def snapshot_count(setting: SnapshotSettings, case: SnapshotCase) -> int:
     """Return the number of snapshots until the end of a run."""
-    return int(case.end_time / setting.interval + 1e-9) + 1
+    return sample_count(case.end_time, setting.interval)
 
 
 def snapshot_bytes(setting: SnapshotSettings, case: SnapshotCase, values: int, fields: int, corners: int) -> int:
