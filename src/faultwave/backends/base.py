@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from types import ModuleType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from faultwave.base.registry import entries
 from faultwave.kernels.expr import Scalars
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.stencil import Program, Runner, Work
+
+if TYPE_CHECKING:
+    from faultwave.backends.device.interface import Device
 
 
 @dataclass(frozen=True)
@@ -46,19 +49,6 @@ class Capabilities:
     stencils: bool = False
     planes: bool = False
     joint_steps: bool = False
-
-
-class ComputingDevice(Protocol):
-    """Device of a backend, as its users see it; ``backends.device.memory.Device`` is the whole interface."""
-
-    @property
-    def name(self) -> str:
-        """Name that the driver gives."""
-        ...
-
-    def attach(self) -> None:
-        """Select this device for the calling thread, if threads have a current device."""
-        ...
 
 
 class LaunchQueue(Protocol):
@@ -198,7 +188,7 @@ def inject_on_host(points: Points, amounts: np.ndarray) -> None:
 class Immediate:
     """Methods of ``Backend`` that concern the order of execution, for backends without a device."""
 
-    device: ComputingDevice | None = None
+    device: Device | None = None
     queue: LaunchQueue | None = None
 
     def finish(self) -> None:
@@ -366,7 +356,7 @@ class Backend(Protocol):
     failures: tuple[type[Exception], ...]
 
     @property
-    def device(self) -> ComputingDevice | None:
+    def device(self) -> Device | None:
         """Device that computes; None for backends on the host."""
         ...
 

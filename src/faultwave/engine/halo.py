@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import Protocol
 
 from faultwave import backends
 from faultwave.base.errors import InputError, Problem
@@ -95,7 +95,7 @@ def main(kind: str, number: str) -> int:
         Rank of the process among those on its machine, which selects the device.
     """
     device = backends.make(kind, place=int(number)).device
-    return 0 if device is not None and try_alone(cast(DeviceMemoryProvider, device)) else 1
+    return 0 if device is not None and try_alone(device) else 1
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from faultwave.backends.base import Bound, Buffer, Capabilities, Launch, Part, Points, Store
 from faultwave.backends.device.calls import Arguments, Call, Function, Memory, Numbers, concurrent_groups
+from faultwave.backends.device.interface import Device
 from faultwave.backends.device.lower import lower
-from faultwave.backends.device.memory import PIECE, Access, Device, DeviceBuffer, Host, ScratchMemory
+from faultwave.backends.device.memory import PIECE, Access, DeviceBuffer, Host, ScratchMemory
 from faultwave.backends.device.messages import Crossing
 from faultwave.backends.device.point_kernels import Injector, Readings
 from faultwave.backends.device.schedule import Plan

@@ -10,8 +10,9 @@ import numpy as np
 
 from faultwave.backends.base import Part, Points
 from faultwave.backends.device.calls import Function, Memory
+from faultwave.backends.device.interface import Device
 from faultwave.backends.device.lower import prelude
-from faultwave.backends.device.memory import GROUP, Device, DeviceBuffer, Host, ScratchMemory
+from faultwave.backends.device.memory import GROUP, DeviceBuffer, Host, ScratchMemory
 from faultwave.kernels.expr import Scalars
 
 COPY_KERNEL = "readings"

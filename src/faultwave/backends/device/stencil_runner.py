@@ -11,7 +11,7 @@ import numpy as np
 
 from faultwave.backends.device.backend import readable_bytes
 from faultwave.backends.device.calls import Function, Memory
-from faultwave.backends.device.memory import Device
+from faultwave.backends.device.interface import Device
 from faultwave.backends.device.messages import DeviceSource, DeviceTarget
 from faultwave.backends.device.rounding import Kernels
 from faultwave.backends.device.stencil import THREADS, StencilPlan, head, lower_launch

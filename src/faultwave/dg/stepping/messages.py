@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
 
 from faultwave.backends import Backend
 from faultwave.comm import World
@@ -16,7 +15,7 @@ from faultwave.dg.operators.method_of_lines import MethodOfLines
 from faultwave.dg.operators.operator import Operator
 from faultwave.dg.stepping.local_time_stepping import LocalTimeStepping
 from faultwave.engine.capability import Capability
-from faultwave.engine.halo import Device, halo_path
+from faultwave.engine.halo import halo_path
 
 
 @dataclass(frozen=True)
@@ -91,5 +90,4 @@ def open_channels(
 
 
 def _path(world: World, backend: Backend, ranks: list[int], halo: str) -> HaloPath | None:
-    device = cast("Device | None", backend.device)  # each device provides memory for messages
-    return halo_path(world, halo, device, ranks, backend.name)
+    return halo_path(world, halo, backend.device, ranks, backend.name)

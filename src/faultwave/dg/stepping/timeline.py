@@ -5,25 +5,11 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+
+from faultwave.backends.base import LaunchQueue
 
 UNTIMED = ""
 """Section outside of all timings; the other sections are names in the manifest's ``timings_s``."""
-
-
-class LaunchQueue(Protocol):
-    """Queue of a backend that defers launches.
-
-    Attributes
-    ----------
-    computed : float
-        Time that launches have taken since the last switch of the section [s].
-    section : (dict, str)
-        Totals and section to which the time of launches is added.
-    """
-
-    computed: float
-    section: tuple[dict[str, float], str]
 
 
 class Timeline:
