@@ -3,25 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
-
-
-class DeviceArray(Protocol):
-    """Array in the memory of a backend: of NumPy on processors, of CuPy on devices."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-
-    @property
-    def dtype(self) -> Any: ...
-
-    @property
-    def nbytes(self) -> int: ...
-
-    def __getitem__(self, place: Any, /) -> Any: ...
-
-    def __setitem__(self, place: Any, values: Any, /) -> None: ...
-
+from typing import Any, TypeAlias
 
 Settings: TypeAlias = dict[str, Any]
 """Mapping of settings as read from YAML or JSON."""

@@ -35,8 +35,6 @@ NAMES = ("Tn", "Ts", "Td", "unused1", "unused2", "unused3", "u", "v", "w")
 TANGENTIAL_STRESSES = {"Ts": "s_ss", "Td": "s_tt", "unused2": "s_st"}
 """Names in boundary files for stresses that do not cross a face, and their meanings."""
 
-FELT = ("Tn", "unused1", "unused3", "u", "v", "w")
-
 
 @dataclass(frozen=True)
 class GhostStates:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from faultwave.backends import Backend
 from faultwave.comm import World
 from faultwave.comm.exchange import ChannelExchange, ClusterExchange, Kind, StageExchange
 from faultwave.comm.gpu_aware import HaloPath
@@ -69,7 +68,8 @@ def open_channels(
     """
     backend, of_waves = operator.backend, operator.layout.channels
     of_fault = tuple(c for part in capabilities.values() for c in part.channels)
-    path = _path(world, backend, [c.rank for c in (*of_waves, *of_fault)], halo)
+    ranks = [c.rank for c in (*of_waves, *of_fault)]
+    path = halo_path(world, halo, backend.device, ranks, backend.name)
     gpu_aware = path is not None and path.gpu_aware
     if isinstance(operator, MethodOfLines):
         return Messages(path, StageExchange(world, of_waves, {"wave": StoreRows(operator.traces, gpu_aware)}))
@@ -87,7 +87,3 @@ def open_channels(
         conservation.place if conservation else None,
     )  # fmt: skip
     return Messages(path, exchange, conservation)
-
-
-def _path(world: World, backend: Backend, ranks: list[int], halo: str) -> HaloPath | None:
-    return halo_path(world, halo, backend.device, ranks, backend.name)
