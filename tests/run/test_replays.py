@@ -46,9 +46,17 @@ def made(tmp_path: Any, backend: str = DEVICE, every: int = 0, **output: Any) ->
 def quiet(sim: Any) -> Any:
     """Its solver without parts that observe."""
     solver = sim.solver
-    solver.parts = {name: part for name, part in solver.parts.items() if name in ("rupture", "point_sources")}
+    for name in solver.parts.keys() - {"rupture", "point_sources"}:
+        del solver.parts[name]
     solver.refresh_callbacks()
     return solver
+
+
+def replays_of(solver: Any, most: int) -> Replays:
+    """Replays of a solver in recordings of at most ``most`` largest steps."""
+    replays = Replays(solver.actions, solver.operator, solver.callbacks, has_messages=False)
+    replays.most = most
+    return replays
 
 
 def fault_of(solver: Any) -> Any:
@@ -79,8 +87,7 @@ class Written:
 @needs_device
 def test_replayed_steps_are_the_direct_ones(tmp_path: Any) -> None:
     direct, other = (quiet(made(tmp_path / n)) for n in "ab")
-    replays = Replays(other)
-    replays.most = 2
+    replays = replays_of(other, 2)
     assert len(direct.march.clocks) > 1 and fault_of(direct).episodes
     for _ in range(8):
         replays.advance(2)
@@ -99,8 +106,7 @@ def test_replayed_steps_are_the_direct_ones(tmp_path: Any) -> None:
 def test_what_is_recorded_is_what_was_launched(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = quiet(made(tmp_path))
     written = Written(engine.backend.device, monkeypatch)
-    replays = Replays(engine)
-    replays.most = 1
+    replays = replays_of(engine, 1)
     replays.advance()
     (recorded,) = replays.made.values()
     calls = [(c.function[0].function_name, c.groups) for c in recorded.recording.calls]  # type: ignore[union-attr]
