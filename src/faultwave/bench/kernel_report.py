@@ -54,7 +54,7 @@ def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
             constants = {c.name: c.default if c.default is not None else 1.0 for c in rock.constants}
             made = yielding(form, Medium(rock, constants, nodes, 1, len(nodes.points), True))
             result[f"yielding-{name}"] = made
-            result[f"correct_and_predict-{name}"] = kernels.correct_and_predict(form, None, [made])
+            result[f"correct_and_predict-{name}"] = kernels.correct_and_predict(form, None, (made,))
     return result
 
 

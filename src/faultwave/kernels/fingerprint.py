@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 
@@ -29,8 +30,12 @@ from faultwave.kernels.language import (
 )
 
 
+@lru_cache(maxsize=256)
 def fingerprint(kernel: Kernel) -> str:
-    """Return the hexadecimal SHA-256 of a kernel; raise TypeError for an unknown statement."""
+    """Return the hexadecimal SHA-256 of a complete kernel; raise TypeError for an unknown statement.
+
+    Results are cached by object: solvers of equal forms share their kernels (``dg.operators.kernels``).
+    """
     found = _Written()
     found.put(kernel.name, kernel.fixed, *map(_array, kernel.arrays.values()))
     found.statements(kernel.statements)

@@ -221,9 +221,11 @@ class Barrier:
 Statement = Barrier | Contract | Pointwise | Gather | Scatter | Repeat | When | WhenAny
 
 
-@dataclass
+@dataclass(eq=False)
 class Kernel:
     """Arguments and statements of a kernel, built with the methods below and passed to a backend.
+
+    Once a backend has compiled it, it must not change any more: its fingerprint is computed only once.
 
     Attributes
     ----------

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,9 @@ from faultwave.kernels import math as mth
 from faultwave.kernels.expr import Number, Numbers
 from faultwave.kernels.language import Array, Kernel, View, fuse
 from faultwave.physics.waves.law import dot, energy_names, role
+
+CACHED = 64
+"""Number of kernels of one kind that a process holds."""
 
 
 def coefficient(series: Array, rows: Sequence[int], number: int, col: int = 0, cols: int | None = None) -> View:
@@ -87,10 +91,14 @@ def compensate(k: Kernel, q: Array, remainder: Array) -> None:
     k.pointwise(both, [q, remainder], [q, remainder])
 
 
+@lru_cache(maxsize=CACHED)
 def predict(
     form: Form, kept: StoringVariant | None = None, compensated: bool = False, to_slower: bool = False
 ) -> Kernel:
     """Return the kernel that advances q by a step without neighbours and publishes its waves.
+
+    Kernels of equal arguments are one object, as are those of ``correct``, ``correct_and_predict``, ``samples`` and ``energies``:
+    to record them and to compute their fingerprints takes longer than the remaining setup of a small run.
 
     Time-integrated waves w go to the slots ``outgoing``; the traces u are stored for the correction. Variants also store data that
     others need within the step, each only where the cell has a slot: the coefficients of the predictor (receivers, surfaces), their
@@ -145,6 +153,7 @@ def predict(
     return k
 
 
+@lru_cache(maxsize=CACHED)
 def correct(form: Form, kept: StoringVariant | None = None, compensated: bool = False) -> Kernel:
     """Return the kernel that adds the lifted jumps of the four faces to the predicted q.
 
@@ -165,16 +174,17 @@ def correct(form: Form, kept: StoringVariant | None = None, compensated: bool = 
     return k
 
 
+@lru_cache(maxsize=CACHED)
 def correct_and_predict(
     form: Form,
     kept: StoringVariant | None = None,
-    between: Sequence[Kernel] = (),
+    between: tuple[Kernel, ...] = (),
     compensated: bool = False,
     to_slower: bool = False,
 ) -> Kernel:
     """Return one kernel that corrects a step, executes ``between`` and predicts the next step in one pass through memory."""
     first, last = correct(form, kept, compensated), predict(form, kept, compensated, to_slower)
-    del last.statements[: form.unpacked]  # already done by the first
+    last = replace(last, statements=last.statements[form.unpacked :])  # the others are already done by the first
     return fuse("correct_and_predict" + (kept.name if kept else ""), first, *between, last)
 
 
@@ -217,6 +227,7 @@ def _physical(form: Form, q: Numbers, cell: Numbers, jacobian: Sequence[Numbers]
     return form.physical(q, cell, jacobian[0]) if jacobian else form.outward(q, cell)
 
 
+@lru_cache(maxsize=CACHED)
 def samples(form: Form, count: int) -> Kernel:
     """Return the kernel that evaluates ``count`` linear functionals of the field within a step.
 
@@ -244,6 +255,7 @@ def samples(form: Form, count: int) -> Kernel:
     return k
 
 
+@lru_cache(maxsize=CACHED)
 def energies(form: Form, of: Densities | None = None) -> Kernel:
     """Return the kernel of the energies and momenta of every cell.
 

@@ -70,7 +70,7 @@ class LaunchTable:
     def _bind(self, storing: tuple[kernels.StoringVariant | None, ...]) -> dict[str, list[Launch]]:
         """Return the launches of all kernels; ``storing`` are the variants that store, the last of them with all outputs."""
         op, form, lay, penalty = self.operator, self.operator.form, self.operator.layout, self.operator.penalty
-        work = [work.kernel(form) for work in op.cell_work]
+        work = tuple(work.kernel(form) for work in op.cell_work)
         compensated, later = op.remainder is not None, self.to_slower
         variants = [None, *(variant for variant in storing if variant)]
         wanted = [kernels.predict(form, variant, compensated, later) for variant in variants]

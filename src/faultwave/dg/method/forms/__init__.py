@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from faultwave.dg.method.forms.acoustic import ContravariantAcoustic
 from faultwave.dg.method.forms.anisotropic import FullStiffness
@@ -32,6 +33,7 @@ FORMS: tuple[type[Form], ...] = (
 """Forms with fewer operations; ``suits`` of each states the laws it is valid for."""
 
 
+@lru_cache(maxsize=32)
 def form(
     law: Law,
     order: int,
@@ -42,6 +44,8 @@ def form(
     precise: bool = False,
 ) -> Form:
     """Return the form of a law: a fast one if one suits the law and ``fast`` allows it.
+
+    Equal arguments return the same object, whose kernels are shared.
 
     Parameters
     ----------
