@@ -10,6 +10,7 @@ import tifffile
 from faultwave.base.errors import InputError
 from faultwave.base.projection import Projection
 from faultwave.media.rasters import load_ground
+from faultwave.media.rasters.raster import ascending
 
 PROJECTION = SimpleNamespace(crs="EPSG:32611", origin=(-117.3, 34.2), azimuth=20.0)
 XY = np.random.default_rng(0).uniform(-2000, 2000, (40, 2))
@@ -202,3 +203,21 @@ def test_what_is_wrong_is_told(tmp_path):
     assert "holds 3 heights" in problem(tmp_path / "c.asc")
     tifffile.imwrite(tmp_path / "plain.tif", np.zeros((5, 5), np.float32))
     assert "not where it lies" in problem(tmp_path / "plain.tif")
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 24, 51])
+def test_means_over_wide_cells_are_centred_and_depend_on_no_other_place(size):
+    """The mean of a plane over any cell is its value in the middle; of a wavy ground it is the plain mean of its points."""
+    x, y = 10.0 * np.arange(200), 10.0 * np.arange(180)
+    places = np.array([[905.0, 855.0], [900.0, 850.0], [933.0, 871.0]])
+    width = (10.0 * size, 10.0 * size)
+    plane = ascending("plane", x, y, 3.0 * x + 2.0 * y[:, None], None)
+    np.testing.assert_allclose(plane.at(places, width), places @ [3.0, 2.0], rtol=1e-12)
+    values = np.random.default_rng(1).normal(size=(180, 200))
+    wavy = ascending("wavy", x, y, values, None)
+    middle = np.array([[900.0, 850.0]]) + (0.0 if size % 2 else 5.0)
+    first = np.rint((middle[0] - 0.5 * width[0] + 5.0) / 10.0).astype(int)
+    mean = values[first[1] : first[1] + size, first[0] : first[0] + size].mean()
+    np.testing.assert_allclose(wavy.at(middle, width), mean, rtol=1e-10)
+    both = wavy.at(np.concatenate([middle, [[100.0, 1500.0]]]), width)
+    np.testing.assert_allclose(both[:1], wavy.at(middle, width), rtol=1e-10)

@@ -20,7 +20,9 @@ from faultwave.run.inputs import load_valid_case
 def listed(tmp_path, name, text):
     path = tmp_path / name
     path.write_text(text)
-    return path, [(s.line, s.words, s.place, s.degrees) for s in read_station_file(path)]
+    found = read_station_file(path)
+    assert all(s.where.startswith(f"{path}:") for s in found)
+    return path, [(int(s.where.rsplit(":", 1)[1]), s.codes, s.place, s.degrees) for s in found]
 
 
 def test_specfem(tmp_path):
@@ -45,10 +47,21 @@ def test_sw4(tmp_path):
     path = tmp_path / "quake.in"
     path.write_text(text.replace("rec x", "# rec x"))
     (found,) = read_station_file(path)
-    assert (found.line, found.words, found.place) == (2, ("BKS",), (-122.2, 37.9, 0.0))
+    assert (found.where, found.codes, found.place) == (f"{path}:2", ("BKS",), (-122.2, 37.9, 0.0))
     path.write_text(text)
     with pytest.raises(InputError, match="degrees in some lines and metres in others"):
         read_station_file(path)
+
+
+def test_sw4_settings_of_files_are_reported(tmp_path):
+    with h5py.File(tmp_path / "s.h5", "w") as file:
+        file.create_group("GEO")["STLA,STLO,STDP"] = np.array([34.1, -118.1, 7.0])
+    path, warned = tmp_path / "q.in", Problems()
+    path.write_text("grid h=1 lat=34 lon=-118\nrechdf5 infile=s.h5 downsample=4\n")
+    (found,) = read_station_file(path, warned)
+    assert found.where == f"{tmp_path / 's.h5'}: GEO"
+    (problem,) = warned.warnings
+    assert problem.where == f"{path}:2" and problem.what.startswith("downsample of station lines are not")
 
 
 SW4_GRID = "grid x=10000 y=10000 z=5000 h=100 lat=34.1 lon=-118.1 az={}\n"
@@ -111,9 +124,11 @@ def test_sw4_names_stay_whole(tmp_path):
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("rec x=1 y=2 dpeth=3 sta=A", r"q.in:2: 'dpeth=3' is no setting of rec .*did you mean 'depth'"),
+        ("rec x=1 y=2 dpeth=3 sta=A", r"q.in:2: 'dpeth=3' is not a key of rec .*did you mean 'depth'"),
         ("rec x=1 y=2 z=3 depth=3 sta=A", r"q.in:2: gives depth and z"),
-        ("rec x=1 y=north sta=A", r"q.in:2: .* has no place"),
+        ("rec x=1 y=north sta=A", r"q.in:2: y=north is not a number"),
+        ("rec x=1 sta=A", r"q.in:2: .* has no place"),
+        ("rec x=1 y=2 depth=deep sta=A", r"q.in:2: depth=deep is not a number"),
         ("rec x=1 y=2 sta=this/that", r"q.in:2: 'this/that' is no station code"),
         ("rec x=1 y=2 sta=" + 33 * "A", r"q.in:2: 'A+' is no station code of 1 to 32"),
         ("rec lat=-118 lon=34 sta=A", r"q.in:2: longitude 34, latitude -118 .*exchanged"),
@@ -134,7 +149,7 @@ def test_sw4_settings_of_output_are_told(tmp_path):
     )
     assert len(read_station_file(path, warned)) == 2
     (problem,) = warned.warnings
-    assert problem.where == f"{path}:2" and problem.what.startswith("nsew, variables, writeEvery of rec lines are not")
+    assert problem.where == f"{path}:2" and problem.what.startswith("nsew, variables, writeEvery of station lines are not")
 
 
 def test_sw4_stations_in_hdf5(tmp_path):
@@ -262,7 +277,7 @@ def test_control_characters_in_codes_are_refused(tmp_path, form, character):
     """They would move a terminal's cursor, or turn the order of what follows."""
     path = tmp_path / "stations"
     path.write_text(FILES[form].format("CI", "PASC"), encoding="utf-8")
-    assert read_station_file(path)[0].words == (("PASC",) if form == "sw4" else ("PASC", "CI"))
+    assert read_station_file(path)[0].codes == (("PASC",) if form == "sw4" else ("PASC", "CI"))
     for network, station in (("CI", f"PA{character}C"), (f"C{character}I", "PASC")):
         if form == "sw4" and network != "CI":
             continue  # it names no networks
@@ -295,7 +310,7 @@ def test_control_characters_that_separate_words_or_lines_are_in_no_code(tmp_path
         found = read_station_file(path)
     except InputError:
         return
-    assert all(word.isascii() and word.isalnum() for station in found for word in station.words)
+    assert all(word.isascii() and word.isalnum() for station in found for word in station.codes)
 
 
 def in_a_case(path, azimuth):

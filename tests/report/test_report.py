@@ -187,11 +187,11 @@ def test_faults_elsewhere_are_not_compared(runs, tmp_path) -> None:
 def test_receivers_of_two_runs_are_matched_in_any_size_of_domain() -> None:
     """The nearest one, not the first within some metres."""
     from faultwave.output.trace import Trace
-    from faultwave.report.sections.seismograms import _same
+    from faultwave.report.sections.seismograms import _matching
 
     made = [Trace("receiver", i, np.zeros(1), {}, 1e-5 * np.array([i, 2.0, 3.0])) for i in (1, 2, 3)]
-    assert _same(made, {t.number: t for t in reversed(made)}) == made
-    assert _same(made[:2], {3: made[2]}) == [None, None] and _same(made, {}) == [None] * 3
+    assert _matching(made, {t.number: t for t in reversed(made)}) == made
+    assert _matching(made[:2], {3: made[2]}) == [None, None] and _matching(made, {}) == [None] * 3
 
 
 def test_runs_of_grids_and_of_electromagnetics_have_reports(tmp_path) -> None:

@@ -10,7 +10,7 @@ from faultwave.base.errors import Problems, suggest
 from faultwave.base.types import Setting
 
 DIRECT_NEEDS_DEVICE = (
-    "direct is for devices, and this backend computes in the host's memory, where MPI takes messages from as it is"
+    "'direct' requires a device, and this backend computes in the host's memory, from which MPI sends without a copy"
 )
 
 
@@ -31,7 +31,9 @@ def check_backend(numerics: Setting, known: list[str], problems: Problems) -> No
         return
     if name not in known:
         allowed = [*known, "auto"]
-        problems.error("numerics.backend", f"'{name}' does not exist", ", ".join(allowed), suggest(name, allowed))
+        exists = name in backends.names()
+        what = f"'{name}' cannot run this engine" if exists else f"'{name}' does not exist"
+        problems.error("numerics.backend", what, ", ".join(allowed), "" if exists else suggest(name, allowed))
     elif why := backends.missing(name):
         problems.error("numerics.backend", why)
     elif numerics.halo == "direct" and backends.on_host(name):
@@ -41,7 +43,7 @@ def check_backend(numerics: Setting, known: list[str], problems: Problems) -> No
 OUTPUT_NEEDS = "snapshots, seismograms and checkpoints need"
 OUTPUT_OVERHEAD = 1 << 17
 """Disk space [bytes] of the tables, coordinates and names in all files of a run."""
-OUTPUT_ADVICE = "Raise the intervals, keep fewer checkpoints, write fewer fields, or choose another folder."
+OUTPUT_ADVICE = "Increase the intervals, keep fewer checkpoints, write fewer fields, or choose another folder."
 
 
 def check_disk(

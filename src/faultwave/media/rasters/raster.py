@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.media.models.lattice import position
+
+SPLINE_MARGIN = 12
+"""Number of points around a place beyond which values do not change its cubic spline."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +23,7 @@ class Raster:
     source : str
         Origin of the raster, for messages.
     x, y : ndarray (nx,), (ny,)
-        Coordinates, ascending.
+        Coordinates in ``crs`` [m or deg], ascending.
     values : ndarray (ny, nx)
         Values [m], NaN where missing.
     crs : str or None
@@ -51,12 +55,12 @@ class Raster:
         return np.asarray(found)
 
     def around(self, xy: np.ndarray) -> np.ndarray:
-        """Return the raster's own values (m, n) at and around places (n, 2)."""
+        """Return the raster's values (rows, columns) in the ``window`` of places (n, 2)."""
         return np.asarray(self.values[self.window(xy)])
 
     def window(self, xy: np.ndarray) -> tuple[slice, slice]:
-        """Return the slices of rows and columns at and around places (n, 2)."""
-        return _window(*self._position(xy))
+        """Return slices of rows and columns that contain places (n, 2) and a margin."""
+        return _window(*self._position(xy), (1, 1))
 
     def _position(self, xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the fractional row and column indices of places (n, 2)."""
@@ -72,10 +76,10 @@ class Raster:
         from scipy import ndimage  # takes long to import, and few runs need it
 
         j, i = self._position(xy)
-        window = _window(j, i)
-        part = np.asarray(self.values[window], float)
         steps = zip(width[::-1], self.spacing[::-1], self.values.shape, strict=True)
         size = [max(1, round(min(w / s, n))) for w, s, n in steps]
+        window = _window(j, i, size)
+        part = np.asarray(self.values[window], float)
         index = np.stack([j - window[0].start, i - window[1].start])
         missing = ~np.isfinite(part)
         holes = np.zeros(len(xy), bool)
@@ -85,13 +89,20 @@ class Raster:
             nearest = ndimage.distance_transform_edt(missing, return_distances=False, return_indices=True)
             part = part[tuple(nearest)]  # so that splines near holes use the nearest valid values
         smooth = ndimage.uniform_filter(part, size, mode="nearest") if max(size) > 1 else part
+        index += np.array(
+            [[0.5 * (n % 2 == 0)] for n in size]
+        )  # the middle of an even number of points is half a point lower
         found = ndimage.map_coordinates(smooth, index, order=1 if max(size) > 1 else 3, mode="nearest")
         return np.where(holes, np.nan, found)
 
 
-def _window(j: np.ndarray, i: np.ndarray) -> tuple[slice, slice]:
-    """Return the slices of rows and columns from which values at these indices are computed."""
-    rows, columns = (slice(max(0, int(a.min()) - 12), int(a.max()) + 14) for a in (j, i))
+def _window(j: np.ndarray, i: np.ndarray, size: Sequence[int]) -> tuple[slice, slice]:
+    """Return the slices of rows and columns from which means over ``size`` points at these indices are computed."""
+    margins = (SPLINE_MARGIN + n // 2 for n in size)
+    rows, columns = (
+        slice(max(0, int(a.min()) - margin), int(a.max()) + margin + 2)
+        for a, margin in zip((j, i), margins, strict=True)
+    )
     return rows, columns
 
 

@@ -90,12 +90,12 @@ class ListedStation:
 
     Attributes
     ----------
-    line : int
-        Line number in the file.
+    where : str
+        Place in the file, for messages: file and line, or file and name of a group.
     place : tuple of float
         Longitude, latitude [deg], z [m], or, without ``degrees``, x, y, z [m]. z is minus the depth below the ground, or the height itself
         if ``height`` is set.
-    words : tuple of str
+    codes : tuple of str
         Codes of station and network, if given.
     degrees : bool
         True if the place is given in degrees.
@@ -105,9 +105,9 @@ class ListedStation:
         Longitude and latitude [deg] of the origin of x (east) and y (north).
     """
 
-    line: int
+    where: str
     place: tuple[float, float, float]
-    words: tuple[str, ...]
+    codes: tuple[str, ...]
     degrees: bool = True
     height: bool = False
     corner: tuple[float, float] | None = None

@@ -71,7 +71,7 @@ def read_station_file(path: Path, warned: Problems | None = None) -> list[Listed
     for station in found:
         if not abs(station.place[2]) <= DEEPEST:
             what = f"a station lies at z = {station.place[2]:g} m"
-            problems.error(f"{path}:{station.line}", what, f"{-DEEPEST:g} to {DEEPEST:g} m", "Depths are in metres.")
+            problems.error(station.where, what, f"{-DEEPEST:g} to {DEEPEST:g} m", "Depths are in metres.")
     problems.raise_errors()
     if warned is not None:
         warned.extend(problems.warnings)
@@ -99,9 +99,9 @@ def _of_text(path: Path, text: str, problems: Problems) -> Iterator[ListedStatio
 def _check_codes(path: Path, found: Sequence[ListedStation], problems: Problems) -> None:
     """Add an error for each code that result files cannot hold."""
     for station in found:
-        for word, pattern, form in zip(station.words, (CODE, NETWORK), (CODE_FORM, NETWORK_FORM), strict=False):
+        for word, pattern, form in zip(station.codes, (CODE, NETWORK), (CODE_FORM, NETWORK_FORM), strict=False):
             if not pattern.fullmatch(word):
-                problems.error(f"{path}:{station.line}", f"'{word}' is no {form}", form)
+                problems.error(station.where, f"'{word}' is no {form}", form)
 
 
 def _xml(path: Path, text: str, problems: Problems) -> Iterator[ListedStation]:
@@ -128,7 +128,7 @@ def _xml(path: Path, text: str, problems: Problems) -> Iterator[ListedStation]:
             place = _numbers([reported.get("Longitude"), reported.get("Latitude")], where, f"station {code}", problems)
             if place is not None and check_geographic(place[0], place[1], where, problems):
                 words = tuple(w for w in (code, network.get("code", "")) if w)
-                made = ListedStation(number, (place[0], place[1], 0.0), words)
+                made = ListedStation(where, (place[0], place[1], 0.0), words)
                 former = epochs.get(code)
                 if former is None or math.dist(former.place, made.place) > SAME_PLACE:  # else the station's next epoch
                     epochs[code] = made
@@ -149,10 +149,10 @@ def _fdsn_text(path: Path, numbered: Sequence[tuple[int, str]], problems: Proble
             continue
         place = _numbers([words[3], words[2]], where, f"'{line.strip()}'", problems)
         if place is not None and check_geographic(place[0], place[1], where, problems):
-            made = ListedStation(k, (place[0], place[1], 0.0), (words[1], words[0]) if words[0] else (words[1],))
-            former = epochs.get(made.words)
+            made = ListedStation(where, (place[0], place[1], 0.0), (words[1], words[0]) if words[0] else (words[1],))
+            former = epochs.get(made.codes)
             if former is None or math.dist(former.place, made.place) > SAME_PLACE:
-                epochs[made.words] = made
+                epochs[made.codes] = made
                 yield made
 
 
@@ -172,7 +172,7 @@ def _specfem(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -
         if found is None:
             continue
         latitude, longitude, _, burial = found
-        listed.append(ListedStation(k, (longitude, latitude, -burial), (words[0], words[1])))
+        listed.append(ListedStation(where, (longitude, latitude, -burial), (words[0], words[1])))
     degrees = all(
         abs(s.place[1]) <= 90 and abs(s.place[0]) <= 360 for s in listed
     )  # a station near x = y = 0 is not given in degrees
@@ -180,7 +180,7 @@ def _specfem(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -
         first = next(s for s in listed if abs(s.place[1]) > 90)
         what = f"latitude {first.place[1]:g}, longitude {first.place[0]:g}"
         advice = "Are latitude and longitude exchanged? x and y of a few metres belong into output.receivers.file."
-        problems.error(f"{path}:{first.line}", what, "degrees, or metres beyond 360", advice)
+        problems.error(first.where, what, "degrees, or metres beyond 360", advice)
     yield from (replace(s, degrees=degrees) for s in listed)
 
 
@@ -212,7 +212,7 @@ def _csv(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -> It
         )
         if found is not None and check_geographic(found[0], found[1], f"{path}:{k}", problems):
             words = tuple(word for word in (cell("station"), cell("network")) if word)
-            yield ListedStation(k, (found[0], found[1], -factor * found[2]), words)
+            yield ListedStation(f"{path}:{k}", (found[0], found[1], -factor * found[2]), words)
 
 
 HEADERLESS = "Is the first line a station? Write the header 'station,network,longitude,latitude' above it, in the order of the columns."

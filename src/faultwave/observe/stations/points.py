@@ -95,7 +95,7 @@ def _of_stations(path: Path, projection: ProjectionSettings | None) -> list[np.n
     if not any(station.degrees or station.corner is not None for station in listed):
         return [np.array([s.place for s in listed], float)]
     mapped = projected(projection, "output.receivers.stations")
-    return [_placed(station, mapped, f"{path}:{station.line}") for station in listed]
+    return [_placed(station, mapped, station.where) for station in listed]
 
 
 def _placed(station: ListedStation, mapped: Projection, where: str) -> np.ndarray:
@@ -151,7 +151,7 @@ def read_stations(setting: StationSettings, warned: Problems | None = None) -> t
             file = point_lines(path, form, True)
             given += [(words, f"{path}:{line}") for line, words in zip(file.lines, file.words, strict=True)]
     if setting.stations is not None:
-        given += [(s.words, f"{setting.stations}:{s.line}") for s in read_station_file(setting.stations, warned)]
+        given += [(s.codes, s.where) for s in read_station_file(setting.stations, warned)]
     found = named(given, setting.network, problems)
     problems.raise_errors()
     return found

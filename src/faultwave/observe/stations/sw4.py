@@ -23,8 +23,8 @@ OUTPUT_KEYS = (
     "nsew", "variables", "writeEvery", "downsample", "sacformat", "usgsformat", "hdf5format", "hdf5file", "sacheader", "event",
 )  # fmt: skip
 UNUSED = ("nsew", "variables", "writeEvery", "downsample")
-"""Keys of a rec line that change what SW4 records; here ``output.receivers`` determines what is recorded."""
-FORM = "rec x= y= (or lat= lon=) with depth= or z=, and sta= or file="
+"""Keys of a station line that change what SW4 records; here ``output.receivers`` determines what is recorded."""
+FORM = "rec x= y= (or lat= lon=), with depth= or z= if not at the ground, and sta= or file="
 HDF5_PLACES = {"STX,STY,STZ": False, "STLA,STLO,STDP": True}
 """Datasets with the place of a station; True if it consists of latitude, longitude and depth."""
 
@@ -65,19 +65,21 @@ def read_sw4(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -
         command, *words = line.split()
         where = f"{path}:{k}"
         if command == "rechdf5":
-            reported = _keys(words, where, command, ("infile", "outfile", *OUTPUT_KEYS), problems)
-            if reported is not None:
-                yield from _of_rechdf5(path, reported, axes, where, problems)
+            given = _keys(words, where, command, ("infile", "outfile", *OUTPUT_KEYS), problems)
+            if given is not None:
+                yield from _of_rechdf5(path, given, axes, where, problems)
         elif command in COMMANDS:
-            reported = _keys(words, where, command, (*PLACE_KEYS, *NAME_KEYS, *OUTPUT_KEYS), problems)
-            station = None if reported is None else _station(k, reported, axes, where, line, problems)
-            for key in UNUSED:
-                if reported is not None and key in reported:
-                    unused.setdefault(key, k)
+            given = _keys(words, where, command, (*PLACE_KEYS, *NAME_KEYS, *OUTPUT_KEYS), problems)
+            station = None if given is None else _station(given, axes, where, line, problems)
             if station is not None:
                 yield station
+        else:
+            given = None
+        for key in UNUSED:
+            if given is not None and key in given:
+                unused.setdefault(key, k)
     if unused:
-        what = f"{', '.join(unused)} of rec lines are not read: seismograms are velocities along x, y and z"
+        what = f"{', '.join(unused)} of station lines are not read: seismograms are velocities along x, y and z"
         problems.warn(
             f"{path}:{min(unused.values())}", what, advice="output.receivers says what is recorded and how often."
         )
@@ -99,11 +101,10 @@ def read_sw4_hdf5(path: Path, axes: GridAxes | None, problems: Problems) -> list
     import numpy as np
 
     found = list[ListedStation]()
-    with opened(path, "HDF5 file of stations"):
-        pass
-    with opened(path, "HDF5 file of stations", probed=False) as file:
-        groups = [(name, group) for name, group in file.items() if isinstance(group, h5py.Group)]
-        for order, (name, group) in enumerate(groups, 1):
+    with opened(path, "HDF5 file of stations") as file:
+        for name, group in file.items():
+            if not isinstance(group, h5py.Group):
+                continue
             where = f"{path}: {name}"
             key = next((k for k in HDF5_PLACES if k in group), "")
             if not key:
@@ -117,7 +118,7 @@ def read_sw4_hdf5(path: Path, axes: GridAxes | None, problems: Problems) -> list
             if HDF5_PLACES[key]:
                 longitude, latitude = float(place[1]), float(place[0])
                 if check_geographic(longitude, latitude, where, problems):
-                    found.append(ListedStation(order, (longitude, latitude, -float(place[2])), (name,), True, height))
+                    found.append(ListedStation(where, (longitude, latitude, -float(place[2])), (name,), True, height))
             elif axes is None:
                 problems.error(
                     where, "is at x and y of a grid that the file does not give", "STLA,STLO,STDP",
@@ -125,7 +126,7 @@ def read_sw4_hdf5(path: Path, axes: GridAxes | None, problems: Problems) -> list
                 )  # fmt: skip
             else:
                 x, y = axes.east_north(float(place[0]), float(place[1]))
-                found.append(ListedStation(order, (x, y, -float(place[2])), (name,), False, height, axes.corner))
+                found.append(ListedStation(where, (x, y, -float(place[2])), (name,), False, height, axes.corner))
     return found
 
 
@@ -135,11 +136,11 @@ def _grid_axes(path: Path, lines: Sequence[tuple[int, str]], problems: Problems)
         command, *words = line.split()
         if command != "grid":
             continue
-        where, reported = f"{path}:{k}", dict(word.partition("=")[::2] for word in words)
-        values = {key: finite_number(reported[key]) for key in ("lat", "lon", "az") if key in reported}
-        wrong = [f"{key}={reported[key]}" for key, value in values.items() if value is None]
+        where, given = f"{path}:{k}", dict(word.partition("=")[::2] for word in words)
+        values = {key: finite_number(given[key]) for key in ("lat", "lon", "az") if key in given}
+        wrong = [f"{key}={given[key]}" for key, value in values.items() if value is None]
         if wrong:
-            problems.error(where, f"{', '.join(wrong)} is no number", "degrees")
+            problems.error(where, f"{', '.join(wrong)} is not a number", "degrees")
             return GridAxes()
         if ("lat" in values) != ("lon" in values):
             problems.error(where, "gives one of lat and lon", "both, or neither")
@@ -156,26 +157,31 @@ def _grid_axes(path: Path, lines: Sequence[tuple[int, str]], problems: Problems)
 def _keys(
     words: Sequence[str], where: str, command: str, known: Sequence[str], problems: Problems
 ) -> dict[str, str] | None:
-    """Return the values of a line by key, or None with an error if a word is no setting of the command."""
-    reported = dict[str, str]()
+    """Return the values of a line by key, or None with an error if a word is not a key of the command."""
+    given = dict[str, str]()
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or key not in known:
             problems.error(
-                where, f"'{word}' is no setting of {command}", ", ".join(f"{k}=" for k in known), suggest(key, known)
+                where, f"'{word}' is not a key of {command}", ", ".join(f"{k}=" for k in known), suggest(key, known)
             )
             return None
-        reported[key] = value
-    return reported
+        given[key] = value
+    return given
 
 
 def _station(
-    line: int, given: Mapping[str, str], axes: GridAxes, where: str, text: str, problems: Problems
+    given: Mapping[str, str], axes: GridAxes, where: str, text: str, problems: Problems
 ) -> ListedStation | None:
+    """Return the station of a line ``text`` at ``where``, or None with an error."""
+    wrong = [f"{key}={given[key]}" for key in PLACE_KEYS if key in given and finite_number(given[key]) is None]
+    if wrong:
+        problems.error(where, f"{', '.join(wrong)} is not a number", "metres, or degrees of lat and lon")
+        return None
     degrees = "lat" in given or "lon" in given
     first, second = (finite_number(given.get(name)) for name in (("lon", "lat") if degrees else ("x", "y")))
     downs = [key for key in ("depth", "topodepth", "z") if key in given]
-    down = finite_number(given[downs[-1]]) if downs else 0.0  # SW4 uses the last one
+    down = finite_number(given[downs[0]]) if downs else 0.0
     if first is None or second is None or down is None:
         problems.error(where, f"'{text}' has no place", FORM)
         return None
@@ -184,13 +190,13 @@ def _station(
             where, f"gives {' and '.join(downs)}", "one of them: depth counts from the ground, z is absolute"
         )
         return None
-    words = tuple(word for word in (given.get("sta") or given.get("file") or "",) if word)
+    codes = tuple(code for code in (given.get("sta") or given.get("file") or "",) if code)
     height = downs == ["z"]
     if degrees:
         if not check_geographic(first, second, where, problems):
             return None
-        return ListedStation(line, (first, second, -down), words, True, height)
-    return ListedStation(line, (*axes.east_north(first, second), -down), words, False, height, axes.corner)
+        return ListedStation(where, (first, second, -down), codes, True, height)
+    return ListedStation(where, (*axes.east_north(first, second), -down), codes, False, height, axes.corner)
 
 
 def _of_rechdf5(

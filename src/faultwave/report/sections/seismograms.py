@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from faultwave.observe.dataset import QUANTITIES
 from faultwave.observe.motions.goodness import anderson, grade
 from faultwave.observe.motions.time_frequency import misfit
 from faultwave.output.pairs import COMPONENTS, Pair
@@ -16,23 +17,9 @@ from faultwave.report.loaded import Run
 
 ORDER = 40
 NEAR = 0.01
-"""Maximum distance of matching receivers of two runs, as a fraction of the smallest distance between receivers."""
+"""Largest distance of matching receivers of two runs, as a fraction of the smallest distance between receivers."""
 BYTES = 5_000_000
 """Maximum size of the samples of one browser [bytes]; of more stations an even selection is shown."""
-UNITS = {
-    "v": "m/s",
-    "s_": "Pa",
-    "SR": "m/s",
-    "Sl": "m",
-    "AS": "m",
-    "PS": "m/s",
-    "Ts": "Pa",
-    "Td": "Pa",
-    "Pn": "Pa",
-    "u": "m",
-    "RT": "s",
-    "DS": "s",
-}
 TITLES: tuple[tuple[Kind, str, str], ...] = (
     ("receiver", "Receivers", "Motion at receivers in the rock and on the ground"),
     ("faultreceiver", "Fault receivers", "Slip rate, slip and traction at points of the fault"),
@@ -42,15 +29,15 @@ TITLES: tuple[tuple[Kind, str, str], ...] = (
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
     """Yield the sections with seismograms."""
     blocks: list[Block] = []
-    for kind, title, reported in TITLES:
+    for kind, title, description in TITLES:
         traces = list(run.results.traces.get(kind, {}).values())
         if traces:
-            blocks += _browser(title, reported, traces, run, other, kind)
+            blocks += _browser(title, description, traces, run, other, kind)
     yield Section("Seismograms", blocks)
 
 
 def _browser(
-    title: str, told: str, traces: Sequence[Trace], run: Run, other: Run | None, kind: Kind
+    title: str, description: str, traces: Sequence[Trace], run: Run, other: Run | None, kind: Kind
 ) -> Iterator[Block]:
     size = sum(4 * len(t.time) * (1 + len(t.columns)) for t in traces) * (2 if other is not None else 1)
     count = max(1, min(len(traces), int(len(traces) * BYTES / max(size, 1))))
@@ -58,16 +45,16 @@ def _browser(
     quantities = {name: _unit(name, chosen) for name in dict.fromkeys(n for t in chosen for n in t.columns)}
     runs = [_series(run, chosen)]
     if other is not None:
-        runs.append(_series(other, _same(chosen, other.results.traces.get(kind, {}))))
+        runs.append(_series(other, _matching(chosen, other.results.traces.get(kind, {}))))
     if kind == "receiver" and run.records:
         by_number = {pair.trace.number: pair for pair in run.records}
         runs.append({"name": "observed", "stations": [_recorded(by_number.get(t.number)) for t in chosen]})
         yield _scores(run)
     if len(chosen) < len(traces):
         yield Text(f"{len(chosen)} of {len(traces)} stations are in this report; all are in the files of the run.")
-    description = f"{told}. Choose a station, its quantities and a filter; the table of the largest values follows."
+    text = f"{description}. Choose a station, its quantities and a filter; the table of the largest values follows."
     scale, unit = length_unit(np.array([t.location for t in traces]))
-    yield Browser(title, description, [_name(t, scale, unit) for t in chosen], quantities, runs)
+    yield Browser(title, text, [_name(t, scale, unit) for t in chosen], quantities, runs)
 
 
 def _series(run: Run, traces: Sequence[Trace | None]) -> Plotted:
@@ -102,10 +89,11 @@ def _scores(run: Run) -> Table:
     return Table(title, ("station", "component", "Anderson", "envelope", "phase"), rows)
 
 
-def _same(traces: Sequence[Trace], others: dict[int, Trace]) -> list[Trace | None]:
+def _matching(traces: Sequence[Trace], others: dict[int, Trace]) -> list[Trace | None]:
     """Return the matching receiver of another run for each receiver, or None.
 
-    The match is the nearest receiver within a hundredth of the receiver spacing, as programs move receivers slightly.
+    The match is the nearest receiver within ``NEAR`` times the smallest distance between ``traces``, as programs move receivers slightly;
+    times the distance from the origin if there is only one.
     """
     if not others:
         return [None] * len(traces)
@@ -125,7 +113,8 @@ def _name(trace: Trace, scale: float, unit: str) -> str:
 
 
 def _unit(name: str, traces: Sequence[Trace]) -> str:
+    """Return the unit that the files state for a quantity; files of SeisSol state none, and have its quantities."""
     for trace in traces:
         if name in trace.units:
             return trace.units[name]
-    return next((unit for start, unit in UNITS.items() if name.startswith(start)), "")
+    return QUANTITIES.get(name, ("", ""))[0]
