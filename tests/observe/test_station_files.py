@@ -149,7 +149,9 @@ def test_sw4_settings_of_output_are_told(tmp_path):
     )
     assert len(read_station_file(path, warned)) == 2
     (problem,) = warned.warnings
-    assert problem.where == f"{path}:2" and problem.what.startswith("nsew, variables, writeEvery of station lines are not")
+    assert problem.where == f"{path}:2" and problem.what.startswith(
+        "nsew, variables, writeEvery of station lines are not"
+    )
 
 
 def test_sw4_stations_in_hdf5(tmp_path):
