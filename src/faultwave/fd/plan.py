@@ -17,6 +17,7 @@ from faultwave.base.errors import Problem, Problems, collect_problems
 from faultwave.base.progress import startup_age
 from faultwave.base.projection import Projection, warn_map_distortion
 from faultwave.base.registry import modules
+from faultwave.base.types import number_type
 from faultwave.case.plausibility import Scene, warn_rock_properties, warn_scene
 from faultwave.case.settings.grid import Grid as Setting
 from faultwave.case.settings.model import Case
@@ -359,7 +360,7 @@ def _medium(
     """Return the effective medium of a block, if ``surveyed`` from a sample of its points."""
     setting, grid, lower, upper = _setting(case), block.grid, block.lower, block.upper
     names = ["rho", "lambda", "mu"] + (["Qp", "Qs"] if case.attenuation else [])
-    dtype = np.float32 if case.numerics.precision == "single" else np.float64
+    dtype = number_type(case.numerics.precision)
     needed = setting.points_per_wavelength * grid.spacing * (setting.frequency or 0.0) * (1 - 1e-6)
     if surveyed:
         return explain_missing_rock(

@@ -23,7 +23,7 @@ from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.method.split_nodes import FaultPlane
 from faultwave.fd.method.stencils import AXES
 from faultwave.fd.operators.overlap import Shared
-from faultwave.fd.snapshots import observe_surface
+from faultwave.fd.surface_motion import observe_surface
 from faultwave.kernels.overlap import Reach, key_of, reach
 from faultwave.kernels.stencil import Box, Program, record
 from faultwave.media.field import Field
@@ -86,23 +86,46 @@ def decompose(
     InputError
         If the grid is too small for the number of processes.
     """
-    around = _periodic_axes(blocks[0].sides)
-    if len(blocks) > 1:
-        return _cut_blocks(case, blocks, parts, count, rank)
-    grid, trial = blocks[0].grid, blocks[0].scheme(case)
-    shape = _divisible_points(grid.shape, trial.fault)
-    for steps, (found,) in _reaches(case, blocks, parts, around):
-        deep = trial.deep * trial.free_surface  # planes that no division and no overlap of a neighbour may reach
-        least = max(*found.margin, found.margin[0] + deep, WORTH * steps if steps > 1 else 0)
+    around, scheme = _periodic_axes(blocks[0].sides), blocks[0].scheme(case)
+    whole = blocks[0].grid.shape if len(blocks) == 1 else blocks[-1].grid.shape
+    shape = _divisible_points(whole, scheme.fault) if len(blocks) == 1 else (1, *whole[1:])
+    for steps, found in _reaches(case, blocks, parts, around):
+        least = _least_points(blocks, scheme, steps, found)
         cut = best_cut(shape, count, around, least)
         if cut is not None:
-            return [Subdomain(replace(cut, shape=grid.shape), rank, steps, found.margin)]
+            return [
+                Subdomain(Cut(b.grid.shape, cut.counts, around), rank, steps, f.margin, b.joined_below)
+                for b, f in zip(blocks, found, strict=True)
+            ]
     most = max(n for n in range(1, count) if n == 1 or best_cut(shape, n, around, least) is not None)
-    nz, ny, nx = grid.shape
+    nz, ny, nx = whole
     what = (
         f"{nx} x {ny} x {nz} points are too few for {count} processes: parts need {least} along each axis that is cut"
+        if len(blocks) == 1
+        else f"{nx} x {ny} points of the lowest block are too few along x and y for {count} processes"
     )
     raise InputError(Problem("ranks", what, f"{most} or fewer, or a larger grid"))
+
+
+def _least_points(blocks: Sequence[GridBlock], scheme: Scheme, steps: int, found: Sequence[Reach]) -> int:
+    """Return the least number of points of a box along each axis that is divided.
+
+    Parameters
+    ----------
+    blocks : sequence of GridBlock
+    scheme : Scheme
+        Scheme of the uppermost block.
+    steps : int
+        Number of steps between two exchanges, which is worthwhile for boxes of a certain size.
+    found : sequence of Reach
+        Reach of these steps in each block.
+    """
+    if len(blocks) > 1:  # of the lowest block, whose points are furthest apart
+        wider = blocks[-1].grid.spacing / blocks[0].grid.spacing
+        return max(*(max(f.margin[1:]) for f in found), int(np.ceil(WORTH * steps / wider)) if steps > 1 else 0)
+    margin = found[0].margin
+    deep = scheme.deep * scheme.free_surface  # planes that no division and no overlap of a neighbour may reach
+    return max(*margin, margin[0] + deep, WORTH * steps if steps > 1 else 0)
 
 
 def _divisible_points(shape: Triple, fault: FaultPlane | None) -> Triple:
@@ -117,26 +140,6 @@ def _divisible_points(shape: Triple, fault: FaultPlane | None) -> Triple:
 def _periodic_axes(sides: Mapping[str, SideKind]) -> tuple[bool, bool, bool]:
     """Return True for each axis (z, y, x) that is periodic."""
     return sides["z-"] == "periodic", sides["y-"] == "periodic", sides["x-"] == "periodic"
-
-
-def _cut_blocks(
-    case: Case, blocks: Sequence[GridBlock], parts: Mapping[str, GridCapabilityPlan], count: int, rank: int
-) -> list[Subdomain]:
-    """Return the box of process ``rank`` in each of several blocks; every process has one part of all blocks."""
-    around = _periodic_axes(blocks[0].sides)
-    shape = (1, *blocks[-1].grid.shape[1:])  # one plane is not divided along z
-    wider = blocks[-1].grid.spacing / blocks[0].grid.spacing
-    for steps, found in _reaches(case, blocks, parts, around):
-        least = max(*(max(f.margin[1:]) for f in found), int(np.ceil(WORTH * steps / wider)) if steps > 1 else 0)
-        cut = best_cut(shape, count, around, least)
-        if cut is not None:
-            return [
-                Subdomain(Cut(b.grid.shape, cut.counts, around), rank, steps, f.margin, b.joined_below)
-                for b, f in zip(blocks, found, strict=True)
-            ]
-    most = max(n for n in range(1, count) if n == 1 or best_cut(shape, n, around, least) is not None)
-    what = f"{shape[2]} x {shape[1]} points of the lowest block are too few along x and y for {count} processes"
-    raise InputError(Problem("ranks", what, f"{most} or fewer, or a larger grid"))
 
 
 def _reaches(

@@ -16,7 +16,7 @@ import numpy as np
 from faultwave.base.errors import Problems, collect_problems
 from faultwave.base.formulas import magnitude
 from faultwave.base.projection import Projection
-from faultwave.base.types import Settings
+from faultwave.base.types import Settings, number_bytes
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.capability import Requirements, RestoredFrom, State
@@ -32,8 +32,8 @@ from faultwave.fd.capability import (
 )
 from faultwave.fd.method.program import Observer
 from faultwave.fd.method.scheme import Level, above
-from faultwave.fd.operators.resources import Memory, number_bytes
-from faultwave.fd.snapshots import COMPONENTS, SURFACE_LAG, SurfaceView
+from faultwave.fd.operators.resources import Memory
+from faultwave.fd.surface_motion import COMPONENTS, SURFACE_LAG, SurfaceView
 from faultwave.kernels import math
 from faultwave.kernels.expr import Number
 from faultwave.kernels.stencil import Box, Launch, Layout, Point, Stencil
@@ -127,7 +127,9 @@ class Intensity(GridCapabilityPlan):
 
     def memory(self, steps: int, world: World) -> Memory:
         arrays = 11 + 3 * ANGLES + len(self.periods) * (ANGLES + 6)
-        needed = float(self.points) * (arrays * number_bytes(self.case) / world.size + COPIES * 4 * min(SAMPLES, steps))
+        needed = float(self.points) * (
+            arrays * number_bytes(self.case.numerics.precision) / world.size + COPIES * 4 * min(SAMPLES, steps)
+        )
         advice = "Raise the spacing, or give fewer periods."
         return Memory(needed, "output.intensity", f"maps of {self.points:,} points", advice)
 

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, collect_problems
-from faultwave.base.types import Json
+from faultwave.base.types import Json, number_bytes
 from faultwave.case.settings.model import Case
 from faultwave.case.settings.yielding import Plasticity as Setting
 from faultwave.comm import World
@@ -26,7 +26,7 @@ from faultwave.fd.method.program import Observer
 from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.operators.operator import Operator
 from faultwave.fd.operators.points import norm_weights
-from faultwave.fd.operators.resources import Memory, number_bytes
+from faultwave.fd.operators.resources import Memory
 from faultwave.fd.operators.time_dispersion import removes
 from faultwave.fd.operators.topography import FieldBelowGround
 from faultwave.fd.rheology import yielding, yielding_rock
@@ -173,7 +173,7 @@ class Plasticity(GridCapabilityPlan):
         return rock
 
     def memory(self, steps: int, world: World) -> Memory:
-        needed = float(self.points) * (4 + self.rock.numbers) * number_bytes(self.case) / world.size
+        needed = float(self.points) * (4 + self.rock.numbers) * number_bytes(self.case.numerics.precision) / world.size
         return Memory(needed, name, f"yielding of {self.points:,} points", "Raise the spacing.")
 
     def volume_observers(self, scheme: Scheme, box: Box) -> Sequence[Observer]:

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from faultwave.base.errors import Problem, Problems, collect_problems
-from faultwave.base.types import Json, Setting
+from faultwave.base.types import Json, Setting, number_bytes
 from faultwave.case.plausibility import fault_loads
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
@@ -47,7 +47,7 @@ from faultwave.fd.method.regions import VECTOR
 from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.method.split_nodes import EVEN, FaultPlane, normal_axis, plane_of
 from faultwave.fd.operators.points import norm_weights
-from faultwave.fd.operators.resources import Memory, number_bytes
+from faultwave.fd.operators.resources import Memory
 from faultwave.fd.operators.time_dispersion import removes
 from faultwave.kernels.overlap import intersect
 from faultwave.kernels.stencil import Axis, Box
@@ -319,7 +319,7 @@ class Rupture(GridCapabilityPlan):
         if self.plane is None:
             return None
         count = len(self.law.state_columns.widths) + len(self.law.kernel_parameters) + 12
-        needed = 2.0 * self.plane.box.points * count * number_bytes(self.case)
+        needed = 2.0 * self.plane.box.points * count * number_bytes(self.case.numerics.precision)
         return Memory(needed, "grid.fault", f"{self.plane.box.points:,} split nodes", "Raise the spacing.")
 
     def volume_observers(self, scheme: Scheme, box: Box) -> Sequence[Observer]:

@@ -25,7 +25,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, collect_problems
 from faultwave.base.quantities import parameters_at_points
-from faultwave.base.types import Json
+from faultwave.base.types import Json, number_bytes
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.fd.capability import (
@@ -41,7 +41,7 @@ from faultwave.fd.method.program import Observer
 from faultwave.fd.method.scheme import Level, Scheme
 from faultwave.fd.method.stencils import NORMAL
 from faultwave.fd.operators.points import norm_weights
-from faultwave.fd.operators.resources import Memory, number_bytes
+from faultwave.fd.operators.resources import Memory
 from faultwave.fd.operators.time_dispersion import removes
 from faultwave.fd.rheology.cell_means import IN_PLANE, mean, mean_arrays, mean_lines, planes_of
 from faultwave.fd.rheology.yielding import active_cells
@@ -507,7 +507,7 @@ class Soil(GridCapabilityPlan):
 
     def memory(self, steps: int, world: World) -> Memory:
         arrays = len(stored_arrays(self.surfaces))
-        needed = float(self.kept_points) * arrays * number_bytes(self.case) / world.size
+        needed = float(self.kept_points) * arrays * number_bytes(self.case.numerics.precision) / world.size
         what = f"yield surfaces of {self.kept_points:,} points"
         return Memory(needed, name, what, "Give fewer surfaces, or lower soil.slower_than.")
 
