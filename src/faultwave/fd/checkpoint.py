@@ -14,11 +14,10 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.base.types import Record, Settings, number_bytes
 from faultwave.domain.grids import Triple
 from faultwave.engine.capability import BlockState
-from faultwave.fd.capability import FdPlan, GridCapabilityPlan
+from faultwave.fd.capability import FdPlan, GridCapabilityPlan, observers
 from faultwave.fd.method.program import build_program
 from faultwave.fd.operators.operator import Operator
 from faultwave.fd.operators.time_dispersion import removes
-from faultwave.fd.process_partition import observers
 from faultwave.kernels.overlap import intersect
 from faultwave.kernels.stencil import Box, Program, record
 

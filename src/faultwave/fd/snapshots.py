@@ -1,4 +1,4 @@
-"""Snapshots on lattices of a grid: settings, disk space and transfer to files."""
+"""Snapshots on lattices of a grid: settings, disk space, transfer to files, and the values on the free surface."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from faultwave.base.errors import Problems
 from faultwave.base.types import Setting, number_bytes
 from faultwave.case.settings.model import Case
 from faultwave.engine.capability import Files, LatticeFiles, LatticeSeries
-from faultwave.engine.snapshots import Schedule, SnapshotPlan
+from faultwave.engine.snapshots import Schedule, SnapshotPlan, assemble_blocks
 from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running, StepCallback
 from faultwave.observe.snapshots.fields import snapshot_count
 from faultwave.observe.snapshots.lattice import Lattice, check_formats, series_formats
@@ -83,3 +83,48 @@ class LatticeSnapshots(GridCapability):
         assert self.files is not None
         time = max(self.operator.steps - 0.5, 0.0) * self.operator.scheme.step
         self.files.append(time, self.values(self.files.fields))
+
+
+class SurfaceView:
+    """View of the surface arrays within the requested box, without layers.
+
+    Attributes
+    ----------
+    x, y : ndarray
+        Coordinates of the cell centres [m].
+    elevation : ndarray (ny, nx) or None
+        Elevation of the ground [m]; None if it is flat.
+    top : float
+        Height of the flat surface [m].
+    spacing : float
+        Grid spacing [m].
+    """
+
+    def __init__(self, solver: Running):
+        plan, operator = solver.plan, solver.operator
+        grid, self.world = plan.scheme.grid, plan.world
+        first = np.round((plan.lower - np.array(grid.lower)) / grid.spacing).astype(int)
+        count = np.round((plan.upper - plan.lower) / grid.spacing).astype(int)
+        owned, box = operator.subdomain.owned.box, operator.subdomain.box
+        self.here = owned.hi[0] == grid.shape[0]
+        lo = [max(owned.lo[2 - k], int(first[k])) for k in (1, 0)]
+        hi = [max(low, min(owned.hi[2 - k], int(first[k] + count[k]))) for low, k in zip(lo, (1, 0), strict=True)]
+        y, x = (slice(a - box.lo[k], b - box.lo[k]) for a, b, k in zip(lo, hi, (1, 2), strict=True))
+        self.inner = (y, x)
+        y, x = (slice(a - first[k], b - first[k]) for a, b, k in zip(lo, hi, (1, 0), strict=True))
+        self.place = (y, x)
+        self.x = plan.lower[0] + grid.spacing * (np.arange(count[0]) + 0.5)
+        self.y = plan.lower[1] + grid.spacing * (np.arange(count[1]) + 0.5)
+        relief = grid.relief
+        self.elevation = None if relief is None else relief.top + relief.height(*np.meshgrid(self.x, self.y))
+        self.top, self.spacing, self.operator = float(plan.upper[2]), grid.spacing, operator
+
+    def __call__(self, name: str, of_rock: bool = False) -> np.ndarray:
+        """Return the present values (ny, nx) of an array of the surface, or of the rock below it.
+
+        They are assembled on the first process; all processes must call it.
+        """
+        values = self.operator.filled_around if of_rock else self.operator.runner.values
+        block = np.array(values(name)[-1][self.inner], float) if self.here else np.zeros((0, 0))
+        place = self.place if block.size else (slice(0, 0), slice(0, 0))
+        return assemble_blocks(self.world, (len(self.y), len(self.x)), place, block)

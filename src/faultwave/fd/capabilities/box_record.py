@@ -19,16 +19,8 @@ from faultwave.comm import World
 from faultwave.comm.messages import gather_rows
 from faultwave.engine.capability import Requirements, RestoredFrom, State
 from faultwave.fd.capabilities.receivers import PointSampler, PointSeries
-from faultwave.fd.capability import (
-    FdPlan,
-    GridCapability,
-    GridCapabilityPlan,
-    MaterialContext,
-    PlacementContext,
-    Planning,
-    Running,
-    Solution,
-)
+from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running, Solution
+from faultwave.fd.contexts import MaterialContext, PlacementContext, Planning
 from faultwave.fd.injection.total_field import (
     Points,
     TotalField,
@@ -42,7 +34,7 @@ from faultwave.fd.injection.total_field import (
     total_field,
 )
 from faultwave.fd.method.effective_medium import LIVES
-from faultwave.fd.method.grid import HALF, Grid
+from faultwave.fd.method.grid import HALF, Grid, SideKind
 from faultwave.fd.method.scheme import Level
 from faultwave.fd.method.stencils import VELOCITY
 from faultwave.fd.operators.points import RECORDED, Sampler
@@ -68,8 +60,8 @@ def plan(planning: Planning) -> GridCapabilityPlan | None:
         problems.error("output.box", "a record begins at rest, and the case has an initial state", "initial.kind: zero")
     check_dispersion_is_kept(case, "output.box", problems)
     if setting.spacing is None:
-        return GridRecord(case, planning.sides["z+"] == "free-surface")
-    surface = float(planning.upper[2]) if planning.sides["z+"] == "free-surface" else None
+        return GridRecord(case, planning.sides["z+"] == SideKind.FREE_SURFACE)
+    surface = float(planning.upper[2]) if planning.sides["z+"] == SideKind.FREE_SURFACE else None
     found = shell_of(setting, surface, problems)
     return None if found is None else LatticeRecord(case, found)
 

@@ -22,16 +22,8 @@ from faultwave.comm.messages import gather_rows
 from faultwave.engine.capability import Requirements, RestoredFrom, State
 from faultwave.engine.fault_receivers import FaultReceiverPlan, FaultReceiverRequest, report_distant_receivers
 from faultwave.fd.capabilities.rupture import Rupture
-from faultwave.fd.capability import (
-    FdPlan,
-    GridCapability,
-    GridCapabilityPlan,
-    MaterialContext,
-    PlacementContext,
-    Planning,
-    Running,
-    Solution,
-)
+from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running, Solution
+from faultwave.fd.contexts import MaterialContext, PlacementContext, Planning
 from faultwave.fd.fault import STEPS, Directions, Given, Sliding, array_at, parameter
 from faultwave.fd.method.scheme import Level, Scheme
 from faultwave.fd.method.split_nodes import INVERSE_SIDE_NORM, FaultPlane

@@ -20,20 +20,14 @@ from faultwave.base.types import Settings, number_bytes
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.capability import Requirements, RestoredFrom, State
-from faultwave.fd.capability import (
-    FdPlan,
-    GridCapability,
-    GridCapabilityPlan,
-    MaterialContext,
-    PlacementContext,
-    Planning,
-    Running,
-    StepCallback,
-)
+from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running, StepCallback
+from faultwave.fd.contexts import MaterialContext, PlacementContext, Planning
+from faultwave.fd.method.grid import SideKind
 from faultwave.fd.method.program import Observer
 from faultwave.fd.method.scheme import Level, above
+from faultwave.fd.method.surface_motion import COMPONENTS, SURFACE_LAG
 from faultwave.fd.operators.resources import Memory
-from faultwave.fd.surface_motion import COMPONENTS, SURFACE_LAG, SurfaceView
+from faultwave.fd.snapshots import SurfaceView
 from faultwave.kernels import math
 from faultwave.kernels.expr import Number
 from faultwave.kernels.stencil import Box, Launch, Layout, Point, Stencil
@@ -61,7 +55,7 @@ def plan(planning: Planning) -> Intensity | None:
     setting = case.output.intensity
     if setting is None:
         return None
-    if planning.sides["z+"] != "free-surface":
+    if planning.sides["z+"] != SideKind.FREE_SURFACE:
         problems.error("output.intensity", "the grid has no free surface", "grid.boundaries: {z+: free-surface}")
     if len({f"{p:g}" for p in setting.periods}) != len(setting.periods):  # as in the names of the maps
         problems.error(

@@ -13,15 +13,9 @@ from faultwave.base.types import Json, number_bytes
 from faultwave.case.settings.model import Case
 from faultwave.case.settings.yielding import Plasticity as Setting
 from faultwave.comm import World
-from faultwave.fd.capability import (
-    FdPlan,
-    GridCapability,
-    GridCapabilityPlan,
-    MaterialContext,
-    PlacementContext,
-    Planning,
-    Running,
-)
+from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running
+from faultwave.fd.contexts import MaterialContext, PlacementContext, Planning
+from faultwave.fd.method.differences import PlanePosition
 from faultwave.fd.method.program import Observer
 from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.operators.operator import Operator
@@ -242,7 +236,7 @@ class AttachedPlasticity(GridCapability):
         """Return the energy [J] supplied by the initial stress."""
         rock = self.part.rock
         flat = self.blocks if rock.relief is None else ()
-        by_depth = {op: rock.rest_at(yielding.heights(op.scheme, "half")) for op in flat}
+        by_depth = {op: rock.rest_at(yielding.heights(op.scheme, PlanePosition.HALF)) for op in flat}
 
         def densities(op: Operator, plane: int, s: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
             if rock.relief is None:
@@ -262,7 +256,7 @@ def _fill(op: Operator, rock: Rock, values: Mapping[str, np.ndarray]) -> None:
         if rock.lateral:
             op.filled_view(n)[...] = values[n]
         else:
-            found[n] = values[n][: len(yielding.heights(op.scheme, "half"))]
+            found[n] = values[n][: len(yielding.heights(op.scheme, PlanePosition.HALF))]
     for n, line in found.items():
         op.fill_line(n, line)
     if yielding.LOAD in values:

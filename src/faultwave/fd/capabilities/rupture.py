@@ -16,15 +16,8 @@ from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.fault_forecast import FaultForecast, fault_sheet, finite_values
 from faultwave.engine.rupture_maps import TOTALS
-from faultwave.fd.capability import (
-    FdPlan,
-    GridCapability,
-    GridCapabilityPlan,
-    MaterialContext,
-    PlacementContext,
-    Planning,
-    Running,
-)
+from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running
+from faultwave.fd.contexts import MaterialContext, PlacementContext, Planning
 from faultwave.fd.fault import (
     FAULT_TAG,
     HUGE,
@@ -41,7 +34,7 @@ from faultwave.fd.fault import (
     observer,
     parameter,
 )
-from faultwave.fd.method.grid import Grid
+from faultwave.fd.method.grid import Grid, SideKind
 from faultwave.fd.method.program import Observer
 from faultwave.fd.method.regions import VECTOR
 from faultwave.fd.method.scheme import Scheme
@@ -150,7 +143,7 @@ def plan(planning: Planning) -> Rupture | None:
         )
     with collect_problems(problems):
         normal_axis(grid.fault)
-        return Rupture(case, law, constants_of(case.fault, law), planning.sides["z+"] == "free-surface")
+        return Rupture(case, law, constants_of(case.fault, law), planning.sides["z+"] == SideKind.FREE_SURFACE)
     return None
 
 
@@ -162,7 +155,7 @@ def _check_combined(case: Case, planning: Planning, problems: Problems) -> None:
         "grid.blocks": (bool(grid.blocks), "blocks of different spacing", "a grid of one spacing"),
         "grid.topography": (grid.topography is not None, "topography", "flat ground"),
         "grid.order": (grid.order != 4, f"order {grid.order}", "4"),
-        "grid.boundaries": ("periodic" in planning.sides.values(), "periodic sides", "absorbing"),
+        "grid.boundaries": (SideKind.PERIODIC in planning.sides.values(), "periodic sides", "absorbing"),
         "attenuation": (case.attenuation is not None, "attenuation", "elastic rock"),
         "plasticity": (case.plasticity is not None, "rock that yields", "elastic rock"),
         "injection": (case.injection is not None, "an injection", "sources in the box"),

@@ -24,16 +24,9 @@ from faultwave.comm import World
 from faultwave.engine.capability import Requirements, RestoredFrom, State
 from faultwave.engine.receivers import SeriesRecorder, gather_receivers, series_state
 from faultwave.fd.capabilities import soil
-from faultwave.fd.capability import (
-    FdPlan,
-    GridCapability,
-    GridCapabilityPlan,
-    MaterialContext,
-    PlacementContext,
-    Planning,
-    Running,
-    Solution,
-)
+from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running, Solution
+from faultwave.fd.contexts import MaterialContext, PlacementContext, Planning
+from faultwave.fd.method.differences import PlanePosition
 from faultwave.fd.method.scheme import Level
 from faultwave.fd.operators.resources import Memory
 from faultwave.fd.shared_samplers import ANY
@@ -267,7 +260,10 @@ class AttachedSoilOutput(GridCapability):
     def _columns(self) -> list[tuple[tuple[int, int], dict[str, np.ndarray]]]:
         """Return the maps of each tile that this process owns, with its corner (y, x)."""
         op, scheme, found = self.operator, self.plan.scheme, []
-        owned, depths = scheme.filled(op.subdomain.owned.box), scheme.grid.upper[2] - scheme.grid.levels("half")
+        owned, depths = (
+            scheme.filled(op.subdomain.owned.box),
+            scheme.grid.upper[2] - scheme.grid.levels(PlanePosition.HALF),
+        )
         for tile in self.plan.parts["soil"].tiles or ():  # type: ignore[attr-defined]
             if tile.named(soil.PEAK) not in op.runner.program.arrays:
                 continue

@@ -14,10 +14,11 @@ import numpy as np
 
 from faultwave.base.errors import collect_problems
 from faultwave.base.types import number_bytes
-from faultwave.fd.capability import PlacementContext, Planning, Running
+from faultwave.fd.capability import Running
+from faultwave.fd.contexts import PlacementContext, Planning
+from faultwave.fd.method.grid import SideKind
 from faultwave.fd.rheology.yielding import YIELDED
-from faultwave.fd.snapshots import LatticeSnapshotPlan, LatticeSnapshots, check_setting
-from faultwave.fd.surface_motion import SurfaceView
+from faultwave.fd.snapshots import LatticeSnapshotPlan, LatticeSnapshots, SurfaceView, check_setting
 from faultwave.observe.snapshots.fields import snapshot_count, surface_fields
 from faultwave.observe.snapshots.lattice import Lattice
 
@@ -38,7 +39,7 @@ def plan(planning: Planning) -> Surface | None:
     check_setting("surface", setting, problems)
     if case.output.xdmf and setting.every != 1:
         problems.error("output.xdmf", "holds the whole surface only", "output.surface: {every: 1}")
-    if planning.sides["z+"] != "free-surface":
+    if planning.sides["z+"] != SideKind.FREE_SURFACE:
         problems.error("output.surface", "the grid has no free surface", "grid.boundaries: {z+: free-surface}")
     with collect_problems(problems):
         more = YIELDED if case.plasticity is not None else ()

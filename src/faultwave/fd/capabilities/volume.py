@@ -12,7 +12,8 @@ from faultwave.base.errors import collect_problems
 from faultwave.base.projection import Projection
 from faultwave.domain.grids import CENTRE, RegularGrid
 from faultwave.engine.snapshots import assemble_blocks
-from faultwave.fd.capability import FdPlan, PlacementContext, Planning, Running
+from faultwave.fd.capability import FdPlan, Running
+from faultwave.fd.contexts import PlacementContext, Planning
 from faultwave.fd.method.grid import HALF
 from faultwave.fd.method.grid_block import AXES as DOWN
 from faultwave.fd.method.scheme import Scheme

@@ -10,7 +10,8 @@ import numpy as np
 from faultwave.base.errors import InputError, Problems
 from faultwave.base.types import Setting
 from faultwave.case.settings.model import Case
-from faultwave.fd.capability import GridCapabilityPlan, PlacementContext
+from faultwave.fd.capability import GridCapabilityPlan
+from faultwave.fd.contexts import PlacementContext
 from faultwave.fd.method.grid import Grid, SideKind
 from faultwave.fd.method.split_nodes import EVEN, MARGIN, normal_axis
 from faultwave.fd.operators.topography import needs_z_reference
@@ -59,7 +60,7 @@ def check_unused(case: Case, field: Field, sides: Mapping[str, SideKind], proble
     for path in _of_tetrahedra(case):
         problems.warn(path, "does nothing on a grid: it is a setting of the engine dg")
     setting = case.grid
-    if setting is not None and setting.absorbing.model_fields_set and "absorbing" not in sides.values():
+    if setting is not None and setting.absorbing.model_fields_set and SideKind.ABSORBING not in sides.values():
         named = ", ".join(sorted(setting.absorbing.model_fields_set))
         problems.warn("grid.absorbing", f"{named}: no side is absorbing, so there are no layers")
     if setting is not None and setting.topography is not None:

@@ -258,7 +258,7 @@ def _slab(
     return parts
 
 
-def _combined(coefficients: Mapping[str, np.ndarray], slabs: Sequence[_Extremes]) -> Medium:
+def _combined(coefficients: dict[str, np.ndarray], slabs: Sequence[_Extremes]) -> Medium:
     """Return a medium with the extremes of its slabs."""
     gains, strong = combine_bounds([s.gains for s in slabs]), combine_bounds([s.strong for s in slabs])
     worst, too_slow = min(slabs, key=lambda s: s.speed), sum(s.below for s in slabs) / sum(s.sampled for s in slabs)

@@ -1,10 +1,8 @@
-"""Partition of a planned grid among processes: decomposition, material of each box, and values that all must agree on."""
+"""Partition of a planned grid among processes: the box of each, and the data that it needs to compute among the others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -13,30 +11,16 @@ from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.domain.grids import Cut, Triple, best_cut
 from faultwave.engine.halo import halo_path
-from faultwave.fd.capability import GridCapabilityPlan, needs_surface_motion
-from faultwave.fd.method.effective_medium import Medium, Units, effective_medium, largest_coefficients
-from faultwave.fd.method.fluid_solid_interface import at_ends, bordered, grown, plain
-from faultwave.fd.method.grid import SideKind
+from faultwave.fd.capability import GridCapabilityPlan, observers
+from faultwave.fd.method.effective_medium import Medium, Units, largest_coefficients
+from faultwave.fd.method.grid import SideKind, periodic_axes
 from faultwave.fd.method.grid_block import FUSED, WORTH, GridBlock, Subdomain
-from faultwave.fd.method.program import Observer, build_program
+from faultwave.fd.method.program import build_program
 from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.method.split_nodes import FaultPlane
-from faultwave.fd.method.stencils import AXES
 from faultwave.fd.operators.overlap import Shared
-from faultwave.fd.surface_motion import observe_surface
 from faultwave.kernels.overlap import Reach, key_of, reach
-from faultwave.kernels.stencil import Box, Program, record
-from faultwave.media.field import Field
-from faultwave.media.quality import combine_bounds
-
-
-def observers(parts: Mapping[str, GridCapabilityPlan], scheme: Scheme, box: Box) -> list[Observer]:
-    """Return the observers of all capabilities in a box of a grid or block, and on the surface above it."""
-    found = [observer for part in parts.values() for observer in part.volume_observers(scheme, box)]
-    if scheme.joined_above or not needs_surface_motion(parts) or box.hi[0] != scheme.grid.shape[0]:
-        return found
-    found.append(observe_surface(box, scheme.step, scheme.order))
-    return found + [observer for part in parts.values() for observer in part.observers(box, scheme.step)]
+from faultwave.kernels.stencil import Program, record
 
 
 def reach_of(parts: Mapping[str, GridCapabilityPlan], scheme: Scheme, steps: int) -> Reach:
@@ -139,7 +123,8 @@ def _divisible_points(shape: Triple, fault: FaultPlane | None) -> Triple:
 
 def _periodic_axes(sides: Mapping[str, SideKind]) -> tuple[bool, bool, bool]:
     """Return True for each axis (z, y, x) that is periodic."""
-    return sides["z-"] == "periodic", sides["y-"] == "periodic", sides["x-"] == "periodic"
+    found = periodic_axes(sides)
+    return "z" in found, "y" in found, "x" in found
 
 
 def _reaches(
@@ -184,113 +169,6 @@ def single_process_reason(
             )
             return Problem("grid", what, "an even number of points, or one process")
     return None
-
-
-def inside_grid(subdomain: Subdomain) -> Box:
-    """Return the box of grid points whose material a process needs, all points along periodic axes."""
-    lo, hi = list(subdomain.box.lo), list(subdomain.box.hi)
-    for k, (around, count) in enumerate(zip(subdomain.cut.around, subdomain.cut.shape, strict=True)):
-        lo[k], hi[k] = (0, count) if around else (lo[k], hi[k])
-    return Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
-
-
-def partitioned_medium(make: Callable[[Box | None], Medium], subdomain: Subdomain | None, world: World) -> Medium:
-    """Return the effective medium of a process with the extreme values of the whole grid.
-
-    Parameters
-    ----------
-    make : callable
-        Returns the medium of a box of the grid, or of the whole grid for None.
-    subdomain : Subdomain or None
-        Box of this process; None for the whole grid.
-    world : World
-
-    Raises
-    ------
-    InputError
-        On all processes, if one of them raises it.
-    """
-    if subdomain is None:
-        return make(None)
-    medium: Medium | None = None
-    reported: Any = None
-    try:
-        medium = make(inside_grid(subdomain))
-        reported = (
-            medium.fastest,
-            medium.slowest,
-            medium.slow_place,
-            medium.too_slow,
-            medium.gains,
-            medium.strong,
-            medium.shear,
-        )
-    except InputError as error:
-        reported = error
-    everyone = world.mpi.allgather(reported)
-    for other in everyone:
-        if isinstance(other, InputError):
-            raise other
-    assert medium is not None
-    coefficients = {name: _within(values, subdomain) for name, values in medium.coefficients.items()}
-    fastest, (slowest, place) = max(m[0] for m in everyone), min((m[1], m[2]) for m in everyone)
-    return replace(
-        medium, coefficients=coefficients, fastest=fastest, slowest=slowest, slow_place=place,
-        too_slow=float(np.mean([m[3] for m in everyone])), gains=combine_bounds([m[4] for m in everyone]),
-        strong=combine_bounds([m[5] for m in everyone]), shear=min(m[6] for m in everyone),
-    )  # fmt: skip
-
-
-def with_fluid_solid_interface(
-    medium: Medium, block: GridBlock, box: Box, subdomain: Subdomain | None, world: World, field: Field
-) -> Medium:  # fmt: skip
-    """Return the medium of a block with the data that stencils need at fluid-solid interfaces.
-
-    Curvilinear blocks and blocks of an order other than 4 have no such stencils. All processes must call it.
-
-    Parameters
-    ----------
-    medium : Medium
-        Medium on ``box``.
-    block : grid block
-    box : Box
-    subdomain : Subdomain or None
-    world : World
-    field : Field
-        Material.
-    """
-    grid = block.grid
-    periodic = frozenset(axis for axis in AXES if block.sides[f"{axis}-"] == "periodic")
-    around = grown(box, grid.shape, periodic)
-    cells = (
-        effective_medium(field, grid, (block.lower, block.upper), None, np.float32, box=around).coefficients["mu2"] == 0
-    )
-    below, above = at_ends(cells, around, grid.shape[0], block.order)
-    if grid.relief is None and block.order == 4:
-        made = bordered(medium, box, grid.shape, periodic, cells, block.joined_below)
-    else:
-        made = replace(medium, shallow=bool(cells.any() and not cells.all()))
-    here = made.border, made.shallow, below, above
-    found = [here] if subdomain is None else world.mpi.allgather(here)
-    known, shallow = [each[0] for each in found if each[0] is not None], any(each[1] for each in found)
-    below = frozenset[bool]().union(*(each[2] for each in found))
-    above = frozenset[bool]().union(*(each[3] for each in found))
-    if not known:
-        return replace(medium, shallow=shallow, below=below, above=above)
-    made = made if made.border is not None else plain(made)
-    border = min(b[0] for b in known), max(b[1] for b in known)
-    return replace(made, shallow=shallow, below=below, above=above, border=border)
-
-
-def _within(values: np.ndarray, subdomain: Subdomain) -> np.ndarray:
-    """Return coefficients on the box of a process.
-
-    Beyond the end of a periodic axis its points are images of the other end.
-    """
-    for k, (around, count) in enumerate(zip(subdomain.cut.around, subdomain.cut.shape, strict=True)):
-        if around and values.shape[k] > 1:
-            values = np.take(values, np.arange(subdomain.box.lo[k], subdomain.box.hi[k]) % count, axis=k)
-    return values
 
 
 def share(
