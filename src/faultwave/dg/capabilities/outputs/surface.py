@@ -114,7 +114,7 @@ class AttachedSurface(MeshSnapshots):
         self.values = [tet_basis(face_points(f, self.points), op.order - 1) for f in range(4)]
         cluster = plan.clustering.cluster[self.cell]
         self.members = by_cluster(cluster, solver.layout.clusters)
-        self.slots = op.layout.history[op.layout.position[self.cell]]
+        self.slots = op.layout.history.slots[op.layout.position[self.cell]]
         self.sea = Heights(solver, self.cell, self.face, self.points)
         self._launch(cluster)
         self.callbacks = (Callback("after predict", self._predicted, self._due),)
