@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from faultwave.base.errors import Problem, Problems, collect_problems
+from faultwave.base.errors import Problem, collect_problems
 from faultwave.base.types import Json, Setting, number_bytes
 from faultwave.case.plausibility import fault_loads
 from faultwave.case.settings.model import Case
@@ -17,6 +17,7 @@ from faultwave.comm import World
 from faultwave.engine.fault_forecast import FaultForecast, fault_sheet, finite_values
 from faultwave.engine.rupture_maps import TOTALS
 from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running
+from faultwave.fd.checks.case_checks import check_combined
 from faultwave.fd.contexts import MaterialContext, PlacementContext, Planning
 from faultwave.fd.fault import (
     FAULT_TAG,
@@ -41,7 +42,6 @@ from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.method.split_nodes import EVEN, FaultPlane, normal_axis, plane_of
 from faultwave.fd.operators.points import norm_weights
 from faultwave.fd.operators.resources import Memory
-from faultwave.fd.operators.time_dispersion import removes
 from faultwave.kernels.overlap import intersect
 from faultwave.kernels.stencil import Axis, Box
 from faultwave.media.homogenise import at_points
@@ -133,7 +133,7 @@ def plan(planning: Planning) -> Rupture | None:
             "grid.fault", "says not where the fault lies", "lower and upper, corners of a vertical rectangle"
         )
         return None
-    _check_combined(case, planning, problems)
+    check_combined(planning, "a fault", NOT_COMBINED, "Or use engine: dg.")
     law = law_of(case.fault, problems)
     if law is None:
         return None
@@ -147,24 +147,18 @@ def plan(planning: Planning) -> Rupture | None:
     return None
 
 
-def _check_combined(case: Case, planning: Planning, problems: Problems) -> None:
-    """Report combinations of settings that are not implemented."""
-    grid = case.grid
-    assert grid is not None
-    wrong = {
-        "grid.blocks": (bool(grid.blocks), "blocks of different spacing", "a grid of one spacing"),
-        "grid.topography": (grid.topography is not None, "topography", "flat ground"),
-        "grid.order": (grid.order != 4, f"order {grid.order}", "4"),
-        "grid.boundaries": (SideKind.PERIODIC in planning.sides.values(), "periodic sides", "absorbing"),
-        "attenuation": (case.attenuation is not None, "attenuation", "elastic rock"),
-        "plasticity": (case.plasticity is not None, "rock that yields", "elastic rock"),
-        "injection": (case.injection is not None, "an injection", "sources in the box"),
-        "sources": (any(s.kind == "plane-wave" for s in case.sources), "rising plane waves", "point sources"),
-        "grid.time_dispersion": (removes(case), "removing time dispersion", "keep"),
-    }
-    for where, (requested, what, allowed) in wrong.items():
-        if requested:
-            problems.error(where, f"{what} and a fault are not combined yet on a grid", allowed, "Or use engine: dg.")
+NOT_COMBINED = {
+    "grid.blocks": "a grid of one spacing",
+    "grid.topography": "flat ground",
+    "grid.order": "4",
+    "grid.boundaries": "absorbing",
+    "attenuation": "elastic rock",
+    "plasticity": "elastic rock",
+    "injection": "sources in the box",
+    "sources": "point sources",
+    "grid.time_dispersion": "keep",
+}
+"""Allowed values of settings that are not implemented together with a fault."""
 
 
 @dataclass(frozen=True)

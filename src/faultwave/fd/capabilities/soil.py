@@ -29,6 +29,7 @@ from faultwave.base.types import Json, number_bytes
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running
+from faultwave.fd.checks.case_checks import check_combined
 from faultwave.fd.contexts import MaterialContext, PlacementContext, Planning
 from faultwave.fd.method.differences import PlanePosition
 from faultwave.fd.method.grid import SideKind, periodic_axes
@@ -37,7 +38,6 @@ from faultwave.fd.method.scheme import Level, PlaneKind, Scheme
 from faultwave.fd.method.stencils import NORMAL
 from faultwave.fd.operators.points import norm_weights
 from faultwave.fd.operators.resources import Memory
-from faultwave.fd.operators.time_dispersion import removes
 from faultwave.fd.rheology.cell_means import IN_PLANE, mean, mean_arrays, mean_lines, planes_of
 from faultwave.fd.rheology.yielding import active_cells
 from faultwave.kernels import math as m
@@ -284,28 +284,22 @@ def plan(planning: Planning) -> Soil | None:
     case, problems = planning.case, planning.problems
     if case.soil is None:
         return None
-    _check_combined(case, problems)
+    check_combined(planning, "soil", NOT_COMBINED)
     with collect_problems(problems):
         return _read(case, problems)
     return None
 
 
-def _check_combined(case: Case, problems: Problems) -> None:
-    """Report combinations of settings that are not implemented."""
-    grid = case.grid
-    assert grid is not None
-    wrong = {
-        "grid.blocks": (bool(grid.blocks), "blocks of different spacing", "a grid of one spacing"),
-        "grid.topography": (grid.topography is not None, "topography", "flat ground"),
-        "grid.order": (grid.order != 4, f"order {grid.order}", "4"),
-        "plasticity": (case.plasticity is not None, "rock that yields", "one of both"),
-        "fault": (case.fault is not None, "a fault", "kinematic sources"),
-        "injection": (case.injection is not None, "an injection", "sources in the box"),
-        "grid.time_dispersion": (removes(case), "removing time dispersion", "keep"),
-    }
-    for where, (requested, what, allowed) in wrong.items():
-        if requested:
-            problems.error(where, f"{what} and soil are not combined yet on a grid", allowed)
+NOT_COMBINED = {
+    "grid.blocks": "a grid of one spacing",
+    "grid.topography": "flat ground",
+    "grid.order": "4",
+    "plasticity": "one of both",
+    "fault": "kinematic sources",
+    "injection": "sources in the box",
+    "grid.time_dispersion": "keep",
+}
+"""Allowed values of settings that are not implemented together with soil."""
 
 
 def _read(case: Case, problems: Problems) -> Soil:
