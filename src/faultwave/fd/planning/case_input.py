@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,8 @@ from faultwave import backends
 from faultwave.base.errors import Problems, collect_problems
 from faultwave.base.projection import Projection, warn_map_distortion
 from faultwave.base.registry import modules
-from faultwave.case.settings.grid import Grid as Setting
+from faultwave.base.types import Setting
+from faultwave.case.settings.grid import Grid as GridSettings
 from faultwave.case.settings.model import Case
 from faultwave.engine.checks import check_backend
 from faultwave.fd.capability import GridCapabilityPlan
@@ -66,7 +66,7 @@ class CaseInput:
     ground: Ground | None = None
 
 
-def grid_settings(case: Case) -> Setting:
+def grid_settings(case: Case) -> GridSettings:
     """Return the ``grid`` settings of the case."""
     assert case.grid is not None
     return case.grid
@@ -121,7 +121,7 @@ def _check_supported(case: Case, problems: Problems) -> None:
 
 
 def _corners(case: Case, problems: Problems) -> tuple[np.ndarray, np.ndarray]:
-    setting: Any = grid_settings(case)
+    setting: Setting = grid_settings(case)
     if setting.lower is not None:
         return np.array(setting.lower, float), np.array(setting.upper, float)
     box = getattr(case.mesh, "generate", None)
@@ -133,7 +133,7 @@ def _corners(case: Case, problems: Problems) -> tuple[np.ndarray, np.ndarray]:
 
 def _sides(case: Case, problems: Problems) -> dict[str, SideKind]:
     """Return the kind of each side; an impossible one, which is reported, is then taken as absorbing."""
-    setting: Any = grid_settings(case)
+    setting: Setting = grid_settings(case)
     requested: dict[str, str] = {"z+": SideKind.FREE_SURFACE}
     box = getattr(case.mesh, "generate", None)
     if setting.boundaries is not None:

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.processes.pieces import map_chunks
 from faultwave.base.types import number_bytes
+from faultwave.case.settings.outputs import VolumeOutput
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.method.basis import tet_basis
 from faultwave.dg.operators.operator import Sampler
 from faultwave.dg.sampling import by_cluster
 from faultwave.dg.snapshots import MeshSnapshotPlan, MeshSnapshots
 from faultwave.dg.solver import Solver
+from faultwave.domain.tets import Geometry
 from faultwave.engine.capability import Files
 from faultwave.observe.snapshots.fields import WRITE_BUFFER, check_snapshots, volume_fields
 from faultwave.observe.snapshots.pieces import Pieces, tet_pieces
@@ -81,7 +82,7 @@ def plan(planning: Planning) -> Volume | None:
     return Volume(setting, tuple(fields), 0, tuple(known.get(f, "") for f in fields), cells).sized(planning.case)
 
 
-def cells_in(setting: Any, centroids: np.ndarray, groups: np.ndarray) -> np.ndarray:
+def cells_in(setting: VolumeOutput, centroids: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Return the numbers of the cells in the setting's region and groups."""
     found = np.ones(len(centroids), bool)
     if setting.region is not None:
@@ -92,7 +93,7 @@ def cells_in(setting: Any, centroids: np.ndarray, groups: np.ndarray) -> np.ndar
     return np.flatnonzero(found)
 
 
-def _points(geometry: Any, cells: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+def _points(geometry: Geometry, cells: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     """Return the positions (n, sub-cells, nodes, 3) [m] of the nodes (sub-cells, nodes, 3) of the reference cell."""
     inside = np.einsum("cij,snj->csni", geometry.jacobian(cells), nodes)
     return np.asarray(geometry.origin(cells)[:, None, None] + inside)
