@@ -157,7 +157,7 @@ def commands(folder: Path, other: Path) -> dict[str, Callable[[], Any]]:
         "report": lambda: write_report(folder, folder / "page.html"),
         "report-compare": lambda: write_report(folder, folder / "page.html", compare=other),
         "compare": lambda: repr(compare(folder, other)) + str(compare(other, folder).as_dict()),
-        "compare-band": lambda: compare(folder, other, high=2.0).as_dict(),
+        "compare-band": lambda: compare(folder, other, band=(None, 2.0)).as_dict(),
     }
     for kind in CONVERTED:
         found[f"convert-{kind}"] = lambda kind=kind: convert(folder, kind, folder / "converted")

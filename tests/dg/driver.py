@@ -11,7 +11,7 @@ from faultwave import backends
 from faultwave.dg.method import basis
 from faultwave.dg.method.forms import Cells, PenalisedFaces, form
 from faultwave.dg.method.outgoing_waves import cluster_places
-from faultwave.dg.operators.layout import Connections, build_layout
+from faultwave.dg.operators.build_layout import Connections, build_layout
 from faultwave.dg.operators.rounding import allows_edge_components, worst_shape
 from faultwave.dg.operators.scheme import make_stepper
 from faultwave.dg.operators.stepper import AderOperator
@@ -58,7 +58,8 @@ class Waves:
         beside = solid if penalty else None
         connections = Connections(near, near_faces, self.clustering.cluster, fault, kept, penalised=beside)
         parts = cluster_places(self.clustering.ratios)
-        self.layout = build_layout(connections, np.arange(cells), self.backend.lanes, parts=parts)
+        made_layout = build_layout(connections, np.arange(cells), self.backend.lanes, parts=parts)
+        self.layout, self.wave_slots = made_layout.cells, made_layout.waves
         g = self.geometry
         self.cells = Cells(
             g.inverse, g.volume, g.areas, g.normals, self.topology.neighbours, self.topology.kinds, fault, self.material,
@@ -66,7 +67,7 @@ class Waves:
         )  # fmt: skip
         fast = allows_edge_components(worst_shape(g.inverse, self.backend.dtype)) if fast is None else fast
         made = form(self.law, order, time_unit, fast, predictor, narrow, compensated)
-        self.use(AderOperator(made, self.backend, self.layout, self.cells, compensated=compensated))
+        self.use(AderOperator(made, self.backend, made_layout, self.cells, compensated=compensated))
         ratios = np.cumprod([1, *self.clustering.ratios[:-1]])
         self.march = LocalTimeStepping(float(self.clustering.steps[0]), [int(r) for r in ratios])
         self.overlap: Any = None

@@ -84,7 +84,7 @@ def read(waves: Waves, ends: list[float], ahead: bool, restart: bool = True) -> 
             waves.stepper.predict(1, ends[-1], True, ends)
         if not n and not ahead:
             waves.stepper.predict(0, end - begin, True)
-        slots = lay.incoming[op.turns[0], lay.position[cell], face]
+        slots = waves.wave_slots.incoming[op.turns[0], lay.position[cell], face]
         found.append(op.waves.get(slots).reshape(len(cell), op.b2, op.form.faced))
     return found
 
@@ -168,7 +168,7 @@ def test_a_slower_cell_reads_the_sum_of_its_neighbours_steps() -> None:
             waves.stepper.predict(0, step, n == 0)
             total += wanted(waves, op.reader(cell).series(), (cell, face), (0.0, step), step)
         waves.stepper.predict(1, 2 * step, True, [step, 2 * step])
-        slots = lay.incoming[op.turns[1], lay.position[near], faces]
+        slots = waves.wave_slots.incoming[op.turns[1], lay.position[near], faces]
         found = op.waves.get(slots).reshape(total.shape)
         np.testing.assert_allclose(found, total, rtol=0, atol=2e-13 * np.abs(total).max())
 

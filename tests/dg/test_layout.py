@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faultwave.dg.operators.layout import SHARE, Connections, Layout, build_layout, sort_and_pad
+from faultwave.dg.operators.build_layout import SHARE, Connections, build_layout
+from faultwave.dg.operators.layout import Layout, WaveSlots, sort_and_pad
 from faultwave.domain.tets.clusters import assign_clusters
 from faultwave.domain.tets.connectivity.topology import build_topology
 from faultwave.domain.tets.generators.box import Box, box_mesh
@@ -29,7 +30,7 @@ def normalised(neighbours: np.ndarray, fault: np.ndarray, cluster: np.ndarray) -
 
 def setup(
     seed: int, clusters: int, lanes: int, periodic: bool, with_fault: bool, keep: float, parts: int = 2
-) -> tuple[Layout, dict[str, Any]]:
+) -> tuple[tuple[Layout, WaveSlots], dict[str, Any]]:
     rng = np.random.default_rng(seed)
     bounds = {"x": "periodic", "y": "periodic"} if periodic else {"x": "free-surface"}
     mesh = box_mesh(
@@ -52,8 +53,8 @@ def setup(
     kept = rng.random(cells) < keep
     observed = rng.random(cells) < keep
     connections = Connections(top.neighbours, top.neighbour_faces, cluster, fault, kept, observed)
-    lay = build_layout(connections, rng.permutation(cells), lanes, parts=parts)
-    return lay, {
+    made = build_layout(connections, rng.permutation(cells), lanes, parts=parts)
+    return (made.cells, made.waves), {
         "neighbours": top.neighbours,
         "faces": top.neighbour_faces,
         "cluster": cluster,
@@ -76,23 +77,23 @@ def members(lists: Any, cluster: int) -> set[tuple[int, ...]]:
 def test_every_face_reads_its_neighbour(
     seed: int, clusters: int, lanes: int, periodic: bool, with_fault: bool, keep: float, parts: int
 ) -> None:
-    lay, given = setup(seed, clusters, lanes, periodic, with_fault, keep, parts)
+    (lay, waves), given = setup(seed, clusters, lanes, periodic, with_fault, keep, parts)
     neighbours, faces, cluster, fault = (given[k] for k in ("neighbours", "faces", "cluster", "fault"))
-    check_positions(lay, cluster, given["keep"], given["observed"], fault, lanes)
+    check_positions(lay, waves, cluster, given["keep"], given["observed"], fault, lanes)
     for c in range(lay.clusters):
         kinds = lay.observed_ranges[c], lay.storing_ranges[c], lay.plain_ranges[c]
         assert [a[1] == b[0] for a, b in zip(kinds, kinds[1:], strict=False)] == [True, True]
         assert lay.cells_range(c) == (kinds[0][0], kinds[2][1])
         assert lay.cells_range(c, False) == (kinds[1][0], kinds[2][1])
-    assert lay.parts == len(lay.incoming) if lay.incoming is not lay.outgoing else lay.clusters == 1
+    assert lay.parts == len(waves.incoming) if waves.incoming is not waves.outgoing else lay.clusters == 1
     counted = {"sums": 0, "parts": 0}
     spare = range(lay.wave_slots - 1 - -(-len(lay.cell_at) // SHARE), lay.wave_slots - 1)
     for cell, f in np.ndindex(neighbours.shape):
         at = lay.position[cell], f
-        mine, reads, writes = lay.own[at], lay.incoming[:, *at].tolist(), lay.outgoing[:, *at].tolist()
+        mine, reads, writes = lay.own[at], waves.incoming[:, *at].tolist(), waves.outgoing[:, *at].tolist()
         other, g = neighbours[cell, f], faces[cell, f]
         there = lay.position[other], g
-        alone, (even, odd), first = [mine] * len(reads), lay.sums[:, *at].tolist(), int(lay.for_faster[at])
+        alone, (even, odd), first = [mine] * len(reads), waves.sums[:, *at].tolist(), int(waves.for_faster[at])
         if other < 0 or fault[cell, f] or cluster[other] <= cluster[cell]:
             assert even == odd == 0
         if other < 0 or fault[cell, f] or cluster[other] >= cluster[cell]:
@@ -104,54 +105,60 @@ def test_every_face_reads_its_neighbour(
                 alone,
                 [mine, mine],
             )  # where the friction solve finds the wave and leaves its reply
-            assert 0 < lay.friction[at] < lay.friction_slots - 1
+            assert 0 < lay.friction.slots[at] < lay.friction.count - 1
         elif cluster[other] == cluster[cell]:
             # What the neighbour leaves after one step is read in the next, and the place is used again.
-            assert [writes[1], writes[0]] == lay.outgoing[:, *there].tolist()
+            assert [writes[1], writes[0]] == waves.outgoing[:, *there].tolist()
             assert reads == [writes[turn % 2] for turn in range(len(reads))]
             assert sorted(writes) == sorted([mine, lay.own[there]])
         elif (
             cluster[other] > cluster[cell]
         ):  # I am the faster: I sum for it, and read what it leaves for each of my steps
-            assert writes[0] == writes[1] in spare and reads == [lay.for_faster[there] + n for n in range(parts)]
-            assert lay.incoming[:, *there].tolist() == [even, odd] * (parts // 2) and 0 < even < odd
+            assert writes[0] == writes[1] in spare and reads == [waves.for_faster[there] + n for n in range(parts)]
+            assert waves.incoming[:, *there].tolist() == [even, odd] * (parts // 2) and 0 < even < odd
             counted["sums"] += 1
         else:  # I am the slower: what I leave for each of its steps is in slots of their own
             assert writes[0] == writes[1] in spare
             counted["parts"] += 1
     assert counted["sums"] == counted["parts"]
-    for slots, count in ((lay.friction, fault.sum()), (lay.history, given["keep"].sum())):
+    for slots, count in ((lay.friction.slots, fault.sum()), (lay.history.slots, given["keep"].sum())):
         np.testing.assert_array_equal(np.sort(slots[slots > 0]), 1 + np.arange(count))
-    assert lay.friction_slots == fault.sum() + 2
-    left = (lay.for_faster[lay.for_faster > 0][:, None] + np.arange(parts)).ravel()
-    for turn in range(len(lay.incoming)):
+    assert lay.friction.count == fault.sum() + 2
+    left = (waves.for_faster[waves.for_faster > 0][:, None] + np.arange(parts)).ravel()
+    for turn in range(len(waves.incoming)):
         # No slot is touched by two cells in one step: any order of the cells gives the same.
-        own = np.setdiff1d(lay.outgoing[turn % 2], spare)
-        touched = [*own, *lay.sums[turn % 2][lay.sums[turn % 2] > 0], *left]
+        own = np.setdiff1d(waves.outgoing[turn % 2], spare)
+        touched = [*own, *waves.sums[turn % 2][waves.sums[turn % 2] > 0], *left]
         assert len(touched) == lay.own.size + counted["sums"] * (parts - 1) == len(set(touched)) and 0 not in touched
-        assert 0 < lay.incoming[turn].min() and lay.incoming[turn].max() < spare.start
-        assert len(np.unique(lay.incoming[turn])) == lay.own.size
+        assert 0 < waves.incoming[turn].min() and waves.incoming[turn].max() < spare.start
+        assert len(np.unique(waves.incoming[turn])) == lay.own.size
     extra, first = lay.arriving_slots[lay.arriving_slots != lay.own], 1 + lay.own.size + 2 * counted["sums"]
     assert len(np.unique(extra)) == len(extra) == fault.sum() and (extra >= first).all()
     assert 1 + lay.own.size + counted["sums"] * (2 + parts) + len(extra) == spare.start
-    check_padding(lay)
+    check_padding(lay, waves)
 
 
 def check_positions(
-    lay: Layout, cluster: np.ndarray, keep: np.ndarray, observed: np.ndarray, fault: np.ndarray, lanes: int
+    lay: Layout,
+    waves: WaveSlots,
+    cluster: np.ndarray,
+    keep: np.ndarray,
+    observed: np.ndarray,
+    fault: np.ndarray,
+    lanes: int,
 ) -> None:
     cells = len(cluster)
     np.testing.assert_array_equal(lay.cell_at[lay.position], np.arange(cells))
     assert (lay.cell_at >= 0).sum() == cells and len(lay.cell_at) % lanes == 0
     assert len(np.unique(lay.own)) == lay.own.size
-    derivatives = (lay.friction > 0).any(1) | (lay.history > 0)
-    leaves = ((lay.for_faster > 0).any(1) | derivatives)[lay.position]
-    assert leaves[fault.any(1)].all() and ((lay.history > 0)[lay.position] == keep).all()
+    derivatives = (lay.friction.slots > 0).any(1) | (lay.history.slots > 0)
+    leaves = ((waves.for_faster > 0).any(1) | derivatives)[lay.position]
+    assert leaves[fault.any(1)].all() and ((lay.history.slots > 0)[lay.position] == keep).all()
     for (begin, end), middle in zip(lay.storing_ranges, lay.split_ends, strict=True):
         assert begin <= middle <= end and (middle - begin) % lanes == 0 and not derivatives[begin:middle].any()
         assert middle == end or derivatives[middle : middle + lanes].any()
     for (_, end), middle, whole in zip(lay.storing_ranges, lay.split_ends, lay.whole_begins, strict=True):
-        parts = (lay.for_faster > 0).any(1)
+        parts = (waves.for_faster > 0).any(1)
         assert middle <= whole <= end and (end - whole) % lanes == 0 and not parts[whole:end].any()
         if fault.any():
             assert whole == middle or not derivatives[middle] or parts[whole - lanes : whole].any()
@@ -169,10 +176,10 @@ def check_positions(
     assert covered == cells
 
 
-def check_padding(lay: Layout) -> None:
+def check_padding(lay: Layout, waves: WaveSlots) -> None:
     """Padding writes to what is nobody's."""
     padding = lay.cell_at < 0
-    for slots in (lay.history, lay.for_faster, lay.friction, *lay.sums):
+    for slots in (lay.history.slots, waves.for_faster, lay.friction.slots, *waves.sums):
         assert (slots[padding] == 0).all()
 
 
@@ -234,20 +241,20 @@ def test_channels_of_two_processes_fit_together():
         border = ProcessInterface(cell, face, mine[cell], part[other], cluster[other], other, faces[cell, face])
         connections = Connections(here[near], faces, cluster[mine], none[mine], np.zeros(len(mine), bool))
         layout = build_layout(connections, np.arange(len(mine)), 4, border, len(clustering.steps))
-        made.append((layout, border, mine))
+        made.append((layout.cells, layout.waves, border))
     kinds = set()
-    for (a, near, _), (b, far, _) in (made, made[::-1]):
+    for (a, sent, near), (b, arriving, far) in (made, made[::-1]):
         assert sum(len(c.cells) for c in a.channels) == len(near.cell)
         owner = {
             int(a.own[a.position[c], f]): (n, f) for c, f, n in zip(near.cell, near.face, near.number, strict=True)
         }
         for c, f in zip(near.cell, near.face, strict=True):
             at, known = (a.position[c], f), owner[int(a.own[a.position[c], f])]
-            owner[int(a.sums[0][at])] = known
-            owner |= {int(a.for_faster[at]) + n: (*known, n) for n in range(2) if a.for_faster[at]}
+            owner[int(sent.sums[0][at])] = known
+            owner |= {int(sent.for_faster[at]) + n: (*known, n) for n in range(2) if sent.for_faster[at]}
         reader = {}
         for c, f, n, g in zip(far.cell, far.face, far.other_number, far.other_face, strict=True):
-            read = b.incoming[:, b.position[c], f].tolist()
+            read = arriving.incoming[:, b.position[c], f].tolist()
             reader |= {read[0]: (n, g)} if read[0] == read[1] else {slot: (n, g, i) for i, slot in enumerate(read)}
         for c in a.channels:
             (d,) = [x for x in b.channels if (x.cluster, x.other) == (c.other, c.cluster)]
@@ -256,14 +263,3 @@ def test_channels_of_two_processes_fit_together():
             # the k-th wave sent is the one that the k-th face there reads, all parts of a step one after the other
             assert [owner[int(x)] for x in c.send_rows[0]] == [reader[d.first + k] for k in range(d.received)]
     assert kinds == {(1, 0), (1, 1), (2, -1)}
-
-
-def test_what_was_left_to_the_operator_is_not_read_from_the_layout() -> None:
-    """Rather than be taken for no cells at all."""
-    neighbours, none = np.full((2, 4), -1), np.zeros((2, 4), bool)
-    cells = Connections(neighbours, neighbours, np.zeros(2, int), none, np.zeros(2, bool))
-    lay = build_layout(cells, np.arange(2), 1).without_waves()
-    assert len(lay.own) == 2
-    for name in ("incoming", "outgoing"):
-        with pytest.raises(ValueError, match="left to the operator"):
-            getattr(lay, name)

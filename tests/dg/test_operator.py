@@ -68,7 +68,7 @@ def test_local_steps_agree_with_global_ones_and_conserve_momentum(global_steps: 
 def stepped(change: Callable[[Waves], None], backend: str = "cpu") -> np.ndarray:
     """The state after some steps in clusters of three rates, and over a meeting."""
     waves = Waves(graded(), rates=(2, 3), order=2, keep=(3, 40), backend=backend).start(plane_waves(0.0, DRIFT))
-    assert waves.layout.clusters >= 3 and (waves.layout.sums[0] > 0).sum() > 20
+    assert waves.layout.clusters >= 3 and (waves.wave_slots.sums[0] > 0).sum() > 20
     change(waves)
     return np.asarray(waves.run(0.11).run(0.3).operator.state())
 

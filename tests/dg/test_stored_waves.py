@@ -65,7 +65,7 @@ def test_one_pass_gives_the_bits_of_two(law: str) -> None:
         apart.predict(0, step, n == 1)
         together.correct_and_predict(0, step, n == 1)
     np.testing.assert_array_equal(apart.operator.q.get(), together.operator.q.get())
-    read = np.unique(waves[0].layout.incoming)  # into the others cells of several threads write
+    read = np.unique(waves[0].wave_slots.incoming)  # into the others cells of several threads write
     np.testing.assert_array_equal(apart.operator.waves.get()[read], together.operator.waves.get()[read])
 
 

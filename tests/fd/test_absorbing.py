@@ -8,7 +8,7 @@ import pytest
 from faultwave.case.load import load_case
 from faultwave.fd.checks.accuracy import largest_reflection
 from faultwave.fd.method import absorbing
-from faultwave.fd.plan import make_plan
+from faultwave.fd.planning.plan import make_plan
 from faultwave.run.planned import check
 
 DEPTH = np.array([0.0, 0.25, 0.5, 1.0])

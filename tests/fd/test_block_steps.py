@@ -217,6 +217,6 @@ def test_processes_take_several_steps_between_two_exchanges(tmp_path, sides):
     fw.simulate(made).run()
     made["output"]["folder"] = str(tmp_path / "parts")
     three = "assert sim.solver.operator.steps_at_once == 3"
-    done = launch(2, made, setup="import faultwave.fd.process_partition as m; m.WORTH = 0", after=three)
+    done = launch(2, made, setup="import faultwave.fd.planning.process_partition as m; m.WORTH = 0", after=three)
     assert done.returncode == 0, done.stderr
     same(tmp_path / "one", tmp_path / "parts")

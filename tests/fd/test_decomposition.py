@@ -13,9 +13,9 @@ from faultwave.domain.grids import Cut
 from faultwave.fd.method.effective_medium import Medium, Units
 from faultwave.fd.method.grid_block import Subdomain, undivided
 from faultwave.fd.method.program import build_program, fields, profiles
+from faultwave.fd.method.surface_motion import observe_surface
 from faultwave.fd.operators.operator import Machine, Operator
 from faultwave.fd.operators.overlap import Shared
-from faultwave.fd.snapshots import observe_surface
 from faultwave.kernels import overlap
 from faultwave.kernels.overlap import around, reach, works
 from faultwave.kernels.stencil import Box

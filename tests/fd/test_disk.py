@@ -3,7 +3,7 @@
 import pytest
 
 import faultwave as fw
-from faultwave.fd.plan import forecast_disk
+from faultwave.fd.planning.plan import forecast_disk
 
 from .test_soil import IN_SOIL, basin
 

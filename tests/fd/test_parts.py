@@ -10,7 +10,8 @@ from faultwave.case.load import load_case
 from faultwave.engine.solver import Unattended
 from faultwave.fd.capabilities.strain_green_tensors import BLOCK, Strain
 from faultwave.fd.capability import GridCapability, GridCapabilityPlan, StepCallback
-from faultwave.fd.plan import capability_modules, make_plan
+from faultwave.fd.planning.case_input import capability_modules
+from faultwave.fd.planning.plan import make_plan
 from faultwave.fd.report import plan_report
 from faultwave.fd.solver import FdSolver
 
@@ -64,7 +65,7 @@ class Ticks(GridCapability):
 def test_another_distribution_brings_a_part(monkeypatch):
     brought = SimpleNamespace(plan=lambda planning: Clock())
     modules = capability_modules()
-    monkeypatch.setattr("faultwave.fd.plan.capability_modules", lambda: (*modules, brought))
+    monkeypatch.setattr("faultwave.fd.planning.case_input.capability_modules", lambda: (*modules, brought))
     solver = FdSolver(plan())
     solver.run(solver.plan.case.end_time, Unattended())
     step = solver.plan.scheme.step

@@ -13,9 +13,9 @@ from .test_restart import numbers, settings
 
 pytestmark = pytest.mark.mpi
 
-FUSED = "import faultwave.fd.process_partition as s; s.FUSED, s.WORTH = {}, 4"
+FUSED = "import faultwave.fd.planning.process_partition as s; s.FUSED, s.WORTH = {}, 4"
 CUT = """
-import faultwave.fd.process_partition as s
+import faultwave.fd.planning.process_partition as s
 from faultwave.domain.grids import Cut
 s.best_cut = lambda shape, parts, around, least: Cut(shape, {}, around)
 """
@@ -234,9 +234,7 @@ def test_devices_share_a_grid(tmp_path, halo):
 
 def test_too_many_processes_and_bad_material_are_said_once(tmp_path):
     case = asked(tmp_path / "out")
-    wide = (
-        "import faultwave.fd.process_partition as s; cut = s.best_cut; s.best_cut = lambda a, n, b, c: cut(a, n, b, 99)"
-    )
+    wide = "import faultwave.fd.planning.process_partition as s; cut = s.best_cut; s.best_cut = lambda a, n, b, c: cut(a, n, b, 99)"
     done = launch(3, case, setup=wide)
     assert done.returncode != 0 and "too few for 3 processes" in done.stderr and "1 or fewer" in done.stderr
     case["material"]["expression"]["vs"] = "return 2000.0 - x * 2.0;"

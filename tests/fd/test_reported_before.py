@@ -169,7 +169,7 @@ def test_plan_tells_the_moment():
     made, _ = load_case(case(end_time=2.0, sources=[{
         "kind": "moment-tensor", "location": [750, 730, -620], "tensor": {"xy": 1e15},
         "time_function": {"kind": "triangle", "duration": 0.5}}]))  # fmt: skip
-    from faultwave.fd.plan import make_plan
+    from faultwave.fd.planning.plan import make_plan
 
     rows = dict(dict(plan_report(make_plan(made), made, 1e-3))["sources"])
     assert rows["sum of scalar moments"] == "1e+15 N m within the run, Mw 3.93"
@@ -253,7 +253,7 @@ def test_settings_that_contradict_are_errors(changes, expected):
 )
 def test_the_plan_says_how_far_surface_waves_are_resolved(top, told):
     """Vs is 1800 m/s, the spacing 100 m."""
-    from faultwave.fd.plan import make_plan
+    from faultwave.fd.planning.plan import make_plan
     from faultwave.fd.report import plan_report
 
     rock = {"rho": 2700.0, "vp": 3464.0, "vs": 1800.0}
@@ -265,7 +265,7 @@ def test_the_plan_says_how_far_surface_waves_are_resolved(top, told):
 @pytest.mark.parametrize(("order", "told"), [(4, "stable to 0.495"), (8, "stable to 0.449")])
 def test_the_plan_says_which_step_is_stable(order, told):
     """1 / (sqrt(3) sum |c|): of order 8 it is smaller. Sources freed of time dispersion are measured beyond the end of a run, too."""
-    from faultwave.fd.plan import make_plan
+    from faultwave.fd.planning.plan import make_plan
     from faultwave.fd.report import plan_report
 
     settings, _ = load_case(case(grid__order=order, end_time=0.05))

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 import faultwave as fw
-from faultwave.fd import plan as planning
 from faultwave.fd.method import effective_medium
+from faultwave.fd.planning import material
+from faultwave.fd.planning import plan as planning
 from faultwave.run.inputs import load_valid_case
 
 RICKER = {"kind": "ricker", "duration": 0.9}
@@ -54,7 +55,7 @@ def test_a_survey_finds_what_a_plan_finds(
     settings["grid"]["spacing"] = 24.0
     case, _ = load_valid_case(settings)
     whole = planning.make_plan(case)
-    monkeypatch.setattr(planning, "MAX_CHECKED_SAMPLES", 0)
+    monkeypatch.setattr(material, "MAX_CHECKED_SAMPLES", 0)
     sample = planning.survey(case)
     assert sample.notes and not whole.notes and not sample.medium.coefficients
     assert sample.scheme.step == pytest.approx(whole.scheme.step, rel=0.01)
@@ -63,7 +64,7 @@ def test_a_survey_finds_what_a_plan_finds(
 
 
 def test_invalid_rock_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "MAX_CHECKED_SAMPLES", 0)
+    monkeypatch.setattr(material, "MAX_CHECKED_SAMPLES", 0)
     case = basin(tmp_path)
     case["material"]["expression"]["vs"] = "if (x > 300) { return -1; } return 800;"
     errors = [str(p) for p in fw.check(case).errors]

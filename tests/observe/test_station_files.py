@@ -11,7 +11,7 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError, Problems
 from faultwave.fd.operators.topography import placed
-from faultwave.fd.plan import make_plan
+from faultwave.fd.planning.plan import make_plan
 from faultwave.observe.stations.files import read_station_file
 from faultwave.observe.stations.points import GROUND, SEA_LEVEL, projected, read_points, read_stations, z_references
 from faultwave.run.inputs import load_valid_case

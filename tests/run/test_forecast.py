@@ -86,7 +86,7 @@ def test_friction_is_shared_out_by_its_work(tmp_path):
 
 
 def _channels(plan):
-    from faultwave.dg.operators.layout import Connections, build_layout
+    from faultwave.dg.operators.build_layout import Connections, build_layout
     from faultwave.domain import tets
 
     top = plan.topology
@@ -99,7 +99,7 @@ def _channels(plan):
         plan.observed,
     )
     curve, clusters = tets.hilbert_order(plan.geometry.centroids), len(plan.clustering.steps)
-    return build_layout(connections, curve, 4, plan.share.border, clusters).channels
+    return build_layout(connections, curve, 4, plan.share.border, clusters).cells.channels
 
 
 def test_measured_costs_and_the_table(tmp_path):
@@ -140,20 +140,20 @@ def test_the_command(tmp_path, monkeypatch):
 
 def test_a_plan_takes_the_first_snapshots_and_writes_nothing(tmp_path, monkeypatch):
     """Its process then holds what that of a run does."""
-    from faultwave.dg import snapshots
     from faultwave.dg.report import plan_report
+    from faultwave.engine.snapshots import SnapshotBuffer
 
     case = settings(tmp_path, slip_weakening())
     case["output"] |= {"fault": {"interval": 0.1}, "volume": {"interval": 0.1}, "energies": {"interval": 0.1}}
     plan = fw.simulate(case).plan
     before, delivered = sorted(tmp_path.rglob("*")), set()
-    real = snapshots.Snapshots.deliver
+    real = SnapshotBuffer.deliver
 
-    def deliver(self, number, cluster, items, values):
+    def deliver(self, number, group, values):
         delivered.add((self.fields, number))
-        real(self, number, cluster, items, values)
+        real(self, number, group, values)
 
-    monkeypatch.setattr(snapshots.Snapshots, "deliver", deliver)
+    monkeypatch.setattr(SnapshotBuffer, "deliver", deliver)
     rows = dict(dict(plan_report(plan, plan.case, 1e-3))["size"])
     assert rows["memory of the process"].endswith("first snapshots")
     assert {fields for fields, number in delivered if number == 0} == {

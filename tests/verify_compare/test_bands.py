@@ -39,10 +39,10 @@ def test_a_band_leaves_out_what_is_outside_of_it(tmp_path):
     """Slow waves differ by 1 %, fast ones by 50 %; both are sampled at other times."""
     run, reference = write(tmp_path / "a", 0.04, 1.01, 1.0), write(tmp_path / "b", 0.05, 1.0, 2.0)
     assert velocity(compare(run, reference)) > 0.3
-    slow = compare(run, reference, high=1.0)
+    slow = compare(run, reference, band=(None, 1.0))
     assert velocity(slow) == pytest.approx(0.01, abs=1e-3) and slow.passed
     assert "below 1 Hz" in slow.title and slow.as_dict()["high_hz"] == 1.0
-    assert velocity(compare(run, reference, low=1.5)) == pytest.approx(0.5, abs=0.01)
+    assert velocity(compare(run, reference, band=(1.5, None))) == pytest.approx(0.5, abs=0.01)
 
 
 def test_waves_that_the_common_times_cannot_hold_are_not_folded_into_the_band(tmp_path):
@@ -91,4 +91,4 @@ def test_a_difference_above_the_resolved_frequency_is_reported(tmp_path):
 def test_bands_that_do_not_suit_are_refused(tmp_path, low, high, text):
     run = write(tmp_path / "a", 0.05, 1.0, 1.0)
     with pytest.raises(InputError, match=text):
-        compare(run, run, low=low, high=high)
+        compare(run, run, band=(low, high))

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from faultwave.base.progress import duration
-from faultwave.base.types import Settings
+from faultwave.base.types import Settings, number_bytes
 from faultwave.case.load import load_case
 from faultwave.dg.method.basis import triangle_size
 from faultwave.dg.method.outgoing_waves import cluster_places
@@ -193,7 +193,7 @@ def _cut(plan: Plan, parts: int) -> Cut:
     often = np.rint(c.steps.max() / c.steps)
     times = np.minimum(often[mine], often[theirs])  # a sum, or all parts, once a step of the slower
     numbers = np.where(theirs < mine, cluster_places(c.ratios), 1) * triangle_size(order - 1) * channels
-    size = np.bincount(part[cell], numbers * times, parts) * (4 if plan.case.numerics.precision == "single" else 8)
+    size = np.bincount(part[cell], numbers * times, parts) * number_bytes(plan.case.numerics.precision)
     lines = np.unique(np.stack([part[cell], part[other], mine, theirs], 1), axis=0)
     sent = np.bincount(lines[:, 0], np.minimum(often[lines[:, 2]], often[lines[:, 3]]), parts)
     border = np.bincount(part[np.unique(cell)], minlength=parts) / np.bincount(part, minlength=parts)

@@ -117,18 +117,26 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
             samples, _kernel_table(samples, book, steps, cells), cells, minimal_flops(setting.law, setting.order)
         ),
         "roofs": {n: asdict(roofs.roof(n)) for n in roofs.samples},
-        "bytes_per_cell": book.nbytes() / cells,
-        "resident_bytes": book.nbytes(),
-        "last_cache_bytes": cache,
-        "in_cache": book.nbytes() <= cache,
+        **_memory(book, cells, cache),
         "runs_on": book.described,
-        "index_bytes": book.index_bytes,
         "setup_seconds": setup,
         "energy_missing": why_no_energy(book),
         "steps_replayed": solver.replays.replayed,
     }
     found["dofs_per_second"] = found["updates_per_second"] * found["dofs_per_cell"]
     return found
+
+
+def _memory(book: Book, cells: int, cache: int) -> Measured:
+    """Return the measured memory of a run, next to the last-level ``cache`` [bytes] of the processor."""
+    used = book.nbytes()
+    return {
+        "bytes_per_cell": used / cells,
+        "resident_bytes": used,
+        "last_cache_bytes": cache,
+        "in_cache": used <= cache,
+        "index_bytes": book.index_bytes,
+    }
 
 
 def _roofs(book: Book, far: bool, precision: str, sweep: int | None) -> DeviceRoofs | Roofs:

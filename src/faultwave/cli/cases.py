@@ -15,15 +15,12 @@ from faultwave.base.types import Settings
 from faultwave.cli import screen
 from faultwave.cli.launch import read_tuned, relaunch, stop_signals_as_errors
 from faultwave.cli.options import (
-    Backend,
     CaseName,
     Changes,
     Every,
     Force,
-    Order,
-    Precision,
     Processes,
-    Threads,
+    ResumedChanges,
     Until,
     given,
     with_record_options,
@@ -124,12 +121,7 @@ def run(
 
 def resume(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run that was interrupted.")],
-    *,
-    order: Order = None,
-    precision: Precision = None,
-    backend: Backend = None,
-    until: Until = None,
-    threads: Threads = None,
+    changes: ResumedChanges,
     processes: Processes,
     checkpoint_every: Every = None,
     case: Annotated[
@@ -155,11 +147,10 @@ def resume(
     has changed otherwise is refused, with each difference named. A finished run is left unchanged. A damaged checkpoint is reported and the
     previous one used.
     """
-    relaunch(processes.ranks, threads, processes.progress)
+    relaunch(processes.ranks, changes.threads, processes.progress)
     requested = given(
-        order=order, precision=precision, backend=backend, until=until, threads=threads, progress=processes.progress,
-        halo=processes.halo, checkpoint_every=checkpoint_every,
-    )  # fmt: skip
+        **vars(changes), progress=processes.progress, halo=processes.halo, checkpoint_every=checkpoint_every
+    )
     with stop_signals_as_errors(), screen.status(str(folder)) as say, suspended_gc():
         from faultwave.run.resumption import find_resumption
         from faultwave.run.simulation import restore_session

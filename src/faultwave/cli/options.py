@@ -65,6 +65,17 @@ class Changes:
 
 
 @dataclass(frozen=True)
+class ResumedChanges:
+    """Options that replace settings of a run when it resumes."""
+
+    order: Order = None
+    precision: Precision = None
+    backend: Backend = None
+    until: Until = None
+    threads: Threads = None
+
+
+@dataclass(frozen=True)
 class Processes:
     """Options on the number of processes and their messages."""
 

@@ -252,8 +252,7 @@ def compare(
         limits=of_groups,
         rupture_time=rupture_time,
         until=until,
-        low=records.low,
-        high=records.high,
+        band=(records.low, records.high),
     )
     screen.out().print(render_comparison(comparison))
     if json is not None:

@@ -104,7 +104,7 @@ class _SampleBuffer:
         size = samples.count * op.form.Q
         self.length = max(1, min(MOST, KEPT // (8 * self.padded * size)))
         # Padding repeats the first cell; its samples are never read.
-        rows = np.stack([op.layout.history[op.layout.position[cells]], number], 1)
+        rows = np.stack([op.layout.history.slots[op.layout.position[cells]], number], 1)
         rows = np.concatenate([rows, np.repeat(rows[:1], self.padded - len(rows), 0)])
         self.slots = b.index(np.tile(rows, (self.length, 1)))
         self.values = b.batch(self.length * self.padded, samples.count, op.form.Q)

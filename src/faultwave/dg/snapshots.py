@@ -1,100 +1,127 @@
-"""Snapshots of the wave field, the free surface and the fault at multiples of an interval."""
+"""Snapshots of cells or faces of the mesh: their size, their files and the values that wait for slower clusters."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
-from numpy.typing import DTypeLike
 
+from faultwave.base.types import number_type
 from faultwave.case.settings.model import Case
-from faultwave.engine.capability import Writes
+from faultwave.dg.solver import Solver
+from faultwave.engine.capability import Callback, Capability, Files, When
+from faultwave.engine.snapshots import SnapshotBuffer, SnapshotPlan
+from faultwave.observe.snapshots.fields import snapshot_bytes, snapshot_row
+from faultwave.observe.snapshots.pieces import Pieces
 
-ROUNDING = 1e-6
-"""Largest relative error of a time at which clusters take a snapshot."""
+if TYPE_CHECKING:
+    from faultwave.dg.planning.plan import Plan
 
 
-class Snapshots:
-    """Collection of the parts of snapshots by cluster, from ``start`` [s] on; complete ones are passed to the writers."""
+@dataclass(frozen=True)
+class MeshSnapshotPlan(SnapshotPlan):
+    """Base class of planned snapshots of cells or faces.
 
-    def __init__(
-        self,
-        interval: float,
-        clusters: Sequence[np.ndarray],
-        fields: Sequence[str],
-        rows: int,
-        writers: Sequence[Writes],
-        start: float,
-        dtype: DTypeLike = np.float64,
-    ):
-        self.dtype = dtype  # number type of pending snapshots
-        self.interval, self.clusters, self.fields, self.rows, self.writers = (
-            interval,
-            clusters,
-            tuple(fields),
-            rows,
-            writers,
-        )
-        self.active = {c for c, items in enumerate(clusters) if len(items)}
-        self.due_clusters = set(self.active)  # may include clusters with items on other processes only
-        self.next = [math.ceil(start / interval - 1e-9)] * len(clusters)
-        self.pending: dict[int, tuple[set[int], dict[str, np.ndarray]]] = {}
+    Attributes
+    ----------
+    corners : int
+        Number of corners of a written cell.
+    """
+
+    corners: ClassVar[int]
 
     @property
-    def next_number(self) -> int:
-        """Number of the first incomplete snapshot."""
-        return self.next[min(self.active, default=0)]
+    def items(self) -> int:
+        """Number of cells or faces of the mesh that are written."""
+        raise NotImplementedError
+
+    @property
+    def pieces(self) -> Pieces:
+        """Pieces of each cell or face that are written."""
+        raise NotImplementedError
+
+    def sized(self, case: Case) -> Self:
+        """Return the plan with the size of its files on disk."""
+        values = self.items * len(self.pieces.points)
+        return replace(self, disk=snapshot_bytes(self.setting, case, values, len(self.fields), self.corners))
+
+    def report(self, plan: Plan) -> Mapping[str, Sequence[tuple[str, ...]]]:
+        values = self.items * len(self.pieces.points)
+        return {"output": [snapshot_row(self.name, self.setting, plan.case, values, len(self.fields), self.corners)]}
+
+
+class MeshSnapshots(Capability):
+    """Base class of snapshots of cells or faces in a run.
+
+    Attributes
+    ----------
+    part : MeshSnapshotPlan
+    solver : Solver
+    pieces : Pieces
+        Pieces of each cell or face.
+    shots : SnapshotBuffer or None
+        Snapshots that wait for slower clusters, None while no files are open.
+    """
+
+    part: MeshSnapshotPlan
+
+    def __init__(self, part: MeshSnapshotPlan, solver: Solver):
+        self.part, self.solver, self.interval, self.pieces = part, solver, part.setting.interval, part.pieces
+        self.shots: SnapshotBuffer | None = None
 
     @property
     def samples_complete(self) -> bool:
-        """True if every cluster has delivered the same snapshots."""
-        return not self.pending and len({self.next[c] for c in self.due_clusters}) <= 1
+        return self.shots is None or self.shots.samples_complete
 
-    def go_on(self, number: int) -> None:
-        """Continue at snapshot ``number``; earlier ones exist already."""
-        self.next = [number] * len(self.clusters)
+    def open_series(
+        self,
+        files: Files,
+        points: np.ndarray,
+        static: Mapping[str, np.ndarray],
+        members: Sequence[np.ndarray],
+        rows: int | None = None,
+    ) -> SnapshotBuffer:
+        """Open the files of the series and return its buffer.
 
-    def due(self, cluster: int, start: float, end: float) -> list[tuple[int, float]]:
-        """Return (number, time) of the snapshots with start <= time < end that this cluster has not delivered."""
-        if not self.waiting(cluster, end):
-            return []
-        numbers = range(self.next[cluster], math.ceil(end / self.interval - 1e-9))
-        self.next[cluster] = numbers.stop
-        return [(n, n * self.interval) for n in numbers]
+        Parameters
+        ----------
+        files : Files
+        points : ndarray (n, 3)
+            Nodes of all pieces of the items of this process, one piece after the other [m].
+        static : mapping of str to ndarray (n,)
+            Fields that do not change in time.
+        members : sequence of ndarray of int
+            Items of each cluster.
+        rows : int, optional
+            Number of values of an item; by default one for each point of its pieces.
+        """
+        part, case, kind = self.part, self.solver.plan.case, self.pieces.kind
+        cells, fields = np.arange(len(points)).reshape(-1, self.pieces.nodes.shape[1]), list(part.fields)
+        writers = files.cells(part.name, points, cells, static, fields, part.setting.interval, kind)
+        rows = len(self.pieces.points) if rows is None else rows
+        now, dtype = self.solver.march.time, number_type(case.output.precision)
+        self.shots = SnapshotBuffer(part.setting.interval, members, fields, rows, writers, now, dtype)
+        files.follow(part.name, self.shots)
+        return self.shots
 
-    def last(self, time: float) -> list[tuple[int, int]]:
-        """Return (number, cluster) of the snapshots at the very end of a run."""
-        end = time * (1 + 1e-9) + 1e-9 * self.interval * 2
-        return [(number, c) for c in sorted(self.active) for number, _ in self.due(c, time, end)]
+    def callback(
+        self,
+        when: When,
+        act: Callable[[int, float, float], None],
+        needs_intermediate_state: Callable[[int, float, float], bool],
+    ) -> Callback:
+        """Return a callback that acts in the steps that contain snapshots."""
+        shots = self.shots
+        assert shots is not None
+        return Callback(
+            when,
+            act,
+            lambda until: not shots.idle(until),
+            needs_intermediate_state=needs_intermediate_state,
+            next_due=shots.next_due,
+        )
 
-    def waiting(self, cluster: int, end: float) -> bool:
-        """Return True if a snapshot before ``end`` is due, without taking it."""
-        return cluster in self.due_clusters and math.ceil(end / self.interval - 1e-9) > self.next[cluster]
-
-    def next_due(self, cluster: int) -> float:
-        """Return the time such that steps of a cluster that end before it contain no snapshot."""
-        return self.next[cluster] * self.interval * (1.0 - ROUNDING) if cluster in self.due_clusters else math.inf
-
-    def idle(self, until: float) -> bool:
-        """Return True if no snapshot is due in steps that end before a time."""
-        return not any(self.waiting(c, until * (1 + 1e-9) + 1e-9 * self.interval) for c in self.due_clusters)
-
-    def deliver(self, number: int, cluster: int, items: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
-        """Store the ``values`` (items, rows) of one cluster, and write the snapshot if it is complete."""
-        total = sum(len(c) for c in self.clusters)
-        if number not in self.pending:
-            self.pending[number] = (set(), {f: np.zeros((total, self.rows), self.dtype) for f in self.fields})
-        done, data = self.pending[number]
-        for f in self.fields:
-            data[f][items] = values[f]
-        done.add(cluster)
-        if done == self.active:
-            del self.pending[number]
-            for writer in self.writers:
-                writer.append(number * self.interval, {f: v.reshape(-1) for f, v in data.items()})
-
-
-def written_as(case: Case) -> DTypeLike:
-    """Return the number type of field files."""
-    return np.float32 if case.output.precision == "single" else np.float64
+    def close(self) -> None:
+        self.shots = None

@@ -21,7 +21,7 @@ from faultwave.dg.checks.accuracy import lowest_resolved
 from faultwave.dg.method.forms import Cells
 from faultwave.dg.method.outgoing_waves import cluster_places
 from faultwave.dg.operators import wave_field
-from faultwave.dg.operators.layout import Connections, build_layout
+from faultwave.dg.operators.build_layout import Connections, build_layout
 from faultwave.dg.operators.method_of_lines import MethodOfLines
 from faultwave.dg.operators.prescribed_faces import PrescribedFaces, faces_of, projection
 from faultwave.dg.operators.rounding import allows_edge_components, worst_shape

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from faultwave.base.errors import Problems
+from faultwave.base.types import Setting
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.comm.messages import gather_rows
@@ -111,7 +112,7 @@ class ReceiverRequest:
         return cls(case, quantities, points, references, read_stations(setting, problems))
 
     @property
-    def setting(self) -> Any:
+    def setting(self) -> Setting:
         """Settings ``output.receivers`` of the case."""
         return self.case.output.receivers
 

@@ -7,12 +7,12 @@ of its faces at the end (``finished_faces``).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import Problem, Problems
 from faultwave.case.settings.model import Case
+from faultwave.case.settings.outputs import RuptureOutput
 from faultwave.engine.capability import CapabilityPlan, RestoredFrom, State
 from faultwave.engine.energies import TimeTable
 from faultwave.observe.dataset import Result
@@ -22,7 +22,7 @@ TOTALS = ("total_frictional_work", "static_frictional_work", "seismic_moment", "
 """Sums over the fault at each time, in the order of ``FaultHistory``."""
 
 
-def requested_maps(case: Case, problems: Problems) -> Any:
+def requested_maps(case: Case, problems: Problems) -> RuptureOutput | None:
     """Return the settings ``output.rupture``; None if the case requests no maps, or has no fault, which is reported."""
     setting = case.output.rupture
     if setting is not None and case.fault is None:
@@ -36,7 +36,7 @@ class RuptureMapPlan(CapabilityPlan):
     """Base class of the planned rupture maps of an engine; ``setting`` is ``output.rupture`` of the case."""
 
     name = "rupture_maps"
-    setting: Any
+    setting: RuptureOutput
 
 
 class RuptureMapRecorder(TimeTable):

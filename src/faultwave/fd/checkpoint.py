@@ -11,15 +11,13 @@ from hashlib import sha256
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.types import Record, Settings
+from faultwave.base.types import Record, Settings, number_bytes
 from faultwave.domain.grids import Triple
 from faultwave.engine.capability import BlockState
-from faultwave.fd.capability import FdPlan, GridCapabilityPlan
+from faultwave.fd.capability import FdPlan, GridCapabilityPlan, observers
 from faultwave.fd.method.program import build_program
 from faultwave.fd.operators.operator import Operator
-from faultwave.fd.operators.resources import number_bytes
 from faultwave.fd.operators.time_dispersion import removes
-from faultwave.fd.process_partition import observers
 from faultwave.kernels.overlap import intersect
 from faultwave.kernels.stencil import Box, Program, record
 
@@ -46,7 +44,7 @@ def checkpoint_bytes(plan: FdPlan) -> float:
     It contains all arrays that a step changes, including the arrays of layers, soil and intensity maps, and
     everything that has been recorded by the end.
     """
-    number, found = number_bytes(plan.case), 0.0
+    number, found = number_bytes(plan.case.numerics.precision), 0.0
     for block in plan.blocks:
         scheme = block.scheme
         program = build_program(scheme, observers=observers(plan.parts, scheme, scheme.grid.box))

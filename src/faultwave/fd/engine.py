@@ -13,23 +13,23 @@ from faultwave.observe.model import Model
 if TYPE_CHECKING:
     from faultwave.case.settings.model import Case
     from faultwave.comm import World
-    from faultwave.fd.plan import FdPlan
+    from faultwave.fd.capability import FdPlan
 
 
 def _plan(case: Case) -> FdPlan:
-    from faultwave.fd.plan import make_plan
+    from faultwave.fd.planning.plan import make_plan
 
     return make_plan(case)
 
 
 def _survey(case: Case) -> FdPlan:
-    from faultwave.fd.plan import survey
+    from faultwave.fd.planning.plan import survey
 
     return survey(case)
 
 
 def _share(case: Case, world: World) -> FdPlan:
-    from faultwave.fd.plan import make_plan
+    from faultwave.fd.planning.plan import make_plan
 
     return make_plan(case, world)
 
@@ -55,13 +55,13 @@ def _resumed_case(case: Case, notes: Record) -> Case:
 
 
 def _model(plan: FdPlan) -> Model:
-    from faultwave.fd.model import model
+    from faultwave.fd.planning.model import model
 
     return model(plan)
 
 
 def _processes(plan: FdPlan, count: int) -> Sequence[Problem]:
-    from faultwave.fd.plan import check_processes
+    from faultwave.fd.planning.plan import check_processes
 
     return check_processes(plan, count)
 

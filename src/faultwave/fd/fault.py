@@ -32,7 +32,7 @@ from faultwave.base.types import Setting
 from faultwave.case.plausibility import warn_friction
 from faultwave.fd.method.grid import Grid
 from faultwave.fd.method.program import Observer
-from faultwave.fd.method.scheme import Level, Scheme
+from faultwave.fd.method.scheme import Level, PlaneKind, Scheme
 from faultwave.fd.method.split_nodes import EVEN, FaultPlane, compliance, high, locked
 from faultwave.kernels import math as m
 from faultwave.kernels.expr import Components, Named, Number, Numbers
@@ -140,7 +140,7 @@ class Sliding:
         """Constants of the law; with rates in the middle of a step the state evolves with the solved rates."""
         return {**self.constants, "rs_average": 1} if self._in_middle else self.constants
 
-    def slide(self, axis: Axis, kind: str, step: float) -> Stencil:
+    def slide(self, axis: Axis, kind: PlaneKind, step: float) -> Stencil:
         """Return the stencil that applies friction to the velocities along an axis.
 
         ``kind`` is 'inside', 'last' for the plane below the free surface, or 'surface'.
@@ -161,9 +161,9 @@ class Sliding:
             found = {array_at(n, axis): m.where(slips, v, values[n]) for n, v in retained.items()}
             return {name: mean - half, high(name): mean + half} | found
 
-        return Stencil(f"slide_{self.plane.axis}{axis}" + f"_{kind}" * (kind != "inside"), function)
+        return Stencil(f"slide_{self.plane.axis}{axis}" + f"_{kind}" * (kind != PlaneKind.INSIDE), function)
 
-    def age(self, axis: Axis, kind: str, step: float) -> Stencil:
+    def age(self, axis: Axis, kind: PlaneKind, step: float) -> Stencil:
         """Return the stencil of the quantities stored after a step.
 
         The state of the law evolves with the actual slip rates; rates along the other axis are means of the
@@ -183,7 +183,7 @@ class Sliding:
                 array_at(n, axis): m.where(slips, new[n], values[n]) for n in changed
             }
 
-        return Stencil(f"age_{self.plane.axis}{axis}" + f"_{kind}" * (kind != "inside"), function)
+        return Stencil(f"age_{self.plane.axis}{axis}" + f"_{kind}" * (kind != PlaneKind.INSIDE), function)
 
     def _aged(
         self, values: Named, rates: Numbers, locked: Numbers, eta: Number, step: float
@@ -258,12 +258,14 @@ class Sliding:
             rest = [r + share * values[f"nucleation{n}_{c}"] for r, c in zip(rest, ("n", "1", "2"), strict=True)]
         return rest
 
-    def _locked(self, p: Point, axis: Axis, kind: str) -> tuple[Number, Number]:
+    def _locked(self, p: Point, axis: Axis, kind: PlaneKind) -> tuple[Number, Number]:
         """Return the change of the shear traction of the locked fault along the horizontal axis and z."""
         one, two = self._around(lambda q, a: q.at(locked(a)), p, axis, kind)
         return self.sign * one, self.sign * two
 
-    def _around(self, read: Callable[[Point, Axis], Number], p: Point, axis: Axis, kind: str) -> tuple[Number, Number]:
+    def _around(
+        self, read: Callable[[Point, Axis], Number], p: Point, axis: Axis, kind: PlaneKind
+    ) -> tuple[Number, Number]:
         """Return what ``read`` gives along the horizontal axis and z at a point of the velocity along ``axis``.
 
         Values along the other axis are means of the surrounding points.
@@ -276,9 +278,9 @@ class Sliding:
             return read(_ShiftedPoint(p, along, 0, z), other) + read(_ShiftedPoint(p, along, ahead, z), other)
 
         if axis == "z":  # the others are half a cell below and above; below the surface, on it
-            around = 0.5 * pair(1) if kind == "last" else 0.25 * (pair(0) + pair(1))
+            around = 0.5 * pair(1) if kind == PlaneKind.LAST else 0.25 * (pair(0) + pair(1))
             return around, read(p, axis)
-        return read(p, axis), 0.5 * pair(-1) if kind == "surface" else 0.25 * (pair(-1) + pair(0))
+        return read(p, axis), 0.5 * pair(-1) if kind == PlaneKind.SURFACE else 0.25 * (pair(-1) + pair(0))
 
     def _times(self, old: Named, new: Named, load: Load, step: float, p: Named) -> dict[str, Number]:
         """Return the times of rupture and of dynamic stress after a step.
@@ -360,9 +362,9 @@ def array_at(name: str, axis: Axis) -> str:
     return f"{name}@{axis}"
 
 
-def _pressing(p: Point, name: str, axis: Axis, kind: str) -> Number:
+def _pressing(p: Point, name: str, axis: Axis, kind: PlaneKind) -> Number:
     """Return the normal stress at the points of the velocity along ``axis``."""
-    if axis == "z" and kind == "last":
+    if axis == "z" and kind == PlaneKind.LAST:
         return p.at(name, z=1)
     return 0.5 * (p.at(name) + p.at(name, **{axis: 1}))
 
@@ -378,20 +380,25 @@ def observer(scheme: Scheme, of: Sliding, box: Box) -> Observer:
     for low, end, kind in _planes(scheme, plane):
         region = intersect(available, Box((low, *available.lo[1:]), (end, *available.hi[1:])))
         for axis in plane.sliding:
-            if region.points and not (axis == "z" and kind == "surface"):
+            if region.points and not (axis == "z" and kind == PlaneKind.SURFACE):
                 level = Level.VERTICAL_FRICTION if axis == "z" else Level.FRICTION
                 launches.append((level, Launch(of.slide(axis, kind, scheme.step), region)))
                 launches.append((Level.STRESS, Launch(of.age(axis, kind, scheme.step), region)))
     return Observer(arrays, launches)
 
 
-def _planes(scheme: Scheme, plane: FaultPlane) -> list[tuple[int, int, str]]:
+def _planes(scheme: Scheme, plane: FaultPlane) -> list[tuple[int, int, PlaneKind]]:
     """Return (first, end, kind) of the ranges of planes along z, with separate ranges near a free surface."""
     (low, _), (end, _), top = plane.first, plane.end, scheme.grid.shape[0]
     if end <= top:
-        return [(low, end, "inside")]
+        return [(low, end, PlaneKind.INSIDE)]
     deep = top + 1 - scheme.differences.deep
-    found = [(low, deep, "inside"), (deep, top - 1, "inside"), (top - 1, top, "last"), (top, top + 1, "surface")]
+    found = [
+        (low, deep, PlaneKind.INSIDE),
+        (deep, top - 1, PlaneKind.INSIDE),
+        (top - 1, top, PlaneKind.LAST),
+        (top, top + 1, PlaneKind.SURFACE),
+    ]
     return [(a, b, kind) for a, b, kind in found if a < b]
 
 

@@ -1,23 +1,18 @@
-"""Snapshots on lattices of a grid: schedule, disk space, transfer to files, and the motion of the free surface."""
+"""Snapshots on lattices of a grid: settings, disk space, transfer to files, and the values on the free surface."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.base.types import Setting
+from faultwave.base.types import Setting, number_bytes
 from faultwave.case.settings.model import Case
-from faultwave.comm import World
 from faultwave.engine.capability import Files, LatticeFiles, LatticeSeries
-from faultwave.fd.capability import FdPlan, GridCapability, Running, StepCallback
-from faultwave.fd.method.program import Observer
-from faultwave.fd.method.scheme import Level, above
-from faultwave.kernels import math
-from faultwave.kernels.expr import Number
-from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
-from faultwave.observe.dataset import sample_count
+from faultwave.engine.snapshots import Schedule, SnapshotPlan, assemble_blocks
+from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running, StepCallback
 from faultwave.observe.snapshots.fields import snapshot_count
 from faultwave.observe.snapshots.lattice import Lattice, check_formats, series_formats
 
@@ -32,49 +27,38 @@ def check_setting(name: str, setting: Setting, problems: Problems) -> None:
         problems.error(f"output.{name}.refinement", "a grid is not refined", "0")
 
 
-def due_steps(interval: float, end_time: float, step: float, steps: int) -> list[int]:
-    """Return the steps after which snapshots are due, whose velocities are nearest to the multiples of ``interval`` [s]."""
-    return sorted({min(round(k * interval / step + 0.5), steps) for k in range(sample_count(end_time, interval))})
+@dataclass(frozen=True)
+class LatticeSnapshotPlan(SnapshotPlan, GridCapabilityPlan):
+    """Base class of planned snapshots on a lattice."""
+
+    def lattice_bytes(self, case: Case, points: int) -> int:
+        """Return the size of the series on disk [bytes] with ``points`` points of the lattice."""
+        known = series_formats()
+        written = [known[name] for name in dict.fromkeys(self.setting.formats) if name in known]
+        number = number_bytes(case.output.precision)
+        each = points * sum((f.number_bytes or number) * (len(f.fields) or len(self.fields)) for f in written)
+        return snapshot_count(self.setting, case) * each
 
 
-def number_bytes(case: Case) -> int:
-    """Return the size [bytes] of a number in field files."""
-    return 4 if case.output.precision == "single" else 8
-
-
-def disk_bytes(case: Case, setting: Setting, points: int, fields: int) -> int:
-    """Return the disk space [bytes] of a series of snapshots with ``points`` points and ``fields`` fields."""
-    known = series_formats()
-    written = [known[name] for name in dict.fromkeys(setting.formats) if name in known]
-    each = points * sum((f.number_bytes or number_bytes(case)) * (len(f.fields) or fields) for f in written)
-    return snapshot_count(setting, case) * each
-
-
-class Snapshots(GridCapability):
-    """Snapshots of one kind, at multiples of the interval of their ``setting``.
+class LatticeSnapshots(GridCapability):
+    """Snapshots on a lattice in a run.
 
     Parameters
     ----------
-    kind : str
-        Name of the series.
-    setting : Setting
-        Settings of the series in the case's output.
+    part : LatticeSnapshotPlan
     solver : Running
     lattice : Lattice
         Lattice of the points.
-    fields : sequence of str
     values : callable
         Function that returns current fields (see ``Values``).
     """
 
-    def __init__(
-        self, kind: str, setting: Setting, solver: Running, lattice: Lattice, fields: Sequence[str], values: Values
-    ):
-        self.kind, self.setting, self.operator = kind, setting, solver.operator
-        self.lattice, self.fields, self.values = lattice, list(fields), values
-        self.interval = setting.interval
+    def __init__(self, part: LatticeSnapshotPlan, solver: Running, lattice: Lattice, values: Values):
+        self.part, self.operator, self.lattice, self.values = part, solver.operator, lattice, values
+        self.interval = part.setting.interval
         plan: FdPlan = solver.plan
-        self.due = due_steps(setting.interval, plan.case.end_time, plan.scheme.step, plan.steps)
+        # Velocities, half a step before the end of a step, are nearest to the times of the snapshots.
+        self.due = Schedule(part.setting.interval).steps(plan.case.end_time, plan.scheme.step, plan.steps, 0.5)
         self.files: LatticeFiles | None = None
 
     @property
@@ -83,10 +67,9 @@ class Snapshots(GridCapability):
         return None
 
     def open(self, files: Files) -> None:
-        formats = list(dict.fromkeys(self.setting.formats))
-        self.files = files.lattice(
-            self.kind, LatticeSeries(self.lattice, self.fields, formats, len(self.due), self.mesh)
-        )
+        formats = list(dict.fromkeys(self.part.setting.formats))
+        series = LatticeSeries(self.lattice, list(self.part.fields), formats, len(self.due), self.mesh)
+        self.files = files.lattice(self.part.name, series)
 
     def close(self) -> None:
         self.files = None
@@ -100,58 +83,6 @@ class Snapshots(GridCapability):
         assert self.files is not None
         time = max(self.operator.steps - 0.5, 0.0) * self.operator.scheme.step
         self.files.append(time, self.values(self.files.fields))
-
-
-def assembled(world: World, shape: Sequence[int], place: tuple[slice, ...], block: np.ndarray) -> np.ndarray:
-    """Return an array assembled on the first process from a block of each; unspecified elsewhere."""
-    if world.size == 1:
-        return block
-    found = np.zeros(shape, block.dtype)
-    for where, part in world.gather((place, block)) or ():
-        found[where] = part
-    return found
-
-
-COMPONENTS = ("1", "2", "3")
-CENTRE_WEIGHTS = {4: (9.0 / 16, -1.0 / 16), 8: (1225.0 / 2048, -245.0 / 2048, 49.0 / 2048, -5.0 / 2048)}
-"""Interpolation weights of the points around a cell's centre, at half an edge, one and a half and so on, by order."""
-SURFACE_LAG = 2
-"""Lag of surface launches in rows, the number of rows read ahead; ``program`` replaces it by the reach of the order."""
-
-
-def observe_surface(points: Box, step: float, order: int = 4) -> Observer:
-    """Return the observer of the motion of the surface above a box.
-
-    Its arrays are the velocity v1 v2 v3, displacement u1 u2 u3, acceleration a1 a2 a3 and largest horizontal speed PGV.
-
-    Parameters
-    ----------
-    points : Box
-    step : float
-        Time step [s].
-    order : int
-        Order of the differences.
-    """
-    box, shares = above(points), CENTRE_WEIGHTS[order]
-    around = [*zip(range(-len(shares), 0), reversed(shares), strict=True), *enumerate(shares)]
-
-    def function(p: Point) -> dict[str, Number]:
-        def between(name: str, axis: Axis) -> Number:
-            return sum(share * p.at(name, **{axis: n}) for n, share in around)
-
-        now = (between("u", "x"), between("v", "y"), p.at("w", z=-1))
-        result: dict[str, Number] = {}
-        for c, v in zip(COMPONENTS, now, strict=True):
-            result[f"surface_a{c}"] = p.scalar("per_step") * (v - p.at(f"surface_v{c}"))
-            result[f"surface_v{c}"] = v
-            result[f"surface_u{c}"] = p.at(f"surface_u{c}") + p.scalar("step") * v
-        result["surface_peak"] = math.maximum(p.at("surface_peak"), math.sqrt(now[0] * now[0] + now[1] * now[1]))
-        return result
-
-    names = [f"surface_{q}{c}" for q in "vua" for c in COMPONENTS] + ["surface_peak"]
-    layout = Layout(box, group="surface", halo=0)
-    launch = Launch(Stencil("surface_motion", function), box, lag=SURFACE_LAG)
-    return Observer(dict.fromkeys(names, layout), [(Level.VELOCITY, launch)], {"step": step, "per_step": 1.0 / step})
 
 
 class SurfaceView:
@@ -196,4 +127,4 @@ class SurfaceView:
         values = self.operator.filled_around if of_rock else self.operator.runner.values
         block = np.array(values(name)[-1][self.inner], float) if self.here else np.zeros((0, 0))
         place = self.place if block.size else (slice(0, 0), slice(0, 0))
-        return assembled(self.world, (len(self.y), len(self.x)), place, block)
+        return assemble_blocks(self.world, (len(self.y), len(self.x)), place, block)

@@ -80,18 +80,7 @@ def load_field(
     InputError
         With every problem found: files, syntax, parameters given twice, nothing given.
     """
-    ways: list[Callable[[], Field]] = []
-    if setting.easi is not None:
-        ways.append(partial(load_easi, setting.easi, time))
-    if setting.constant:
-        ways.append(partial(Constant, setting.constant, f"{where}.constant"))
-    if setting.expression:
-        ways.append(partial(Expression.of, setting.expression, f"{where}.expression"))
-    if setting.layers is not None:
-        ways.append(partial(read_layers, setting.layers))
-    models = getattr(setting, "models", None)
-    if models:
-        ways.append(partial(open_models, models, f"{where}.models", projection))
+    ways = _descriptions(setting, where, time, projection)
     regions = getattr(setting, "regions", None)
     if regions:
         ways.append(partial(_regions, regions, f"{where}.regions", volumes or {}, defaults or {}, rules))
@@ -110,6 +99,25 @@ def load_field(
         if derivable_parameters(everywhere.parameters) & derivable_parameters(fields[-1].parameters):
             return RegionOverrides(converted(everywhere), fields[-1])
     return converted(fields[0] if len(fields) == 1 else Merged(tuple(fields)))
+
+
+def _descriptions(
+    setting: Setting, where: str, time: bool | None, projection: ProjectionSettings | None
+) -> list[Callable[[], Field]]:
+    """Return functions that read the descriptions of a setting that hold everywhere; parameters as in ``load_field``."""
+    ways: list[Callable[[], Field]] = []
+    if setting.easi is not None:
+        ways.append(partial(load_easi, setting.easi, time))
+    if setting.constant:
+        ways.append(partial(Constant, setting.constant, f"{where}.constant"))
+    if setting.expression:
+        ways.append(partial(Expression.of, setting.expression, f"{where}.expression"))
+    if setting.layers is not None:
+        ways.append(partial(read_layers, setting.layers))
+    models = getattr(setting, "models", None)
+    if models:
+        ways.append(partial(open_models, models, f"{where}.models", projection))
+    return ways
 
 
 def _regions(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -99,36 +99,20 @@ def pairs(
     InputError
         If the processing is invalid or no record belongs to a receiver.
     """
-    if processing.quantity not in QUANTITIES:
-        reported = suggest(processing.quantity, QUANTITIES)
-        raise InputError(
-            Problem(option("quantity"), f"'{processing.quantity}' is none", ", ".join(QUANTITIES), reported)
-        )
-    _check_band(processing)
+    _check_processing(processing)
     records, warnings = read_records(folder, quantity)
     warned = list(warnings)
     receivers = [t for t in results.traces["receiver"].values() if all(c in t.columns for c in COMPONENTS)]
     found: list[Pair] = []
     for record in records:
         trace = find_receiver(record, receivers)
-        far = 0.0 if trace is None else distance(record, trace)
-        made = None if trace is None else pair(trace, record, processing)
-        if made is None:
-            if trace is None:
-                what = "no receiver is there"
-            else:
-                what = f"fewer than {LEAST} samples in common with receiver {trace.number}"
-            warned.append(Problem(record.name, f"{what}, and it is left out", severity="warning"))
-        else:
+        if trace is None:
+            warned.append(Problem(record.name, "no receiver is there, and it is left out", severity="warning"))
+            continue
+        made = pair(trace, record, processing)
+        if made is not None:
             found.append(made)
-            if trace is not None and _is_doubtful(record, trace):
-                what = (
-                    f"is compared with receiver {trace.network}.{trace.station}, as no coordinates tell the two apart"
-                )
-                warned.append(Problem(record.name, what, "records of the same network", CHECK_PLACES, "warning"))
-        if trace is not None and far > FAR:
-            what = f"was recorded {far / 1e3:.3g} km from receiver {trace.number}, which has its name"
-            warned.append(Problem(record.name, what, f"up to {FAR / 1e3:g} km", CHECK_PLACES, "warning"))
+        warned += _doubts(record, trace, made is not None)
     if not found:
         called = ", ".join(".".join((t.network, t.station)) for t in receivers[:10]) or "none with velocities"
         allowed = f"stations of the run: {called}, from its output.origin_time on"
@@ -136,8 +120,30 @@ def pairs(
     return sorted(found, key=lambda p: p.trace.number), warned
 
 
-def _check_band(processing: Processing) -> None:
-    """Raise an InputError if a filter corner is not positive and finite, or if the lower is not below the upper."""
+def _doubts(record: Record, trace: Trace, paired: bool) -> Iterator[Problem]:
+    """Yield the warnings of a record whose receiver is ``trace``; it is ``paired`` if they have enough samples in common."""
+    if not paired:
+        what = f"fewer than {LEAST} samples in common with receiver {trace.number}, and it is left out"
+        yield Problem(record.name, what, severity="warning")
+    elif _is_doubtful(record, trace):
+        what = f"is compared with receiver {trace.network}.{trace.station}, as no coordinates tell the two apart"
+        yield Problem(record.name, what, "records of the same network", CHECK_PLACES, "warning")
+    far = distance(record, trace)
+    if far > FAR:
+        what = f"was recorded {far / 1e3:.3g} km from receiver {trace.number}, which has its name"
+        yield Problem(record.name, what, f"up to {FAR / 1e3:g} km", CHECK_PLACES, "warning")
+
+
+def _check_processing(processing: Processing) -> None:
+    """Raise an InputError if there is no such quantity, or if the corners of the filter are not a frequency band.
+
+    Corners must be positive and finite, and the lower below the upper.
+    """
+    if processing.quantity not in QUANTITIES:
+        reported = suggest(processing.quantity, QUANTITIES)
+        raise InputError(
+            Problem(option("quantity"), f"'{processing.quantity}' is none", ", ".join(QUANTITIES), reported)
+        )
     low, high = processing.low, processing.high
     wrong = [
         Problem(option(name), f"{corner:g} Hz is no corner of a filter", "above 0")

@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import DTypeLike
 
-from faultwave.base.types import Record, Settings
+from faultwave.base.types import Record, Settings, number_type
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.capability import LatticeSeries, Snapshots
@@ -227,7 +227,7 @@ class SnapshotFiles:
         kind_of_cells: CellKind = "linear",
     ) -> list[BackgroundWriter]:  # fmt: skip
         session, out = self.session, self.session.case.output
-        dtype = np.float32 if out.precision == "single" else np.float64
+        dtype = number_type(out.precision)
         earlier = self.earlier(kind)
         done = earlier.times
         ahead = np.floor(self.end / interval + 1e-9) + 1
@@ -252,7 +252,7 @@ class SnapshotFiles:
 
     def lattice(self, kind: str, series: LatticeSeries) -> LatticeFiles:
         session, out = self.session, self.session.case.output
-        dtype = np.float32 if out.precision == "single" else np.float64
+        dtype = number_type(out.precision)
         stem = self.folder / f"{out.prefix}-{kind}"
         opening = Opening(stem, dtype, session.case.title, self.earlier(kind), session.world.first)
         files = self.stack.enter_context(LatticeFiles(series, opening))

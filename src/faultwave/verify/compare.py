@@ -195,10 +195,8 @@ def compare(
     limits: Mapping[str, float] | None = None,
     rupture_time: float = 0.012,
     until: float | str | None = None,
-    prefix: str | None = None,
-    reference_prefix: str | None = None,
-    low: float | None = None,
-    high: float | None = None,
+    prefixes: tuple[str | None, str | None] = (None, None),
+    band: tuple[float | None, float | None] = (None, None),
 ) -> Comparison:
     """Compare the run in one folder with the reference in another.
 
@@ -216,10 +214,10 @@ def compare(
         Largest difference of rupture times [s].
     until : float or str, optional
         Last time compared: seconds, or a text with a unit.
-    prefix, reference_prefix : str, optional
-        Name of the run, for a folder that holds several.
-    low, high : float, optional
-        Corners [Hz] of the band in which the traces are compared.
+    prefixes : pair of str, optional
+        Names of the run and of the reference, for folders that hold several.
+    band : pair of float, optional
+        Lower and upper corner [Hz] of the band in which the traces are compared, None for no corner.
 
     Returns
     -------
@@ -231,21 +229,21 @@ def compare(
     InputError
         For folders without results, unknown names of groups, and bands that do not suit the traces.
     """
-    band = Band(low, high)
-    check_band(band)
+    requested = Band(*band)
+    check_band(requested)
     chosen = _limits(limit, limits or {}, rupture_time)
     last = seconds(until, option("until"))
-    a, b = load_results(run, prefix), load_results(reference, reference_prefix)
+    a, b = load_results(run, prefixes[0]), load_results(reference, prefixes[1])
     whole = a, b
-    if band:
-        a, b = filter_runs(a, b, band)
+    if requested:
+        a, b = filter_runs(a, b, requested)
     misfits, missing, notes = _compare_runs(a, b, chosen, last)
     notes += [*_estimated("the run", a), *_estimated("the reference", b)]
     over = [m for m in misfits if m.kind == "receiver" and m.group == "velocity" and not m.passed]
-    if over and not band:
+    if over and not requested:
         notes += _about_resolved(*whole, chosen, last)
     reported = tuple(dict.fromkeys(missing)), tuple(dict.fromkeys(notes))
-    return Comparison(Path(run), Path(reference), tuple(misfits), *reported, band)
+    return Comparison(Path(run), Path(reference), tuple(misfits), *reported, requested)
 
 
 def _compare_runs(

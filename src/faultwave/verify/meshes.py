@@ -102,16 +102,21 @@ def shells(
             gmsh.model.addPhysicalGroup(3, [entity[1]], name=name)
         _name_sides(gmsh, radii[-1], octant)
         _graded(gmsh, radii, sizes)
-        gmsh.model.mesh.generate(3)
-        with tempfile.TemporaryDirectory(prefix="faultwave-verify-") as folder:
-            path = Path(folder) / "shells.msh"
-            gmsh.write(str(path))
-            mesh = read_gmsh(path)
+        mesh = _generated(gmsh)
     finally:
         gmsh.finalize()
     inner = signed_volumes(mesh)[mesh.groups == mesh.named(3)[names[0]]].sum()
     exact = 4 / 3 * np.pi * radii[0] ** 3 / (8 if octant else 1)
     return replace(mesh, vertices=mesh.vertices * (exact / inner) ** (1 / 3))
+
+
+def _generated(gmsh: ModuleType) -> Mesh:
+    """Generate the mesh of the present model and read it."""
+    gmsh.model.mesh.generate(3)
+    with tempfile.TemporaryDirectory(prefix="faultwave-verify-") as folder:
+        path = Path(folder) / "shells.msh"
+        gmsh.write(str(path))
+        return read_gmsh(path)
 
 
 def _name_sides(gmsh: ModuleType, radius: float, octant: bool) -> None:

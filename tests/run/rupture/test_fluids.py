@@ -13,6 +13,7 @@ import faultwave as fw
 from faultwave.base.errors import InputError, RunError
 from faultwave.dg.fault.faces import Fault
 from faultwave.dg.fault.probe import FaultProbe
+from faultwave.dg.fault.values import ReadingMode
 from faultwave.run import simulate
 
 from .fluids import FAULTS, HEAT_CAPACITY, ROCK, SLOW, START, WIDTH, case, delayed, heated
@@ -93,7 +94,7 @@ def test_readings_leave_out_what_no_output_needs(tmp_path: Path, monkeypatch: py
     fault = sim.solver.parts["rupture"].fault
     points, faces = len(fault.rule.weights), len(fault.faces.area)
     assert fault.law.inner_columns.size == 42 and fault.state_columns.size + 42 == fault.law.state_columns.size
-    probe = FaultProbe(fault, np.arange(faces), np.array([[0.2, 0.3]]), False, False)
+    probe = FaultProbe(fault, np.arange(faces), np.array([[0.2, 0.3]]), ReadingMode())
     dofs = 2 * fault.operator.b3 * 9
     assert probe.sample_buffer.nbytes <= 8 * faces * (
         points * (fault.columns.size + 3 + fault.state_columns.size) + dofs

@@ -11,6 +11,7 @@ from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
 from faultwave.dg.fault.probe import FaultProbe
+from faultwave.dg.fault.values import ReadingMode
 from faultwave.domain.tets import Mesh
 from faultwave.domain.tets.mesh import make_mesh, reorder_cells, shuffle_vertices
 
@@ -126,7 +127,7 @@ def compare_fields(found: Histories, original: Histories, turn: np.ndarray, flip
     values, centres = [], []
     for h in (found, original):
         fault = h.sim.solver.parts["rupture"].fault
-        probe = FaultProbe(fault, np.arange(len(fault.faces.area)), np.full((1, 2), 1 / 3), True, True)
+        probe = FaultProbe(fault, np.arange(len(fault.faces.area)), np.full((1, 2), 1 / 3), ReadingMode(True, True))
         read = {name: column[:, 0] for name, column in probe.read(FIELDS).items()}
         f = fault.faces
         vector = {a: read[a][:, None] * f.strike + read[b][:, None] * f.dip for a, b in VECTORS}

@@ -9,6 +9,7 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.dg.fault.probe import FaultProbe
+from faultwave.dg.fault.values import ReadingMode
 from faultwave.physics import friction as faults
 from faultwave.run import simulate
 
@@ -103,7 +104,7 @@ def test_a_state_of_many_decades_stays_positive_between_points(tmp_path: Any) ->
     sim = simulate(settings(tmp_path, fault("rate-and-state-ageing"), numerics={"order": 4}))
     here, x = sim.solver.parts["rupture"].fault, sim.plan.part("rupture").positions
     local = np.array([[0.21, 0.33], [0.05, 0.9], [0.02, 0.03], [0.95, 0.03]])
-    probe = FaultProbe(here, np.arange(len(here.faces.area)), local, True, False)
+    probe = FaultProbe(here, np.arange(len(here.faces.area)), local, ReadingMode(exact=True))
     column = list(here.state_columns).index("state")
 
     def read(states: np.ndarray) -> np.ndarray:

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from faultwave.dg.fault.probe import FaultProbe
+from faultwave.dg.fault.values import ReadingMode
 from faultwave.dg.method.basis import tet_basis
-from faultwave.dg.snapshots import Snapshots
 from faultwave.engine.receivers import ReceiverRecorder
+from faultwave.engine.snapshots import SnapshotBuffer
 from faultwave.observe.snapshots.pieces import refine_triangle
 from faultwave.output.formats.seissol_dat import read_dat
 from faultwave.output.formats.vtkhdf import VtkHdfReader
@@ -38,7 +39,7 @@ def give(fault, **values: np.ndarray) -> None:
 
 def probes(fault, points: np.ndarray) -> dict[bool, FaultProbe]:
     items = np.arange(len(fault.faces.area))
-    return {exact: FaultProbe(fault, items, points, exact, False) for exact in (True, False)}
+    return {exact: FaultProbe(fault, items, points, ReadingMode(exact)) for exact in (True, False)}
 
 
 def test_exact_reads_polynomials_and_nearest_reads_points(still) -> None:
@@ -67,7 +68,7 @@ def test_sides_are_the_waves_and_velocities_of_their_cells(still) -> None:
     once and in each alone."""
     fault, op, rng = still.solver.parts["rupture"].fault, still.solver.operator, np.random.default_rng(3)
     f, local = fault.faces, np.array([[0.21, 0.33], [0.05, 0.9], [0.6, 0.1]])
-    values = FaultProbe(fault, np.arange(len(f.area)), local, False, False).values
+    values = FaultProbe(fault, np.arange(len(f.area)), local, ReadingMode()).values
     frame = np.stack([f.normal, f.tangent1, f.tangent2], 1)
     for side, sign in enumerate((1.0, -1.0)):
         cells = f.cells[:, side]
@@ -222,12 +223,12 @@ def test_calls_that_rest_miss_nothing(tmp_path, monkeypatch) -> None:
     for rests in (True, False):
         with monkeypatch.context() as patch:
             if not rests:
-                patch.setattr(Snapshots, "next_due", lambda self, cluster: -np.inf)
+                patch.setattr(SnapshotBuffer, "next_due", lambda self, cluster: -np.inf)
                 patch.setattr(ReceiverRecorder, "next_due", lambda self, cluster: -np.inf)
             asked = []
-            due = Snapshots.due
+            due = SnapshotBuffer.due
             patch.setattr(
-                Snapshots, "due", lambda self, *given, due=due, asked=asked: asked.append(1) or due(self, *given)
+                SnapshotBuffer, "due", lambda self, *given, due=due, asked=asked: asked.append(1) or due(self, *given)
             )
             h = run(
                 settings(tmp_path, slip_weakening(), end_time=0.3, output=output, numerics={"order": 2}), write=True

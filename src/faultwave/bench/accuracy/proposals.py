@@ -21,7 +21,9 @@ from faultwave.bench.accuracy.problem import energetic_frequency
 from faultwave.bench.accuracy.table import Kept, Series, problem_of, series, series_name
 from faultwave.dg.checks.accuracy import edge_length, resolved_frequency, within_region
 from faultwave.fd.blocks.layout import LEASTS
-from faultwave.fd.plan import FdPlan, sample_coarse_lattice, settings_are_consistent
+from faultwave.fd.capability import FdPlan
+from faultwave.fd.planning.case_input import settings_are_consistent
+from faultwave.fd.planning.grid_layout import sample_coarse_lattice
 from faultwave.physics.sources.spectrum import spectrum
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from faultwave.backends.device.target import LINE, TARGETS
 from faultwave.backends.grid import GridArrays
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.base.types import Settings
-from faultwave.fd.method.absorbing import Absorber
+from faultwave.fd.capability import observers
+from faultwave.fd.method.absorbing import Absorber, AbsorberKind
 from faultwave.fd.method.grid import SIDES, Grid, SideKind
 from faultwave.fd.method.program import build_program
 from faultwave.fd.method.scheme import Scheme
-from faultwave.fd.process_partition import observers
 from faultwave.kernels.mathematics import write_stencil
 from faultwave.kernels.stencil import Launch, Program, cost, record
 from faultwave.run import simulate
@@ -111,9 +111,11 @@ CELLS, WIDTH = 64, 10
 def program(attenuation: bool) -> Program:
     """Return the program of a step with absorbing sides and a free surface."""
     grid = Grid((0.0, 0.0, 0.0), 100.0, (CELLS, CELLS, CELLS))
-    sides: dict[str, SideKind] = dict.fromkeys(SIDES, "absorbing")
-    sides["z+"] = "free-surface"
-    return build_program(Scheme(grid, 0.007, 6000.0, sides, Absorber("cpml", WIDTH, along=0.01), attenuation))
+    sides: dict[str, SideKind] = dict.fromkeys(SIDES, SideKind.ABSORBING)
+    sides["z+"] = SideKind.FREE_SURFACE
+    return build_program(
+        Scheme(grid, 0.007, 6000.0, sides, Absorber(AbsorberKind.CPML, WIDTH, along=0.01), attenuation)
+    )
 
 
 def launches(attenuation: bool) -> dict[str, Launch]:

@@ -18,7 +18,7 @@ from faultwave.bench.results import Measured, check_counts
 from faultwave.bench.rooflines.roofs import Roofs
 from faultwave.fd.capabilities.receivers import PointSampler
 from faultwave.fd.method import stencils
-from faultwave.fd.method.absorbing import Absorber
+from faultwave.fd.method.absorbing import Absorber, AbsorberKind
 from faultwave.fd.method.effective_medium import Medium
 from faultwave.fd.method.grid import SIDES, Grid, SideKind
 from faultwave.fd.method.program import fields, point_nbytes
@@ -84,11 +84,11 @@ def operator(s: Setting) -> Operator:
     """Return the operator of a run on the box of ``s``, with nonzero fields everywhere."""
     nx, ny, nz = s.cells
     grid = Grid((0.0, 0.0, 0.0), SPACING, (nz, ny, nx))
-    kind: SideKind = "absorbing" if s.boundaries else "rigid"
+    kind = SideKind.ABSORBING if s.boundaries else SideKind.RIGID
     sides: dict[str, SideKind] = dict.fromkeys(SIDES, kind)
     if s.boundaries:
-        sides["z+"] = "free-surface"
-    scheme = Scheme(grid, 0.44 * SPACING / VP, VP, sides, Absorber("cpml", WIDTH, 1.0), s.attenuation)
+        sides["z+"] = SideKind.FREE_SURFACE
+    scheme = Scheme(grid, 0.44 * SPACING / VP, VP, sides, Absorber(AbsorberKind.CPML, WIDTH, 1.0), s.attenuation)
     fitted = relaxation(Spectrum(0.05, 5.0, 1.0)) if s.attenuation else None
     mu = RHO * VS**2
     values = {"lam": RHO * VP**2 - 2 * mu, "mu2": 2 * mu, "mu_xy": mu, "mu_xz": mu, "mu_yz": mu}

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 import numpy as np
 
@@ -171,13 +172,21 @@ class ConstantTime:
         return np.asarray(t, float)
 
 
+class PrescribedQuantity(StrEnum):
+    """Quantity that is prescribed on faces, named as its setting."""
+
+    VELOCITY = "velocity"
+    TRACTION = "traction"
+    GHOST = "ghost"
+
+
 @dataclass(frozen=True)
 class GivenState:
     """Boundary values of one setting on faces.
 
     Attributes
     ----------
-    kind : {"velocity", "traction", "ghost"}
+    kind : PrescribedQuantity
         Quantity that ``field`` gives.
     field : Field
         Values by position.
@@ -191,7 +200,7 @@ class GivenState:
         Ghost states.
     """
 
-    kind: str
+    kind: PrescribedQuantity
     field: Field
     faces: np.ndarray
     tags: np.ndarray
@@ -210,7 +219,7 @@ class GivenState:
         """Reflection coefficients a and b (k, 2) of the faces, in the order of ``np.argwhere(faces)``."""
         if self.beyond is not None:
             return self.beyond.echo[self.faces]
-        return np.tile([1.0 if self.kind == "velocity" else -1.0, 0.0], (int(self.faces.sum()), 1))
+        return np.tile([1.0 if self.kind is PrescribedQuantity.VELOCITY else -1.0, 0.0], (int(self.faces.sum()), 1))
 
     def partition(self, cut: Cut) -> GivenState:
         beyond = None if self.beyond is None else self.beyond.of(cut.cells)
@@ -234,7 +243,7 @@ class GivenState:
         velocity = traction = None
         if self.beyond is not None:
             traction, velocity = self.beyond.constants(values, cells, faces, normals)
-        elif self.kind == "velocity":
+        elif self.kind is PrescribedQuantity.VELOCITY:
             velocity = 2.0 * values(VELOCITY)
         else:
             given = values(TRACTION)
@@ -307,7 +316,7 @@ def plan(planning: Planning) -> DirichletFaces | None:
 
 def _given(planning: Planning, setting: DirichletSettings, where: str, faces: np.ndarray) -> GivenState | None:
     problems = planning.problems
-    kind = next(n for n in ("velocity", "traction", "ghost") if getattr(setting, n) is not None)
+    kind = next(n for n in PrescribedQuantity if getattr(setting, n) is not None)
     field = load_field(getattr(setting, kind), f"{where}.{kind}")
     function: Function = ConstantTime()
     if setting.time_function is not None:
@@ -316,10 +325,10 @@ def _given(planning: Planning, setting: DirichletSettings, where: str, faces: np
             [PointSource(np.zeros(3), made, onset=setting.onset, name=where)], planning.case.end_time, problems, where
         )
         function = Shifted(made, setting.onset)
-    if kind == "ghost":
+    if kind is PrescribedQuantity.GHOST:
         beyond = ghosts(planning, field, f"{where}.ghost", faces)
         return None if beyond is None else GivenState(kind, field, faces, planning.topology.tags, function, beyond)
-    names = VELOCITY if kind == "velocity" else TRACTION
+    names = VELOCITY if kind is PrescribedQuantity.VELOCITY else TRACTION
     check_used(field, names, f"a given {kind}", problems)
     given = set(names) & field.parameters
     if not given:
@@ -328,7 +337,7 @@ def _given(planning: Planning, setting: DirichletSettings, where: str, faces: np
         problems.error(f"{where}.{kind}", "gives both a pressure and a traction", "one of them")
     if planning.law.channels == 1 and given & {"T1", "T2", "T3"}:
         problems.error(f"{where}.{kind}", f"the {planning.law.name} law feels pressure only", "pressure")
-    if kind == "velocity" and given:
+    if kind is PrescribedQuantity.VELOCITY and given:
         _check_slides(planning, field, where, faces)
     state = GivenState(kind, field, faces, planning.topology.tags, function)
     if setting.time_function is not None and not state.moves:

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from faultwave.case.settings.outputs import FaultOutput
+from faultwave.dg.fault.faces import Fault
 from faultwave.dg.fault.probe import FaultProbe
+from faultwave.dg.fault.values import ReadingMode
 from faultwave.dg.mesh.placement import Planning
-from faultwave.dg.planning.plan import Plan
 from faultwave.dg.sampling import by_cluster
-from faultwave.dg.snapshots import Snapshots, written_as
+from faultwave.dg.snapshots import MeshSnapshotPlan, MeshSnapshots
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Files, Requirements
-from faultwave.observe.snapshots.fields import check_snapshots, known_fields, snapshot_bytes, snapshot_row
-from faultwave.observe.snapshots.pieces import triangle_pieces
+from faultwave.engine.capability import Files
+from faultwave.engine.snapshots import SnapshotBuffer
+from faultwave.observe.snapshots.fields import check_snapshots, known_fields
+from faultwave.observe.snapshots.pieces import Pieces, triangle_pieces
 from faultwave.physics.friction.outputs import readable
 
 name = "fault"
@@ -32,25 +32,23 @@ PIECE = 4096
 
 
 @dataclass(frozen=True)
-class FaultSnapshots(CapabilityPlan):
-    """Plan of snapshots of the fault."""
+class FaultSnapshots(MeshSnapshotPlan):
+    """Plan of snapshots of the fault, which has ``faces``."""
 
-    setting: FaultOutput
-    fields: tuple[str, ...]
     faces: int
-    disk: int
     name: str = name
+    corners = 3
 
     @property
-    def requirements(self) -> Requirements:
-        return Requirements(disk=self.disk)
+    def items(self) -> int:
+        return self.faces
+
+    @property
+    def pieces(self) -> Pieces:
+        return triangle_pieces(self.setting)
 
     def attach(self, solver: Solver) -> AttachedSnapshots:
         return AttachedSnapshots(self, solver)
-
-    def report(self, plan: Plan) -> dict[str, list[tuple[str, ...]]]:
-        values = self.faces * len(triangle_pieces(self.setting).points)
-        return {"output": [snapshot_row(name, self.setting, plan.case, values, len(self.fields), 3)]}
 
 
 def plan(planning: Planning) -> FaultSnapshots | None:
@@ -70,26 +68,17 @@ def plan(planning: Planning) -> FaultSnapshots | None:
     known = readable(planning.case.fault)
     fields = known_fields(setting.fields, known.names, known.default, "output.fault.fields")
     faces = 0 if rupture is None else len(rupture.faces.area)  # type: ignore[attr-defined]
-    disk = snapshot_bytes(setting, planning.case, faces * len(triangle_pieces(setting).points), len(fields), 3)
-    return FaultSnapshots(setting, tuple(fields), faces, disk)
+    return FaultSnapshots(setting, tuple(fields), 0, faces).sized(planning.case)
 
 
-class AttachedSnapshots(Capability):
+class AttachedSnapshots(MeshSnapshots):
     """Snapshots of the fault, attached to a solver."""
 
-    def __init__(self, part: FaultSnapshots, solver: Solver):
-        self.part, self.solver, self.interval = part, solver, part.setting.interval
-        self.shots: Snapshots | None = None
-
-    @property
-    def samples_complete(self) -> bool:
-        return self.shots is None or self.shots.samples_complete
+    part: FaultSnapshots
 
     def open(self, files: Files) -> None:
-        setting, solver, rupture = self.part.setting, self.solver, self.solver.parts.get("rupture")
+        solver, rupture, pieces = self.solver, self.solver.parts.get("rupture"), self.pieces
         fault = rupture.fault if rupture is not None else None
-        pieces = triangle_pieces(setting)
-        rows = 1 if fault is None else len(pieces.points)
         if fault is None:  # it belongs to other processes
             points, tags, numbers = np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros(0, np.int64)
             seen = [numbers] * solver.layout.clusters
@@ -99,44 +88,37 @@ class AttachedSnapshots(Capability):
             tags, numbers = (np.repeat(x[:owned], len(pieces.nodes)) for x in (fault.faces.tags, fault.faces.number))
             seen = by_cluster(solver.plan.clustering.cluster[fault.faces.inside], solver.layout.clusters)
         static = {"fault-tag": tags, "global-id": numbers}
-        cells, fields = np.arange(len(points)).reshape(-1, pieces.nodes.shape[1]), list(self.part.fields)
-        writers = files.cells(name, points, cells, static, fields, setting.interval, pieces.kind)
         members = [items if fault is None else items[items < fault.faces.owned] for items in seen]
-        case, now = solver.plan.case, solver.march.time
-        self.shots = Snapshots(setting.interval, members, fields, rows, writers, now, written_as(case))
+        shots = self.open_series(files, points, static, members, 1 if fault is None else None)
         if fault is not None:
-            self._watch(fault, seen, pieces.points, members)
-        files.follow(name, self.shots)
+            self._watch(fault, shots, seen)
 
-    def _watch(self, fault: Any, seen: list[np.ndarray], points: np.ndarray, members: list[np.ndarray]) -> None:
-        setting, shots, solver = self.part.setting, self.shots, self.solver
-        assert shots is not None
+    def _watch(self, fault: Fault, shots: SnapshotBuffer, seen: list[np.ndarray]) -> None:
+        """Sample the faces that this process solves, ``seen`` by cluster."""
+        setting, solver, points = self.part.setting, self.solver, self.pieces.points
         of_case = solver.plan.case.fault
         from_velocity = of_case is not None and of_case.slip_rate_output == "velocity"
         as_seissol = solver.plan.case.output.seissol_layout
         # polynomials are written as such; a single value is taken at a point, where every output obeys friction
         exact = (as_seissol or setting.degree is not None) and of_case is not None and of_case.points == "symmetric"
+        mode = ReadingMode(exact, from_velocity, as_seissol)
         clusters, late = solver.layout.clusters, 1e-9 * setting.interval
         most = PIECE if solver.plan.share is None else max(1, len(fault.faces.inside))
         pieces = [[items[at : at + most] for at in range(0, len(items), most)] for items in seen]
         probes = [
-            [
-                FaultProbe(fault, some, points, exact, from_velocity, clusters + i, from_waves=as_seissol)
-                for some in listed
-            ]
-            for i, listed in enumerate(pieces)
+            [FaultProbe(fault, some, points, mode, clusters + i) for some in listed] for i, listed in enumerate(pieces)
         ]
-        shots.due_clusters |= {c for c, items in enumerate(seen) if len(items)}
+        shots.due_groups |= {c for c, items in enumerate(seen) if len(items)}
         waits = not solver.backend.capabilities.asynchronous
 
         def deliver(number: int, cluster: int) -> None:
-            mine, whole = members[cluster], dict[int, np.ndarray]()
+            count, whole = len(shots.groups[cluster]), dict[int, np.ndarray]()
 
             def take(piece: int, found: np.ndarray) -> None:
                 whole[piece] = found[:, 0]
                 if len(whole) == len(probes[cluster]):
-                    values = np.concatenate([whole[i] for i in sorted(whole)], 1)[:, : len(mine)]
-                    shots.deliver(number, cluster, mine, dict(zip(self.part.fields, values, strict=True)))
+                    values = np.concatenate([whole[i] for i in sorted(whole)], 1)[:, :count]
+                    shots.deliver(number, cluster, dict(zip(self.part.fields, values, strict=True)))
 
             for i, probe in enumerate(probes[cluster]):
                 probe.ask(self.part.fields, partial(take, i))
@@ -151,18 +133,11 @@ class AttachedSnapshots(Capability):
         def needs_intermediate_state(cluster: int, end: float, step: float) -> bool:
             return shots.waiting(cluster, end * (1 + 1e-9) + late)
 
-        for cluster in sorted(shots.due_clusters):
+        for cluster in sorted(shots.due_groups):
             for number, _ in shots.due(cluster, 0.0, 1e-6 * setting.interval):
                 deliver(number, cluster)
-        self.callbacks = (
-            Callback(
-                "after correct",
-                corrected,
-                lambda until: not shots.idle(until),
-                needs_intermediate_state=needs_intermediate_state,
-                next_due=shots.next_due,
-            ),
-        )
+        self.callbacks = (self.callback("after correct", corrected, needs_intermediate_state),)
 
     def close(self) -> None:
-        self.callbacks, self.shots = (), None
+        super().close()
+        self.callbacks = ()

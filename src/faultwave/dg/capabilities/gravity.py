@@ -175,8 +175,8 @@ class SeaSurface:
         """
         self.operator, (cells, faces) = operator, where
         lay, b, law = operator.layout, operator.backend, operator.law
-        self.slots = np.stack([lay.friction[lay.position[cells], faces], lay.own[lay.position[cells], faces]], 1)
-        padding = np.array([lay.friction_slots - 1, lay.wave_slots - 1])
+        self.slots = np.stack([lay.friction.slots[lay.position[cells], faces], lay.own[lay.position[cells], faces]], 1)
+        padding = np.array([lay.friction.count - 1, lay.wave_slots - 1])
         listed = sort_and_pad(self.slots, cluster[cells], lay.clusters, b.fixed_lanes, padding)
         self.ranges, real = listed.ranges, listed.source >= 0
         self.item = np.empty(len(cells), np.int64)

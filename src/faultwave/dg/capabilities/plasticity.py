@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from faultwave.backends.base import Buffer
 from faultwave.base.errors import InputError, Problem, collect_problems, suggest
+from faultwave.base.types import Setting
 from faultwave.case.settings.yielding import Plasticity as PlasticitySettings
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.method import yielding
@@ -354,7 +354,7 @@ class _Planner:
             stress[:, :3] += np.asarray(found[n], float)[:, None]
         return values, stress
 
-    def _field(self, setting: Any, where: str) -> Field:
+    def _field(self, setting: Setting, where: str) -> Field:
         planning = self.planning
         return load_field(setting, where, None, planning.mesh.named(3), {}, planning.case.projection)
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.types import Setting
 from faultwave.case.settings.model import Case
 from faultwave.case.settings.outputs import Ports as PortSettings
 from faultwave.case.settings.outputs import PortSurface
@@ -343,7 +344,9 @@ def _same_mode(a: Port, b: Port) -> bool:
     return a.indices == (b.indices[::-1] if swapped else b.indices)
 
 
-def _port(planning: Planning, setting: Any, where: tuple[np.ndarray, ...], function: Shifted | None, name: str) -> Port:
+def _port(
+    planning: Planning, setting: Setting, where: tuple[np.ndarray, ...], function: Shifted | None, name: str
+) -> Port:
     mesh, topology, shape, material = planning.mesh, planning.topology, planning.geometry, planning.material
     cells, faces = where
     normals, areas = shape.normals[cells, faces], shape.areas[cells, faces]

@@ -199,18 +199,11 @@ def _plan_fault(planning: Planning) -> Rupture:
     setting = case.fault
     assert setting is not None
     law = composed(setting.friction, setting.modifiers)
-    own = {"forced_rupture_ramp": setting.forced_rupture_ramp, "healing_threshold": setting.healing_threshold}
-    declared = {c.name for c in law.constants}
-    _check_used(setting, law, declared, planning.problems)
     problems, lacking = Problems(), Problems()
-    with collect_problems(lacking):
-        constants = law.settings(
-            {k: v for k, v in own.items() if k in declared} | setting.constants, _points_or_modifiers(law)
-        )
+    constants = _constants(law, setting, planning.problems, lacking)
     if not frictional.any():
-        problems.error(
-            "fault", "the mesh has no fault faces", advice="Tag them 3 or from 65 on, or see mesh.boundaries."
-        )
+        advice = "Tag them 3 or from 65 on, or see mesh.boundaries."
+        problems.error("fault", "the mesh has no fault faces", advice=advice)
         problems.extend(lacking.items)
         problems.raise_errors()
     rule = point_rule(setting.points, case.numerics.order - 1)
@@ -224,12 +217,8 @@ def _plan_fault(planning: Planning) -> Rupture:
     positions = faces.positions(rule.points[faces.group])
     points, tags = positions.reshape(-1, 3), np.repeat(faces.tags, positions.shape[1])
     field = load_field(setting.parameters, "fault.parameters")
-    _check_spelling(law, field.parameters)
-    _check_parameters(field, law, problems)
-    wanted = [n for q in law.parameters for n in (q.name, *q.aliases) if n in field.parameters]
-    given = field.evaluate(points, tags, wanted)
-    problems.extend(law.check_given(given, points).items)
-    warn_friction(given, constants if not lacking.items else {}, float(np.ptp(points, axis=0).max()), problems)
+    given = _parameters(law, field, points, tags, problems)
+    warn_friction(given, constants, float(np.ptp(points, axis=0).max()), problems)
     places = FaultPoints(points, tags, faces, setting.pore_pressure)
     stress = np.zeros((len(points), 3))
     with collect_problems(lacking):
@@ -257,6 +246,29 @@ def _plan_fault(planning: Planning) -> Rupture:
         stress.reshape(positions.shape), episodes, positions, planning.topology, planning.geometry, planning.mesh.vertices,
         case.numerics.order, energies is not None and energies.slip_from_velocity,
     )  # fmt: skip
+
+
+def _constants(law: FrictionLaw, setting: FaultSettings, problems: Problems, lacking: Problems) -> dict[str, float]:
+    """Return the constants of the law; empty if some are missing or wrong, which is added to ``lacking``."""
+    own = {"forced_rupture_ramp": setting.forced_rupture_ramp, "healing_threshold": setting.healing_threshold}
+    declared = {c.name for c in law.constants}
+    _check_used(setting, law, declared, problems)
+    known = {k: v for k, v in own.items() if k in declared} | setting.constants
+    with collect_problems(lacking):
+        return law.settings(known, _points_or_modifiers(law))
+    return {}
+
+
+def _parameters(
+    law: FrictionLaw, field: Field, points: np.ndarray, tags: np.ndarray, problems: Problems
+) -> dict[str, np.ndarray]:
+    """Return the parameters of the law (n,) that a field defines at the points (n, 3) with fault tags (n,)."""
+    _check_spelling(law, field.parameters)
+    _check_parameters(field, law, problems)
+    wanted = [n for q in law.parameters for n in (q.name, *q.aliases) if n in field.parameters]
+    given = field.evaluate(points, tags, wanted)
+    problems.extend(law.check_given(given, points).items)
+    return given
 
 
 def _check_spelling(law: FrictionLaw, given: Iterable[str]) -> None:

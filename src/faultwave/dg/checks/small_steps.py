@@ -17,7 +17,7 @@ from faultwave.base.wording import command
 from faultwave.dg.mesh.distributed_mesh import NeedsWholeMesh
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.method.forms import Cells, Form, form
-from faultwave.dg.operators.layout import Connections, build_layout
+from faultwave.dg.operators.build_layout import Connections, build_layout
 from faultwave.dg.operators.stepper import AderOperator, AderStepper
 from faultwave.domain import tets
 from faultwave.domain.tets.mesh import BoundaryKind

@@ -355,10 +355,10 @@ class Fault:
         across = np.flatnonzero(f.far >= 0)
         across = across[np.lexsort((f.number[across], of_cell[f.inside[across]], f.far[across]))]
         side = (f.cells[across, 0] >= 0).astype(np.int64)  # side that another process has
-        self.trace_rows = lay.friction[lay.position[f.cells], f.faces]
-        self.trace_rows[across, side] = lay.friction_far + np.arange(len(across))
+        self.trace_rows = lay.friction.slots[lay.position[f.cells], f.faces]
+        self.trace_rows[across, side] = lay.friction.far + np.arange(len(across))
         here = self.trace_rows[across, 1 - side]
-        self.channels = _channels(f.far[across], of_cell[f.inside[across]], here, lay.friction_far)
+        self.channels = _channels(f.far[across], of_cell[f.inside[across]], here, lay.friction.far)
 
     def _buffers(self, kernel: Kernel, model: Model) -> None:
         op, f, b = self.operator, self.faces, self.operator.backend
@@ -366,7 +366,7 @@ class Fault:
         size = len(source)
         trash = op.layout.wave_slots - 1
         own = np.where(f.cells >= 0, op.layout.own[op.layout.position[f.cells], f.faces], trash)
-        nowhere = op.layout.friction_slots - 1
+        nowhere = op.layout.friction.count - 1
         slots = np.tile([nowhere, nowhere, trash, trash], (size, 1))
         real = np.flatnonzero(self.real)
         item = source[real]

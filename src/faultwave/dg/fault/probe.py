@@ -16,7 +16,7 @@ import numpy as np
 from faultwave.backends import Awaited, Backend, Part
 from faultwave.backends.base import Buffer, Store
 from faultwave.dg.fault.faces import Fault
-from faultwave.dg.fault.values import FaultValues
+from faultwave.dg.fault.values import FaultValues, ReadingMode
 
 ROOM = 16 << 20
 """Largest size of a sample buffer [bytes]."""
@@ -183,8 +183,8 @@ class FaultProbe:
         Faces.
     points : (n, q, 2) or (q, 2) float
         Points in face coordinates.
-    exact, from_velocity, from_waves : bool
-        See ``FaultValues``.
+    mode : ReadingMode
+        Way in which the quantities are computed.
     tag : int
         Number that distinguishes the probes of one fault, the same on every process that reads the same faces.
     late : bool
@@ -199,11 +199,9 @@ class FaultProbe:
         fault: Fault,
         items: np.ndarray,
         points: np.ndarray,
-        exact: bool,
-        from_velocity: bool,
+        mode: ReadingMode,
         tag: int = 0,
         late: bool = False,
-        from_waves: bool = False,
         patient: bool = False,
     ):
         self.tag, self.late = tag, late
@@ -212,7 +210,7 @@ class FaultProbe:
         )  # devices copy readings during the steps
         self.before: list[np.ndarray] = []  # both sides at the previous reading
         self.fault, self.items = fault, np.asarray(items)
-        self.values = FaultValues(fault, self.items, points, exact, from_velocity, from_waves)
+        self.values = FaultValues(fault, self.items, points, mode)
         faces = fault.faces
         far, own = faces.far[self.items], faces.cells[self.items, 0] >= 0
         self.owned = np.flatnonzero(own)

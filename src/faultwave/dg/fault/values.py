@@ -57,6 +57,27 @@ class FaultSample:
     ruptured: np.ndarray
 
 
+@dataclass(frozen=True)
+class ReadingMode:
+    """Way in which quantities at points of a fault are computed.
+
+    Attributes
+    ----------
+    exact : bool
+        Interpolate values of the friction points by projecting them on the polynomials of the face, except times, which
+        jump. Otherwise the nearest friction point is used.
+    from_velocity : bool
+        Compute the slip rate from the velocity jump.
+    from_waves : bool
+        Compute traction and slip rate from the waves of both sides at the point, as SeisSol does. Otherwise the values of the friction
+        points are used.
+    """
+
+    exact: bool = False
+    from_velocity: bool = False
+    from_waves: bool = False
+
+
 class FaultValues:
     """Evaluation of output quantities at points of fault faces.
 
@@ -68,14 +89,7 @@ class FaultValues:
         Faces.
     points : (n, q, 2) or (q, 2) float
         Points in face coordinates, of each face or the same for all.
-    exact : bool
-        Interpolate values of the friction points by projecting them on the polynomials of the face, except times, which
-        jump. Otherwise the nearest friction point is used.
-    from_velocity : bool
-        Compute the slip rate from the velocity jump.
-    from_waves : bool
-        Compute traction and slip rate from the waves of both sides at the point, as SeisSol does. Otherwise the values of the friction
-        points are used.
+    mode : ReadingMode
 
     Attributes
     ----------
@@ -83,18 +97,10 @@ class FaultValues:
         Names of the friction buffers to read and the indices (n, m) of the numbers to read of each face, None for all.
     """
 
-    def __init__(
-        self,
-        fault: Fault,
-        items: np.ndarray,
-        points: np.ndarray,
-        exact: bool,
-        from_velocity: bool,
-        from_waves: bool = False,
-    ):
-        self.fault, self.exact, self.from_velocity, self.from_waves = fault, exact, from_velocity, from_waves
+    def __init__(self, fault: Fault, items: np.ndarray, points: np.ndarray, mode: ReadingMode):
+        self.fault, self.mode = fault, mode
         # true if values of all friction points are needed
-        self.whole = exact or (from_waves and fault.options.linear_normal)
+        self.whole = mode.exact or (mode.from_waves and fault.options.linear_normal)
         faces, order = fault.faces, fault.operator.order
         given, points = points, np.broadcast_to(points, (len(items), *points.shape[-2:]))
         self.points = points.shape[1]
@@ -227,7 +233,7 @@ class FaultValues:
         """Evaluate values of the friction points (p, n) at the output points (q, n), unless they were read there."""
         if not self.whole:
             return values
-        if self.exact and smooth:
+        if self.mode.exact and smooth:
             return _summed(self.phi, self._modes(values)[:, None])
         return np.asarray(values[self.nearest, self.each])
 
@@ -250,7 +256,7 @@ class FaultValues:
         z, own = self._sides(slice(None)), self.fault.coupling
         locked = own.locked(z, waves[0], waves[1])
         whole = locked[0]
-        if self.from_waves:
+        if self.mode.from_waves:
             normal, shear, rates, locked, traction = self._of_waves(r, state, z, locked)
         else:
             normal, shear, rates = self._of_friction(r, state)
@@ -351,13 +357,13 @@ class FaultValues:
         def output(o: Output) -> Callable[[], np.ndarray]:
             def made() -> np.ndarray:
                 values = np.asarray(o.formula(self.parameters, self.fault.constants, state))
-                if o.decades and self.exact:
+                if o.decades and self.mode.exact:
                     return np.asarray(np.exp(self._at(np.log(np.maximum(values, 1e-300)))))
                 return self._at(values)
 
             return made
 
-        rates = ("jump1", "jump2") if self.from_velocity else ("rate1", "rate2")
+        rates = ("jump1", "jump2") if self.mode.from_velocity else ("rate1", "rate2")
         start = [self._at(r[k], False) for k in ("stress1", "stress2")]
         total = (now["1"] + start[0], now["2"] + start[1])
         slip = [self._at(r[k]) for k in ("slip1", "slip2")]

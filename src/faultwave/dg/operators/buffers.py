@@ -9,7 +9,7 @@ from faultwave.backends.base import Buffer
 from faultwave.base.processes.pieces import in_pieces
 from faultwave.dg.method.forms import Cells, Form
 from faultwave.dg.method.outgoing_waves import store_rows
-from faultwave.dg.operators.layout import Layout, part_slots
+from faultwave.dg.operators.layout import MeshLayout, part_slots
 from faultwave.dg.operators.penalty_buffers import PenaltyBuffers
 from faultwave.dg.operators.rounding import spread
 
@@ -48,40 +48,47 @@ class Buffers:
     """
 
     def __init__(
-        self, form: Form, backend: Backend, layout: Layout, cells: Cells, compensated: bool = False, flows: bool = False
+        self,
+        form: Form,
+        backend: Backend,
+        layout: MeshLayout,
+        cells: Cells,
+        compensated: bool = False,
+        flows: bool = False,
     ):
         """Allocate the buffers and fill the constants.
 
         Parameters
         ----------
         form, backend, layout, cells, flows
-            See the attributes of the class; ``layout`` with the waves' slots.
+            See the attributes of the class; ``layout`` with the slots of waves.
         compensated : bool
             Allocate ``remainder``.
         """
-        b, size = backend, len(layout.cell_at)
+        b, lay, slots = backend, layout.cells, layout.waves
+        size = len(lay.cell_at)
         self.form, self.backend, self.cells, self.flows = form, backend, cells, flows
-        self.layout = layout.without_waves()
+        self.layout = lay
         self.q = b.batch(size, form.b3, form.Q)
         self.remainder = b.batch(size, form.b3, form.Q) if compensated else None
         self.kept = b.batch(size, 4 * form.b2, form.faced, narrow=form.narrow)
-        self.waves = b.store(layout.wave_slots, form.b2 * form.faced, narrow=form.narrow)
-        self.history = b.store(layout.histories, sum(form.predictor.rows) * form.Q)
-        self.friction = b.store(layout.friction_slots, store_rows(form, flows) * form.faced)
+        self.waves = b.store(lay.wave_slots, form.b2 * form.faced, narrow=form.narrow)
+        self.history = b.store(lay.history.count, sum(form.predictor.rows) * form.Q)
+        self.friction = b.store(lay.friction.count, store_rows(form, flows) * form.faced)
         self.cell = b.batch(size, 1, form.cell_size)
         self.face = b.batch(size, *form.face_shape, narrow=form.narrow_faces)
-        ranges = [*layout.observed_ranges, *layout.storing_ranges, *layout.plain_ranges]
+        ranges = [*lay.observed_ranges, *lay.storing_ranges, *lay.plain_ranges]
         b.first_touch([self.q, self.kept, self.waves, self.cell, self.face], ranges)
         self._fill_constants()
-        self.incoming = [b.index(slots) for slots in layout.incoming]
-        same = layout.incoming is layout.outgoing
-        self.outgoing = self.incoming if same else [b.index(slots) for slots in layout.outgoing]
-        self.history_slot = b.index(layout.history[:, None])
-        special = any(end > begin for begin, end in (*layout.observed_ranges, *layout.storing_ranges))
-        self.friction_slots = b.index(layout.friction) if special else None
-        faster, slower = bool((layout.for_faster > 0).any()), bool((layout.sums > 0).any())
-        self.part_slots = b.index(part_slots(layout.for_faster, layout.parts)) if faster else None
-        self.sum_slots = [b.index(slots) for slots in layout.sums] if slower else []
+        self.incoming = [b.index(turn) for turn in slots.incoming]
+        same = slots.incoming is slots.outgoing
+        self.outgoing = self.incoming if same else [b.index(turn) for turn in slots.outgoing]
+        self.history_slot = b.index(lay.history.slots[:, None])
+        special = any(end > begin for begin, end in (*lay.observed_ranges, *lay.storing_ranges))
+        self.friction_slots = b.index(lay.friction.slots) if special else None
+        faster, slower = bool((slots.for_faster > 0).any()), bool((slots.sums > 0).any())
+        self.part_slots = b.index(part_slots(slots.for_faster, lay.parts)) if faster else None
+        self.sum_slots = [b.index(turn) for turn in slots.sums] if slower else []
         self.penalty = PenaltyBuffers.make(form, b, layout, cells)
 
     def _constants(self, cells: Cells) -> np.ndarray:

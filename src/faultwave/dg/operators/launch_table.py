@@ -48,10 +48,10 @@ class LaunchTable:
         lay, backend, penalty = operator.layout, operator.backend, operator.penalty
         self.to_faster, self.to_slower = operator.part_slots is not None, bool(operator.sum_slots)
         parts, penalised = lay.parts if self.to_faster else 0, penalty.penalised if penalty else None
-        friction = bool((lay.friction > 0).any())
+        friction = bool((lay.friction.slots > 0).any())
         storing = (
             kernels.StoringVariant(friction, penalised, True, parts, operator.flows)
-            if friction or penalised or (lay.history > 0).any()
+            if friction or penalised or (lay.history.slots > 0).any()
             else None
         )
         split = kernels.StoringVariant(derivatives=False, parts=parts) if parts else None

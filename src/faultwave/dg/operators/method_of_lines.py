@@ -27,7 +27,7 @@ from faultwave.base.columns import Columns
 from faultwave.comm.exchange import StageExchange
 from faultwave.dg.method.forms import Cells, Form
 from faultwave.dg.method.formula import Formula, Outputs
-from faultwave.dg.operators.layout import Layout
+from faultwave.dg.operators.layout import MeshLayout
 from faultwave.dg.operators.operator import Operator
 from faultwave.kernels.expr import Number, Numbers, Table
 from faultwave.kernels.language import Array, Kernel
@@ -247,27 +247,28 @@ class MethodOfLines(Operator):
         self,
         form: Form,
         backend: Backend,
-        layout: Layout,
+        layout: MeshLayout,
         cells: Cells,
         flux: Flux,
         stages: Sequence[Kernel],
         states: Sequence[str] = (),
     ):
         """Allocate the buffers and compile the kernels of the ``stages``, which use ``states``, for a plain ``form``."""
-        if layout.clusters != 1:
+        lay = layout.cells
+        if lay.clusters != 1:
             raise ValueError("local time steps need the integrator ader")
         super().__init__(form, backend, layout, cells)
         self.flux = flux
-        size, real = len(layout.cell_at), layout.cell_at >= 0
-        self.traces = backend.store(layout.wave_slots, self.b2 * 2 * form.faced)
+        size, real = len(lay.cell_at), lay.cell_at >= 0
+        self.traces = backend.store(lay.wave_slots, self.b2 * 2 * form.faced)
         self.star = backend.batch(size, 4, star_columns(form).size)
-        self.star.put(self._star_constants()[layout.cell_at[real]], real)
+        self.star.put(self._star_constants()[lay.cell_at[real]], real)
         self.states = {name: backend.batch(size, self.b3, form.Q) for name in states}
         compiled = backend.compile([*stages, publish(form), history(form)])
-        separate = layout.arriving_slots != layout.own
+        separate = lay.arriving_slots != lay.own
         buffers = {
-            "q": self.q, "cell": self.cell, "star": self.star, "own": backend.index(layout.own),
-            "incoming": backend.index(np.where(separate, layout.arriving_slots, layout.incoming[1])),
+            "q": self.q, "cell": self.cell, "star": self.star, "own": backend.index(lay.own),
+            "incoming": backend.index(np.where(separate, lay.arriving_slots, layout.waves.incoming[1])),
             "traces": self.traces, "history": self.history, "slot": self.history_slot, **self.states,
         }  # fmt: skip
         self.launches = {name: bind(buffers) for name, bind in compiled.items()}
@@ -343,7 +344,7 @@ class MethodOfLines(Operator):
 class RungeKutta(MethodOfLines):
     """Classical fourth-order Runge-Kutta method."""
 
-    def __init__(self, form: Form, backend: Backend, layout: Layout, cells: Cells, flux: Flux):
+    def __init__(self, form: Form, backend: Backend, layout: MeshLayout, cells: Cells, flux: Flux):
         super().__init__(form, backend, layout, cells, flux, [runge_kutta(form)], ("base", "total"))
 
     def stages(self, step: float) -> Sequence[Stage]:
@@ -360,7 +361,7 @@ class Leapfrog(MethodOfLines):
     Halves of adjoining steps make one step of the staggered scheme; between steps both halves are at the same time.
     """
 
-    def __init__(self, form: Form, backend: Backend, layout: Layout, cells: Cells, flux: Flux):
+    def __init__(self, form: Form, backend: Backend, layout: MeshLayout, cells: Cells, flux: Flux):
         if has_coupled_reaction(form.law):
             raise ValueError("leapfrog supports decay, but no reaction between quantities")
         super().__init__(form, backend, layout, cells, flux, [leap(form, "divergence"), leap(form, "gradient")])

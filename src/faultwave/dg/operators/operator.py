@@ -12,7 +12,7 @@ from faultwave.backends.base import Buffer, Store
 from faultwave.dg.method.forms import Cells, Form
 from faultwave.dg.operators import kernels
 from faultwave.dg.operators.buffers import Buffers
-from faultwave.dg.operators.layout import Layout, sort_and_pad
+from faultwave.dg.operators.layout import MeshLayout, sort_and_pad
 from faultwave.kernels.expr import Scalars
 from faultwave.kernels.language import Kernel
 
@@ -109,7 +109,7 @@ class Operator(Buffers):
         self,
         form: Form,
         backend: Backend,
-        layout: Layout,
+        layout: MeshLayout,
         cells: Cells,
         cell_work: Sequence[CellWork] = (),
         compensated: bool = False,
@@ -131,7 +131,11 @@ class Operator(Buffers):
         self.b3, self.b2, self.predictor = form.b3, form.b2, form.predictor
         self.cell_work = tuple(cell_work)
         self.own = {name: buffer for work in self.cell_work for name, buffer in work.buffers(self).items()}
-        self.steps, self.turns, self.sums = [0.0] * layout.clusters, [0] * layout.clusters, [0] * layout.clusters
+        self.steps, self.turns, self.sums = (
+            [0.0] * layout.cells.clusters,
+            [0] * layout.cells.clusters,
+            [0] * layout.cells.clusters,
+        )
 
     @property
     def mixing(self) -> np.ndarray:
@@ -188,7 +192,7 @@ class Operator(Buffers):
     def reader(self, cells: np.ndarray) -> Reader:
         """Return a reader of cells that are read repeatedly."""
         position, form = self.layout.position[cells], self.form
-        slots, matrices = self.layout.history[position], form.to_physical(self.cells, cells)
+        slots, matrices = self.layout.history.slots[position], form.to_physical(self.cells, cells)
         return Reader(self.q, self.history, position, slots, matrices, (sum(form.predictor.rows), form.Q))
 
     def series(self, cells: np.ndarray) -> np.ndarray:

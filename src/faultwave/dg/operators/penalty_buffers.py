@@ -10,7 +10,7 @@ from faultwave.backends import Backend
 from faultwave.backends.base import Bound
 from faultwave.comm.exchange import Channel, Kind
 from faultwave.dg.method.forms import Cells, Form
-from faultwave.dg.operators.layout import Layout, part_slots
+from faultwave.dg.operators.layout import MeshLayout, part_slots
 from faultwave.dg.penalties import Penalised, Sides, penalty_fluxes
 
 SHOWN: Kind = "shown"
@@ -29,18 +29,19 @@ class PenaltyPlaces:
     channels: tuple[Channel, ...]
 
 
-def penalty_places(lay: Layout, faces: np.ndarray) -> PenaltyPlaces:
+def penalty_places(layout: MeshLayout, faces: np.ndarray) -> PenaltyPlaces:
     """Return the slots of the penalised ``faces`` (nc, 4)."""
+    lay, slots = layout.cells, layout.waves
     chosen = np.zeros(lay.own.shape, bool)
     chosen[lay.position] = faces
-    left = chosen & (lay.for_faster > 0)
-    used = [*(s[chosen] for s in (*lay.incoming, *lay.outgoing, *lay.sums))]
-    waves = _numbers(lay.wave_slots, [*used, *(lay.for_faster[left] + p for p in range(lay.parts))])
+    left = chosen & (slots.for_faster > 0)
+    used = [*(s[chosen] for s in (*slots.incoming, *slots.outgoing, *slots.sums))]
+    waves = _numbers(lay.wave_slots, [*used, *(slots.for_faster[left] + p for p in range(lay.parts))])
     own = np.zeros(chosen.shape, np.int64)
     own[chosen] = 1 + np.arange(chosen.sum())
-    mine = [np.where(chosen, waves[s], 0) for s in (lay.incoming, lay.outgoing, lay.for_faster, lay.sums)]
+    mine = [np.where(chosen, waves[s], 0) for s in (slots.incoming, slots.outgoing, slots.for_faster, slots.sums)]
     incoming, outgoing, for_faster, sums = mine
-    channels = [_channel(c, lay, chosen, waves) for c in lay.channels]
+    channels = [_channel(c, layout, chosen, waves) for c in lay.channels]
     return PenaltyPlaces(
         own, incoming, outgoing, int(waves.max()) + 1, for_faster, sums, tuple(x for x in channels if x is not None)
     )
@@ -55,14 +56,14 @@ def _numbers(size: int, used: list[np.ndarray]) -> np.ndarray:
     return np.where(marked, np.cumsum(marked), 0)
 
 
-def _channel(c: Channel, lay: Layout, chosen: np.ndarray, waves: np.ndarray) -> Channel | None:
+def _channel(c: Channel, layout: MeshLayout, chosen: np.ndarray, waves: np.ndarray) -> Channel | None:
     """Return the part of a channel that concerns penalised faces, or None."""
-    at = lay.position[c.cells], c.faces
+    at = layout.cells.position[c.cells], c.faces
     some = chosen[at]
     if not some.any():
         return None
     at = at[0][some], at[1][some]
-    first = int(waves[lay.incoming[:, *at]].min())
+    first = int(waves[layout.waves.incoming[:, *at]].min())
     rows, arriving = np.repeat(some, c.count // len(some)), c.received // len(some) * int(some.sum())
     return replace(
         c, send=SHOWN, send_rows=waves[c.send_rows[:, rows]], receive=SHOWN, first=first, cells=c.cells[some],
@@ -74,11 +75,11 @@ class PenaltyBuffers:
     """Buffers of the penalised faces of an operator."""
 
     @classmethod
-    def make(cls, form: Form, backend: Backend, layout: Layout, cells: Cells) -> PenaltyBuffers | None:
+    def make(cls, form: Form, backend: Backend, layout: MeshLayout, cells: Cells) -> PenaltyBuffers | None:
         """Return the buffers, or None if no face of any process has a penalty."""
         return cls(form, backend, layout, cells) if cells.penalised is not None else None
 
-    def __init__(self, form: Form, backend: Backend, layout: Layout, cells: Cells):
+    def __init__(self, form: Form, backend: Backend, layout: MeshLayout, cells: Cells):
         assert cells.penalised is not None
         penalty = penalty_fluxes()[cells.penalised.name].make(form.law)
         self.backend, self.penalised = backend, Penalised(form, penalty)
@@ -86,14 +87,17 @@ class PenaltyBuffers:
         self.places = penalty_places(layout, faces)
         where, size = self.places, self.penalised.b2 * self.penalised.faced
         cell, face = np.nonzero(faces)
-        own = where.own[layout.position[cell], face]
+        own = where.own[layout.cells.position[cell], face]
         values = penalty.columns.join(penalty.constants(_sides(form, cells, cell, face)))
         self.sides = backend.store(1 + len(cell), penalty.columns.size)
         self.sides.put(np.zeros((1, penalty.columns.size)), slice(0, 1))
         self.sides.put(values, own)
         self.held = backend.store(1 + len(cell), size)
         self.shown = backend.store(where.slots, size)
-        self.own, self.part_slots = backend.index(where.own), backend.index(part_slots(where.for_faster, layout.parts))
+        self.own, self.part_slots = (
+            backend.index(where.own),
+            backend.index(part_slots(where.for_faster, layout.cells.parts)),
+        )
         self.sum_slots = [backend.index(slots) for slots in where.sums]
         self.incoming = [backend.index(slots) for slots in where.incoming]
         self.outgoing = [backend.index(slots) for slots in where.outgoing]

@@ -12,7 +12,7 @@ from faultwave.case.settings.model import Case, Numerics
 from faultwave.comm.exchange import ChannelExchange, ClusterExchange, StageExchange
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.method.forms import Cells, Form, PenalisedFaces, form
-from faultwave.dg.operators.layout import Layout
+from faultwave.dg.operators.layout import MeshLayout
 from faultwave.dg.operators.method_of_lines import (
     Leapfrog,
     MethodOfLines,
@@ -96,7 +96,7 @@ def make_operator(
     numerics: Numerics,
     chosen: Form,
     backend: Backend,
-    layout: Layout,
+    layout: MeshLayout,
     cells: Cells,
     alone: bool,
     cell_work: Sequence[CellWork] = (),

@@ -9,7 +9,7 @@ from typing import Protocol
 from faultwave.backends import Backend
 from faultwave.dg.method.forms import Cells, Form
 from faultwave.dg.operators.launch_table import DeferredCells, LaunchTable
-from faultwave.dg.operators.layout import Layout
+from faultwave.dg.operators.layout import MeshLayout
 from faultwave.dg.operators.operator import CellWork, Operator
 
 
@@ -50,7 +50,7 @@ class AderOperator(Operator):
         self,
         form: Form,
         backend: Backend,
-        layout: Layout,
+        layout: MeshLayout,
         cells: Cells,
         alone: bool = True,
         cell_work: Sequence[CellWork] = (),

@@ -16,6 +16,7 @@ from faultwave.base.processes.pieces import map_chunks
 from faultwave.base.progress import startup_age
 from faultwave.base.projection import warn_map_distortion
 from faultwave.base.registry import modules
+from faultwave.base.types import number_bytes
 from faultwave.case.plausibility import warn_rock_properties, warn_scene
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
@@ -250,13 +251,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     shape = tets.geometry(mesh, topology)
     problems = Problems()
     problems.extend(mesh.remarks)
-    material = _material(case, physics, mesh, topology, problems)
-    whole.agree(problems)
-    material = relaxing(case, physics, material, shape, problems)
-    whole.agree(problems)
-    warn_attenuation_band(case, physics, material, shape, whole, problems)
-    material |= layer_damping(case, physics, mesh, topology, material, problems)
-    whole.agree(problems)
+    material = _material_with_losses(case, physics, (mesh, topology, shape), whole, problems)
     physics = physics.adapted({k: np.array([whole.most(float(v.max()))]) for k, v in material.items()})
     frictional = topology.kinds == tets.BoundaryKind.FAULT
     frictional = frictional & whole.across(topology.neighbours) & (case.fault is not None)
@@ -290,6 +285,28 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
         case, physics, mesh, topology, shape, material, step, clustering, frictional, walls, parts, warnings=problems.warnings,
         penalised=penalised, notes=choice.notes, seconds=before + clock.perf_counter() - started,
     )  # fmt: skip
+
+
+def _material_with_losses(
+    case: Case,
+    physics: Law,
+    domain: tuple[tets.Mesh, tets.Topology, tets.Geometry],
+    whole: WholeMesh,
+    problems: Problems,
+) -> dict[str, np.ndarray]:
+    """Return the parameters (nc,) of the wave law, of attenuation and of absorbing layers.
+
+    Processes that plan pieces of a mesh stay synchronised.
+    """
+    mesh, topology, shape = domain
+    material = _material(case, physics, mesh, topology, problems)
+    whole.agree(problems)
+    material = relaxing(case, physics, material, shape, problems)
+    whole.agree(problems)
+    warn_attenuation_band(case, physics, material, shape, whole, problems)
+    material |= layer_damping(case, physics, mesh, topology, material, problems)
+    whole.agree(problems)
+    return material
 
 
 def _parts(planning: Planning) -> tuple[CapabilityPlan, ...]:
@@ -328,7 +345,7 @@ def _written(planning: Planning, parts: tuple[CapabilityPlan, ...]) -> float:
     """
     case, retained = planning.case, planning.case.output.checkpoint
     values = tet_size(case.numerics.order - 1) * len(planning.law.quantities)
-    state = 2 * len(planning.mesh.cells) * (values * (4 if case.numerics.precision == "single" else 8) + 8)
+    state = 2 * len(planning.mesh.cells) * (values * number_bytes(case.numerics.precision) + 8)
     return float(sum(part.requirements.disk for part in parts)) + (
         0.0 if retained is None else (retained.keep + 1.0) * state
     )

@@ -17,12 +17,11 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.fd.blocks.interface import EXCHANGED_FIELDS, Interface
-from faultwave.fd.capability import FdPlan
+from faultwave.fd.capability import FdPlan, observers
 from faultwave.fd.method.grid_block import FUSED
 from faultwave.fd.operators.operator import Operator
 from faultwave.fd.operators.points import Drive, Sampler
 from faultwave.fd.operators.time_dispersion import DispersionCorrectedSource, removes
-from faultwave.fd.process_partition import observers
 from faultwave.kernels.overlap import apart, reach, works
 from faultwave.kernels.stencil import SampleBuffer, Work, stage_work, whole_work
 
@@ -185,7 +184,7 @@ def samplers_of(plan: FdPlan) -> dict[str, Sampler]:
     """Return the samplers that read the grid after every step, by capability."""
     found: dict[str, Sampler] = {}
     for name, part in plan.parts.items():
-        made = [(share, share.part.sampler(share.plan)) for share in plan.shares(part)]
+        made = [(share, share.part.sampler(share.plan)) for share in plan.block_parts(part)]
         there = [(share, sampler) for share, sampler in made if sampler is not None]
         if not plan.below and there:
             found[name] = there[0][1]
@@ -200,7 +199,7 @@ def drives_of(plan: FdPlan) -> list[list[Drive]]:
     """Return the source injectors of each block."""
     found: list[list[Drive]] = [[] for _ in plan.blocks]
     for part in plan.parts.values():
-        for share in plan.shares(part):
+        for share in plan.block_parts(part):
             if (drive := share.part.drive(share.plan)) is None:
                 continue
             if removes(plan.case):

@@ -11,7 +11,9 @@ from faultwave.base.errors import InputError, Problems
 from faultwave.case.settings.grid import Block
 from faultwave.case.settings.model import Case
 from faultwave.domain.grids import MIN_CELLS, RATIOS
-from faultwave.fd.capability import FdPlan, GridCapabilityPlan, PlacementContext
+from faultwave.fd.capability import FdPlan, GridCapabilityPlan
+from faultwave.fd.contexts import PlacementContext
+from faultwave.fd.method.absorbing import AbsorberKind
 from faultwave.fd.method.differences import LOW, LOWS, WEIGHTS
 from faultwave.fd.method.grid import Grid, SideKind
 from faultwave.fd.method.grid_block import GridBlock, order_of
@@ -26,7 +28,7 @@ MAX_CELLS = 10**12
 MIN_BLOCKS = {order: of.deep + LOWS[order] + 3 for order, of in WEIGHTS.items()}
 """Smallest number of planes of a block above the lowest, by order; some lie between those with modified stencils."""
 LEAST, MIN_BLOCK = LEASTS[4], MIN_BLOCKS[4]
-WIDTH = {"cpml": 10, "sponge": 20}
+WIDTH = {AbsorberKind.CPML: 10, AbsorberKind.SPONGE: 20}
 NEAR_FACE = 3
 """Recommended distance of sources and receivers from a face between blocks, in points of the larger spacing."""
 EVEN = 1e-6
@@ -68,27 +70,28 @@ def build_blocks(
     ends = [*tops[1:], tops[-1] + max(fewest, needed) * spacings[-1]]
     before = len(problems.errors)
     _check(case, lower, upper, spacings, [*tops, depth], problems)
-    if sides["z-"] == "periodic":
+    if sides["z-"] == SideKind.PERIODIC:
         problems.error("grid.boundaries", "z is periodic, and blocks of different spacing do not meet", "z: absorbing")
     if len(problems.errors) > before:
         problems.raise_errors()
     coarsest = spacings[-1]
-    width = setting.absorbing.width or WIDTH[setting.absorbing.kind]
-    first = [float(lower[k] - width * coarsest * (sides[f"{a}-"] == "absorbing")) for k, a in enumerate("xy")]
+    width = setting.absorbing.width or WIDTH[AbsorberKind(setting.absorbing.kind)]
+    first = [float(lower[k] - width * coarsest * (sides[f"{a}-"] == SideKind.ABSORBING)) for k, a in enumerate("xy")]
     found: list[GridBlock] = []
     for n, (h, top, end) in enumerate(zip(spacings, tops, ends, strict=True)):
         last = n + 1 == len(spacings)
         points = round(width * coarsest / h)
         cells = [round(float(upper[k] - lower[k]) / h) for k in range(2)] + [round((end - top) / h)]
-        deeper = points * (last and sides["z-"] == "absorbing")
-        higher = points * (n == 0 and sides["z+"] == "absorbing")
+        deeper = points * (last and sides["z-"] == SideKind.ABSORBING)
+        higher = points * (n == 0 and sides["z+"] == SideKind.ABSORBING)
         nx, ny = (
-            cells[k] + points * sum(sides[f"{a}{end}"] == "absorbing" for end in "-+") for k, a in enumerate("xy")
+            cells[k] + points * sum(sides[f"{a}{end}"] == SideKind.ABSORBING for end in "-+")
+            for k, a in enumerate("xy")
         )
         low, high = lower.copy(), upper.copy()
         high[2] = upper[2] if n == 0 else found[-1].lower[2]
         low[2] = high[2] - cells[2] * h
-        own = {**sides, "z-": sides["z-"] if last else "rigid", "z+": "rigid" if n else sides["z+"]}
+        own = {**sides, "z-": sides["z-"] if last else SideKind.RIGID, "z+": SideKind.RIGID if n else sides["z+"]}
         grid = Grid((first[0], first[1], float(low[2] - deeper * h)), h, (cells[2] + deeper + higher, ny, nx))
         found.append(GridBlock(grid, low, high, own, points, n > 0, not last, order_of(case, n)))
     return found
@@ -110,8 +113,8 @@ def _whole(
         if few < least:
             what = f"{few} cells of {spacing:g} m along {axis} are fewer than the least, {least}: the box becomes [{a:g}, {b:g}] m there"
             problems.warn("grid", what, advice="Lower the spacing, or give the box that shall be computed.")
-    width = setting.absorbing.width or WIDTH[setting.absorbing.kind]
-    layer = {side: width if kind == "absorbing" else 0 for side, kind in sides.items()}
+    width = setting.absorbing.width or WIDTH[AbsorberKind(setting.absorbing.kind)]
+    layer = {side: width if kind == SideKind.ABSORBING else 0 for side, kind in sides.items()}
     first = [float(grown_lower[k] - layer[f"{a}-"] * spacing) for k, a in enumerate("xyz")]
     nx, ny, nz = (int(cells[k]) + layer[f"{a}-"] + layer[f"{a}+"] for k, a in enumerate("xyz"))
     return GridBlock(
@@ -310,7 +313,7 @@ def _grown(plan: FdPlan, spacing: float) -> np.ndarray:
     """Return the upper corner (3,) [m] of the box grown to multiples of a spacing at absorbing sides of x and y."""
     upper = plan.upper.copy()
     for k, axis in enumerate("xy"):
-        if plan.scheme.sides[f"{axis}+"] == "absorbing":
+        if plan.scheme.sides[f"{axis}+"] == SideKind.ABSORBING:
             upper[k] = plan.lower[k] + spacing * np.ceil((upper[k] - plan.lower[k]) / spacing - EVEN)
     return upper
 

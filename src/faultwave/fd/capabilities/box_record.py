@@ -13,22 +13,14 @@ from typing import Self
 
 import numpy as np
 
-from faultwave.base.types import Json, Setting
+from faultwave.base.types import Json, Setting, number_bytes, number_type
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.comm.messages import gather_rows
 from faultwave.engine.capability import Requirements, RestoredFrom, State
 from faultwave.fd.capabilities.receivers import PointSampler, PointSeries
-from faultwave.fd.capability import (
-    FdPlan,
-    GridCapability,
-    GridCapabilityPlan,
-    MaterialContext,
-    PlacementContext,
-    Planning,
-    Running,
-    Solution,
-)
+from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running, Solution
+from faultwave.fd.contexts import MaterialContext, PlacementContext, Planning
 from faultwave.fd.injection.total_field import (
     Points,
     TotalField,
@@ -42,11 +34,11 @@ from faultwave.fd.injection.total_field import (
     total_field,
 )
 from faultwave.fd.method.effective_medium import LIVES
-from faultwave.fd.method.grid import HALF, Grid
+from faultwave.fd.method.grid import HALF, Grid, SideKind
 from faultwave.fd.method.scheme import Level
 from faultwave.fd.method.stencils import VELOCITY
 from faultwave.fd.operators.points import RECORDED, Sampler
-from faultwave.fd.operators.resources import Memory, number_bytes
+from faultwave.fd.operators.resources import Memory
 from faultwave.fd.shared_samplers import sampler_of
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.media.homogenise import at_points
@@ -68,8 +60,8 @@ def plan(planning: Planning) -> GridCapabilityPlan | None:
         problems.error("output.box", "a record begins at rest, and the case has an initial state", "initial.kind: zero")
     check_dispersion_is_kept(case, "output.box", problems)
     if setting.spacing is None:
-        return GridRecord(case, planning.sides["z+"] == "free-surface")
-    surface = float(planning.upper[2]) if planning.sides["z+"] == "free-surface" else None
+        return GridRecord(case, planning.sides["z+"] == SideKind.FREE_SURFACE)
+    surface = float(planning.upper[2]) if planning.sides["z+"] == SideKind.FREE_SURFACE else None
     found = shell_of(setting, surface, problems)
     return None if found is None else LatticeRecord(case, found)
 
@@ -140,7 +132,9 @@ class GridRecord(GridCapabilityPlan):
         return replace(self, where=where, points=needed(where, update), grid=placing.grid, block=block, update=update)
 
     def memory(self, steps: int, world: World) -> Memory:
-        needed = float(self.count * steps * number_bytes(self.case)) * (2.0 / world.size + (world.size > 1))
+        needed = float(self.count * steps * number_bytes(self.case.numerics.precision)) * (
+            2.0 / world.size + (world.size > 1)
+        )
         what = f"{self.count:,} points around the box of output.box in {steps:,} steps"
         return Memory(needed, "output.box", what, "Give a smaller box, or a spacing and an interval.")
 
@@ -151,7 +145,7 @@ class GridRecord(GridCapabilityPlan):
         points = outside(self.where, self.update)
         nodes = nodes_of(self.grid, "sxx", points, self.where)
         values = at_points(checking.field, list(MATERIAL), nodes.places(), np.ones(len(points), np.int64))
-        requirements = Requirements(disk=self.count * checking.steps * number_bytes(self.case))
+        requirements = Requirements(disk=self.count * checking.steps * number_bytes(self.case.numerics.precision))
         return replace(self, requirements=requirements, material={name: (nodes, of) for name, of in values.items()})
 
     def sampler(self, plan: FdPlan) -> Sampler | None:
@@ -161,7 +155,7 @@ class GridRecord(GridCapabilityPlan):
         return GridRecording(self, solver.plan.blocks[self.block], solver.samplers[self.name].mine)
 
     def report(self, plan: FdPlan) -> Mapping[str, Sequence[tuple[str, ...]]]:
-        size = self.count * plan.steps * number_bytes(self.case)
+        size = self.count * plan.steps * number_bytes(self.case.numerics.precision)
         return {
             "output": [("record of a box", f"{self.count:,} points in {plan.steps:,} steps, {size / 2**20:,.0f} MiB")]
         }
@@ -202,7 +196,7 @@ class GridRecording(GridCapability):
 
     def __init__(self, part: GridRecord, plan: FdPlan, mine: np.ndarray):
         self.part, self.plan, self.mine = part, plan, mine
-        self.kept = np.float32 if part.case.numerics.precision == "single" else np.float64
+        self.kept = number_type(part.case.numerics.precision)
         self.start(None)
 
     def start(self, state: Solution | None) -> None:
@@ -348,7 +342,10 @@ class LatticeRecord(GridCapabilityPlan):
     def memory(self, steps: int, world: World) -> Memory:
         what = f"{len(self.points):,} points around the box of output.box"
         return Memory(
-            float(self.numbers) * (number_bytes(self.case) / world.size + 16), "output.box", what, "Raise its interval."
+            float(self.numbers) * (number_bytes(self.case.numerics.precision) / world.size + 16),
+            "output.box",
+            what,
+            "Raise its interval.",
         )
 
     def sampler(self, plan: FdPlan) -> Sampler | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from faultwave.engine.energies import EnergyRecorder
-from faultwave.fd.capability import GridCapabilityPlan, Planning, Running, ScheduledTable, steps_at
+from faultwave.fd.capability import GridCapabilityPlan, Running, ScheduledTable, steps_at
+from faultwave.fd.contexts import Planning
 
 
 def plan(planning: Planning) -> Energies | None:

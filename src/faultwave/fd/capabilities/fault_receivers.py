@@ -16,22 +16,14 @@ import numpy as np
 
 from faultwave.base.errors import collect_problems
 from faultwave.base.quantities import Output
-from faultwave.base.types import Json, Setting
+from faultwave.base.types import Json, Setting, number_type
 from faultwave.comm import World
 from faultwave.comm.messages import gather_rows
 from faultwave.engine.capability import Requirements, RestoredFrom, State
 from faultwave.engine.fault_receivers import FaultReceiverPlan, FaultReceiverRequest, report_distant_receivers
 from faultwave.fd.capabilities.rupture import Rupture
-from faultwave.fd.capability import (
-    FdPlan,
-    GridCapability,
-    GridCapabilityPlan,
-    MaterialContext,
-    PlacementContext,
-    Planning,
-    Running,
-    Solution,
-)
+from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running, Solution
+from faultwave.fd.contexts import MaterialContext, PlacementContext, Planning
 from faultwave.fd.fault import STEPS, Directions, Given, Sliding, array_at, parameter
 from faultwave.fd.method.scheme import Level, Scheme
 from faultwave.fd.method.split_nodes import INVERSE_SIDE_NORM, FaultPlane
@@ -479,7 +471,7 @@ class AttachedFaultReceivers(GridCapability):
         moving = np.zeros(len(places))
         if self.initial is not None and len(places):
             moving = np.asarray(self.initial(places, 0.0))[:, 6 + axis]
-        retained = np.float32 if self.part.request.case.numerics.precision == "single" else np.float64
+        retained = number_type(self.part.request.case.numerics.precision)
         self.steps.append(0)
         first = self.reader.first(moving, retained)
         self.blocks.append(first[None].copy())

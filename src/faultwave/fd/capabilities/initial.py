@@ -8,7 +8,9 @@ from typing import Self
 import numpy as np
 
 from faultwave.case.settings.model import Case
-from faultwave.fd.capability import FdPlan, GridCapabilityPlan, MaterialContext, Planning, Solution
+from faultwave.fd.capability import FdPlan, GridCapabilityPlan, Solution
+from faultwave.fd.contexts import MaterialContext, Planning
+from faultwave.fd.method.grid import SideKind
 from faultwave.media.field import axes_of
 from faultwave.physics.waves.plane_waves import plane_waves
 
@@ -42,7 +44,7 @@ class Initial(GridCapabilityPlan):
                 rising = "'kind: plane-wave' of sources lets a wave rise into any medium."
                 checking.problems.error("initial", what, "one material", rising)
                 break
-        if "absorbing" in checking.sides.values():
+        if SideKind.ABSORBING in checking.sides.values():
             what = "plane waves fill the box, and its absorbing sides let none in: they stay plane until what is missing there arrives"
             advice = "'kind: plane-wave' of sources lets a wave rise into any medium."
             checking.problems.warn("initial", what, advice=advice)

@@ -11,7 +11,8 @@ import numpy as np
 from faultwave.base.errors import collect_problems
 from faultwave.base.types import Json, Setting
 from faultwave.case.settings.model import Case
-from faultwave.fd.capability import FdPlan, GridCapabilityPlan, MaterialContext, PlacementContext, Planning
+from faultwave.fd.capability import FdPlan, GridCapabilityPlan
+from faultwave.fd.contexts import MaterialContext, PlacementContext, Planning
 from faultwave.fd.injection.incident import Incident
 from faultwave.fd.injection.incident_fields import Source, source_of
 from faultwave.fd.injection.total_field import (
@@ -29,7 +30,7 @@ from faultwave.fd.injection.total_field import (
     stored_coefficient,
     total_field,
 )
-from faultwave.fd.method.grid import Grid
+from faultwave.fd.method.grid import Grid, SideKind
 from faultwave.fd.method.program import interior_coefficients
 from faultwave.fd.method.scheme import LEVELS
 from faultwave.fd.operators.operator import memory_tables
@@ -53,7 +54,7 @@ def plan(planning: Planning) -> InjectedWaves | None:
         )
     check_dispersion_is_kept(case, "injection", problems)
     with collect_problems(problems):
-        return InjectedWaves(case, source_of(case.injection), planning.sides["z+"] == "free-surface")
+        return InjectedWaves(case, source_of(case.injection), planning.sides["z+"] == SideKind.FREE_SURFACE)
     return None
 
 

@@ -16,24 +16,18 @@ import numpy as np
 from faultwave.base.errors import Problems, collect_problems
 from faultwave.base.formulas import magnitude
 from faultwave.base.projection import Projection
-from faultwave.base.types import Settings
+from faultwave.base.types import Settings, number_bytes
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.capability import Requirements, RestoredFrom, State
-from faultwave.fd.capability import (
-    FdPlan,
-    GridCapability,
-    GridCapabilityPlan,
-    MaterialContext,
-    PlacementContext,
-    Planning,
-    Running,
-    StepCallback,
-)
+from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running, StepCallback
+from faultwave.fd.contexts import MaterialContext, PlacementContext, Planning
+from faultwave.fd.method.grid import SideKind
 from faultwave.fd.method.program import Observer
 from faultwave.fd.method.scheme import Level, above
-from faultwave.fd.operators.resources import Memory, number_bytes
-from faultwave.fd.snapshots import COMPONENTS, SURFACE_LAG, SurfaceView
+from faultwave.fd.method.surface_motion import COMPONENTS, SURFACE_LAG
+from faultwave.fd.operators.resources import Memory
+from faultwave.fd.snapshots import SurfaceView
 from faultwave.kernels import math
 from faultwave.kernels.expr import Number
 from faultwave.kernels.stencil import Box, Launch, Layout, Point, Stencil
@@ -61,7 +55,7 @@ def plan(planning: Planning) -> Intensity | None:
     setting = case.output.intensity
     if setting is None:
         return None
-    if planning.sides["z+"] != "free-surface":
+    if planning.sides["z+"] != SideKind.FREE_SURFACE:
         problems.error("output.intensity", "the grid has no free surface", "grid.boundaries: {z+: free-surface}")
     if len({f"{p:g}" for p in setting.periods}) != len(setting.periods):  # as in the names of the maps
         problems.error(
@@ -127,7 +121,9 @@ class Intensity(GridCapabilityPlan):
 
     def memory(self, steps: int, world: World) -> Memory:
         arrays = 11 + 3 * ANGLES + len(self.periods) * (ANGLES + 6)
-        needed = float(self.points) * (arrays * number_bytes(self.case) / world.size + COPIES * 4 * min(SAMPLES, steps))
+        needed = float(self.points) * (
+            arrays * number_bytes(self.case.numerics.precision) / world.size + COPIES * 4 * min(SAMPLES, steps)
+        )
         advice = "Raise the spacing, or give fewer periods."
         return Memory(needed, "output.intensity", f"maps of {self.points:,} points", advice)
 

@@ -9,25 +9,19 @@ from typing import Self
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, collect_problems
-from faultwave.base.types import Json
+from faultwave.base.types import Json, number_bytes
 from faultwave.case.settings.model import Case
 from faultwave.case.settings.yielding import Plasticity as Setting
 from faultwave.comm import World
-from faultwave.fd.capability import (
-    FdPlan,
-    GridCapability,
-    GridCapabilityPlan,
-    MaterialContext,
-    PlacementContext,
-    Planning,
-    Running,
-)
+from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running
+from faultwave.fd.checks.case_checks import check_combined
+from faultwave.fd.contexts import MaterialContext, PlacementContext, Planning
+from faultwave.fd.method.differences import PlanePosition
 from faultwave.fd.method.program import Observer
 from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.operators.operator import Operator
 from faultwave.fd.operators.points import norm_weights
-from faultwave.fd.operators.resources import Memory, number_bytes
-from faultwave.fd.operators.time_dispersion import removes
+from faultwave.fd.operators.resources import Memory
 from faultwave.fd.operators.topography import FieldBelowGround
 from faultwave.fd.rheology import yielding, yielding_rock
 from faultwave.fd.rheology.yielding_rock import Rock
@@ -44,26 +38,16 @@ def plan(planning: Planning) -> Plasticity | None:
     case, problems = planning.case, planning.problems
     if case.plasticity is None:
         return None
-    _check_combined(case, planning, problems)
+    check_combined(planning, "plasticity", NOT_COMBINED)
+    if case.plasticity.elastic:
+        problems.error("plasticity.elastic", "a grid has no volumes", advice="Give such rock a large plastic_cohesion.")
     with collect_problems(problems):
         return _read(case, problems)
     return None
 
 
-def _check_combined(case: Case, planning: Planning, problems: Problems) -> None:
-    """Report combinations of settings that are not implemented."""
-    setting = case.plasticity
-    assert setting is not None
-    wrong = {
-        "injection": (case.injection is not None, "an injection", "sources in the box"),
-        "sources": (any(s.kind == "plane-wave" for s in case.sources), "rising plane waves", "point sources"),
-        "grid.time_dispersion": (removes(case), "removing time dispersion", "keep"),
-    }
-    for where, (requested, what, allowed) in wrong.items():
-        if requested:
-            problems.error(where, f"{what} and plasticity are not combined yet on a grid", allowed)
-    if setting.elastic:
-        problems.error("plasticity.elastic", "a grid has no volumes", advice="Give such rock a large plastic_cohesion.")
+NOT_COMBINED = {"injection": "sources in the box", "sources": "point sources", "grid.time_dispersion": "keep"}
+"""Allowed values of settings that are not implemented together with plasticity."""
 
 
 def _read(case: Case, problems: Problems) -> Plasticity:
@@ -173,7 +157,7 @@ class Plasticity(GridCapabilityPlan):
         return rock
 
     def memory(self, steps: int, world: World) -> Memory:
-        needed = float(self.points) * (4 + self.rock.numbers) * number_bytes(self.case) / world.size
+        needed = float(self.points) * (4 + self.rock.numbers) * number_bytes(self.case.numerics.precision) / world.size
         return Memory(needed, name, f"yielding of {self.points:,} points", "Raise the spacing.")
 
     def volume_observers(self, scheme: Scheme, box: Box) -> Sequence[Observer]:
@@ -242,7 +226,7 @@ class AttachedPlasticity(GridCapability):
         """Return the energy [J] supplied by the initial stress."""
         rock = self.part.rock
         flat = self.blocks if rock.relief is None else ()
-        by_depth = {op: rock.rest_at(yielding.heights(op.scheme, "half")) for op in flat}
+        by_depth = {op: rock.rest_at(yielding.heights(op.scheme, PlanePosition.HALF)) for op in flat}
 
         def densities(op: Operator, plane: int, s: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
             if rock.relief is None:
@@ -262,7 +246,7 @@ def _fill(op: Operator, rock: Rock, values: Mapping[str, np.ndarray]) -> None:
         if rock.lateral:
             op.filled_view(n)[...] = values[n]
         else:
-            found[n] = values[n][: len(yielding.heights(op.scheme, "half"))]
+            found[n] = values[n][: len(yielding.heights(op.scheme, PlanePosition.HALF))]
     for n, line in found.items():
         op.fill_line(n, line)
     if yielding.LOAD in values:

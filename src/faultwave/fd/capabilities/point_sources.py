@@ -11,7 +11,8 @@ import numpy as np
 from faultwave.base.errors import collect_problems
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
-from faultwave.fd.capability import FdPlan, GridCapabilityPlan, MaterialContext, PlacementContext, Planning
+from faultwave.fd.capability import FdPlan, GridCapabilityPlan
+from faultwave.fd.contexts import MaterialContext, PlacementContext, Planning
 from faultwave.fd.method.effective_medium import Units, rounded_at
 from faultwave.fd.method.scheme import LEVELS, Level, Scheme
 from faultwave.fd.method.stencils import VELOCITY

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from faultwave.base.errors import Problem, collect_problems
-from faultwave.base.types import Json
+from faultwave.base.types import Json, number_bytes, number_type
 from faultwave.comm import World
 from faultwave.engine.capability import Requirements, State
 from faultwave.engine.receivers import (
@@ -21,20 +21,12 @@ from faultwave.engine.receivers import (
     gather_receivers,
     series_state,
 )
-from faultwave.fd.capability import (
-    FdPlan,
-    GridCapability,
-    GridCapabilityPlan,
-    MaterialContext,
-    PlacementContext,
-    Planning,
-    Running,
-    Solution,
-)
+from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running, Solution
+from faultwave.fd.contexts import MaterialContext, PlacementContext, Planning
 from faultwave.fd.method.scheme import Level, Scheme
 from faultwave.fd.method.stencils import VELOCITY
 from faultwave.fd.operators.points import RECORDED, Sampler, interpolation_stencils
-from faultwave.fd.operators.resources import Memory, number_bytes
+from faultwave.fd.operators.resources import Memory
 from faultwave.fd.operators.time_dispersion import removed, removes, residual_motion_warning
 from faultwave.fd.shared_samplers import sampler_of
 from faultwave.kernels.stencil import SampleBuffer
@@ -98,7 +90,7 @@ class Receivers(ReceiverPlan, GridCapabilityPlan):
         request = self.request
         numbers = float(len(self.points) * len(RECORDED) * (4 if request.gradients else 1))
         samples = steps if removes(request.case) else request.samples
-        needed = numbers * samples * (number_bytes(request.case) / world.size + COPIES * 8)
+        needed = numbers * samples * (number_bytes(request.case.numerics.precision) / world.size + COPIES * 8)
         what = f"{len(self.points):,} receivers with {samples:,} samples"
         return Memory(needed, "output.receivers", what, "Raise output.receivers.interval, or give fewer.")
 
@@ -150,7 +142,7 @@ class PointSeries(GridCapability):
         case, step = self.plan.case, self.plan.scheme.step
         late = [0.5 if name in VELOCITY else 1.0 for name in RECORDED]
         points = self.points[self.mine]
-        retained = np.float32 if case.numerics.precision == "single" else np.float64
+        retained = number_type(case.numerics.precision)
         first = np.zeros((len(points), self.channels_per_point, len(RECORDED)), retained)
         if state is not None:
             first[:, 0] = np.where(np.array(late) < 1, state(points, -0.5 * step), state(points, 0.0))

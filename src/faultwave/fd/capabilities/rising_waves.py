@@ -15,8 +15,9 @@ import numpy as np
 from faultwave.base.errors import collect_problems
 from faultwave.case.settings.model import Case
 from faultwave.case.settings.sources import Source
-from faultwave.fd.capability import FdPlan, GridCapabilityPlan, MaterialContext, Planning
-from faultwave.fd.method.grid import HALF
+from faultwave.fd.capability import FdPlan, GridCapabilityPlan
+from faultwave.fd.contexts import MaterialContext, Planning
+from faultwave.fd.method.grid import HALF, SideKind
 from faultwave.fd.method.scheme import LEVELS, Level
 from faultwave.fd.method.stencils import VELOCITY
 from faultwave.fd.operators.points import images
@@ -84,14 +85,14 @@ class RisingWaves(GridCapabilityPlan):
     def check(self, checking: MaterialContext) -> Self:
         """Report plane waves that cannot start or would not leave the box, and warn if they do not remain plane."""
         sides, where = checking.sides, f"sources[{self.waves[0].number}]"
-        if sides["z-"] != "absorbing":
+        if sides["z-"] != SideKind.ABSORBING:
             what = f"half of a plane wave goes down, and z- is {sides['z-']}"
             checking.problems.error(where, what, "grid.boundaries: {z-: absorbing}")
         flanks = {sides[s] for s in ("x-", "x+", "y-", "y+")}
-        if "rigid" in flanks:
+        if SideKind.RIGID in flanks:
             what = "a plane wave cannot move along rigid sides"
             checking.problems.error(where, what, "grid.boundaries: {x: periodic, y: periodic}")
-        elif "absorbing" in flanks:
+        elif SideKind.ABSORBING in flanks:
             advice = (
                 "Sides that are periodic keep it plane: grid.boundaries: {x: periodic, y: periodic, z+: free-surface}."
             )

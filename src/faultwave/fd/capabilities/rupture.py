@@ -9,22 +9,16 @@ from typing import Self
 
 import numpy as np
 
-from faultwave.base.errors import Problem, Problems, collect_problems
-from faultwave.base.types import Json, Setting
+from faultwave.base.errors import Problem, collect_problems
+from faultwave.base.types import Json, Setting, number_bytes
 from faultwave.case.plausibility import fault_loads
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.fault_forecast import FaultForecast, fault_sheet, finite_values
 from faultwave.engine.rupture_maps import TOTALS
-from faultwave.fd.capability import (
-    FdPlan,
-    GridCapability,
-    GridCapabilityPlan,
-    MaterialContext,
-    PlacementContext,
-    Planning,
-    Running,
-)
+from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running
+from faultwave.fd.checks.case_checks import check_combined
+from faultwave.fd.contexts import MaterialContext, PlacementContext, Planning
 from faultwave.fd.fault import (
     FAULT_TAG,
     HUGE,
@@ -41,14 +35,13 @@ from faultwave.fd.fault import (
     observer,
     parameter,
 )
-from faultwave.fd.method.grid import Grid
+from faultwave.fd.method.grid import Grid, SideKind
 from faultwave.fd.method.program import Observer
 from faultwave.fd.method.regions import VECTOR
 from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.method.split_nodes import EVEN, FaultPlane, normal_axis, plane_of
 from faultwave.fd.operators.points import norm_weights
-from faultwave.fd.operators.resources import Memory, number_bytes
-from faultwave.fd.operators.time_dispersion import removes
+from faultwave.fd.operators.resources import Memory
 from faultwave.kernels.overlap import intersect
 from faultwave.kernels.stencil import Axis, Box
 from faultwave.media.homogenise import at_points
@@ -140,7 +133,7 @@ def plan(planning: Planning) -> Rupture | None:
             "grid.fault", "says not where the fault lies", "lower and upper, corners of a vertical rectangle"
         )
         return None
-    _check_combined(case, planning, problems)
+    check_combined(planning, "a fault", NOT_COMBINED, "Or use engine: dg.")
     law = law_of(case.fault, problems)
     if law is None:
         return None
@@ -150,28 +143,22 @@ def plan(planning: Planning) -> Rupture | None:
         )
     with collect_problems(problems):
         normal_axis(grid.fault)
-        return Rupture(case, law, constants_of(case.fault, law), planning.sides["z+"] == "free-surface")
+        return Rupture(case, law, constants_of(case.fault, law), planning.sides["z+"] == SideKind.FREE_SURFACE)
     return None
 
 
-def _check_combined(case: Case, planning: Planning, problems: Problems) -> None:
-    """Report combinations of settings that are not implemented."""
-    grid = case.grid
-    assert grid is not None
-    wrong = {
-        "grid.blocks": (bool(grid.blocks), "blocks of different spacing", "a grid of one spacing"),
-        "grid.topography": (grid.topography is not None, "topography", "flat ground"),
-        "grid.order": (grid.order != 4, f"order {grid.order}", "4"),
-        "grid.boundaries": ("periodic" in planning.sides.values(), "periodic sides", "absorbing"),
-        "attenuation": (case.attenuation is not None, "attenuation", "elastic rock"),
-        "plasticity": (case.plasticity is not None, "rock that yields", "elastic rock"),
-        "injection": (case.injection is not None, "an injection", "sources in the box"),
-        "sources": (any(s.kind == "plane-wave" for s in case.sources), "rising plane waves", "point sources"),
-        "grid.time_dispersion": (removes(case), "removing time dispersion", "keep"),
-    }
-    for where, (requested, what, allowed) in wrong.items():
-        if requested:
-            problems.error(where, f"{what} and a fault are not combined yet on a grid", allowed, "Or use engine: dg.")
+NOT_COMBINED = {
+    "grid.blocks": "a grid of one spacing",
+    "grid.topography": "flat ground",
+    "grid.order": "4",
+    "grid.boundaries": "absorbing",
+    "attenuation": "elastic rock",
+    "plasticity": "elastic rock",
+    "injection": "sources in the box",
+    "sources": "point sources",
+    "grid.time_dispersion": "keep",
+}
+"""Allowed values of settings that are not implemented together with a fault."""
 
 
 @dataclass(frozen=True)
@@ -319,7 +306,7 @@ class Rupture(GridCapabilityPlan):
         if self.plane is None:
             return None
         count = len(self.law.state_columns.widths) + len(self.law.kernel_parameters) + 12
-        needed = 2.0 * self.plane.box.points * count * number_bytes(self.case)
+        needed = 2.0 * self.plane.box.points * count * number_bytes(self.case.numerics.precision)
         return Memory(needed, "grid.fault", f"{self.plane.box.points:,} split nodes", "Raise the spacing.")
 
     def volume_observers(self, scheme: Scheme, box: Box) -> Sequence[Observer]:

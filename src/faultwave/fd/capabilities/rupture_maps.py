@@ -13,7 +13,8 @@ import numpy as np
 from faultwave.base.types import Setting
 from faultwave.engine.rupture_maps import RuptureMapPlan, RuptureMapRecorder, requested_maps
 from faultwave.fd.capabilities.rupture import AttachedRupture
-from faultwave.fd.capability import GridCapabilityPlan, Planning, Running, ScheduledTable, steps_at
+from faultwave.fd.capability import GridCapabilityPlan, Running, ScheduledTable, steps_at
+from faultwave.fd.contexts import Planning
 from faultwave.fd.fault import FAULT_TAG
 from faultwave.kernels.stencil import Axis
 from faultwave.observe.rupture import INNER

@@ -25,24 +25,19 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, collect_problems
 from faultwave.base.quantities import parameters_at_points
-from faultwave.base.types import Json
+from faultwave.base.types import Json, number_bytes
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
-from faultwave.fd.capability import (
-    FdPlan,
-    GridCapability,
-    GridCapabilityPlan,
-    MaterialContext,
-    PlacementContext,
-    Planning,
-    Running,
-)
+from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running
+from faultwave.fd.checks.case_checks import check_combined
+from faultwave.fd.contexts import MaterialContext, PlacementContext, Planning
+from faultwave.fd.method.differences import PlanePosition
+from faultwave.fd.method.grid import SideKind, periodic_axes
 from faultwave.fd.method.program import Observer
-from faultwave.fd.method.scheme import Level, Scheme
+from faultwave.fd.method.scheme import Level, PlaneKind, Scheme
 from faultwave.fd.method.stencils import NORMAL
 from faultwave.fd.operators.points import norm_weights
-from faultwave.fd.operators.resources import Memory, number_bytes
-from faultwave.fd.operators.time_dispersion import removes
+from faultwave.fd.operators.resources import Memory
 from faultwave.fd.rheology.cell_means import IN_PLANE, mean, mean_arrays, mean_lines, planes_of
 from faultwave.fd.rheology.yielding import active_cells
 from faultwave.kernels import math as m
@@ -143,7 +138,7 @@ def _cut(count: int, multiple: int) -> list[tuple[int, int]]:
     return [(a, min(a + size, count)) for a in range(0, count, size)]
 
 
-def _deviator(p: Point, kind: str) -> dict[str, Number]:
+def _deviator(p: Point, kind: PlaneKind) -> dict[str, Number]:
     """Return the five independent components of the deviator at a centre."""
     normal = [p.at(n) for n in NORMAL]
     third = ((normal[0] + normal[1]) + normal[2]) * (1.0 / 3.0)
@@ -152,7 +147,7 @@ def _deviator(p: Point, kind: str) -> dict[str, Number]:
 
 
 @cache
-def _store_deviator(kind: str) -> Stencil:
+def _store_deviator(kind: PlaneKind) -> Stencil:
     """Return the stencil that stores the deviator before the elastic update; ``kind`` of planes as in ``planes_of``."""
 
     def function(p: Point) -> dict[str, Number]:
@@ -162,7 +157,7 @@ def _store_deviator(kind: str) -> Stencil:
 
 
 @cache
-def _advance_strain(kind: str) -> Stencil:
+def _advance_strain(kind: PlaneKind) -> Stencil:
     """Return the stencil that advances the total strain after the elastic update."""
 
     def function(p: Point) -> dict[str, Number]:
@@ -178,7 +173,7 @@ def _advance_strain(kind: str) -> Stencil:
 
 
 @cache
-def _elements(of: Surfaces, first: int, kind: str) -> Stencil:
+def _elements(of: Surfaces, first: int, kind: PlaneKind) -> Stencil:
     """Return the stencil of up to ``ELEMENTS_PER_LAUNCH`` elements from ``first`` on, which also accumulates the losses."""
     some = Surfaces(of.strains[first : first + ELEMENTS_PER_LAUNCH], of.shares[first : first + ELEMENTS_PER_LAUNCH])
     numbers = range(first, first + len(some.strains))
@@ -204,7 +199,7 @@ def _elements(of: Surfaces, first: int, kind: str) -> Stencil:
 
 
 @cache
-def _yielding(kind: str) -> Stencil:
+def _yielding(kind: PlaneKind) -> Stencil:
     """Return the stencil that reduces the stresses by the losses; ``kind`` of planes as in ``fd.rheology.yielding``."""
 
     def function(p: Point) -> dict[str, Number]:
@@ -213,7 +208,7 @@ def _yielding(kind: str) -> Stencil:
         found = {n: p.at(n) - half * lost for n, lost in zip(NORMAL, (xx, yy, 0.0 - (xx + yy)), strict=True)}
         for name, part in SHEAR_PARTS.items():
             axes, array = IN_PLANE[name], name.replace("_", "")
-            if kind == "surface" and "z" in axes:
+            if kind == PlaneKind.SURFACE and "z" in axes:
                 continue  # stored in the plane below
             mu = p.at(f"mu_{part}") * p.scalar("unit_of_moduli")
             found[array] = p.at(array) - mu * mean(p, loss(part), axes, 1, kind)
@@ -266,7 +261,7 @@ def observer(scheme: Scheme, box: Box, of: Surfaces, listed: Sequence[Tile]) -> 
 
 
 def _of_tile(
-    of: Surfaces, part: Box, planes: Sequence[tuple[int, int, str]], names: dict[str, str]
+    of: Surfaces, part: Box, planes: Sequence[tuple[int, int, PlaneKind]], names: dict[str, str]
 ) -> list[tuple[int, Launch]]:
     """Return the launches at the centres of a tile, each with its level; ``names`` maps arrays to the tile's own."""
     found = list[tuple[int, Launch]]()
@@ -289,28 +284,22 @@ def plan(planning: Planning) -> Soil | None:
     case, problems = planning.case, planning.problems
     if case.soil is None:
         return None
-    _check_combined(case, problems)
+    check_combined(planning, "soil", NOT_COMBINED)
     with collect_problems(problems):
         return _read(case, problems)
     return None
 
 
-def _check_combined(case: Case, problems: Problems) -> None:
-    """Report combinations of settings that are not implemented."""
-    grid = case.grid
-    assert grid is not None
-    wrong = {
-        "grid.blocks": (bool(grid.blocks), "blocks of different spacing", "a grid of one spacing"),
-        "grid.topography": (grid.topography is not None, "topography", "flat ground"),
-        "grid.order": (grid.order != 4, f"order {grid.order}", "4"),
-        "plasticity": (case.plasticity is not None, "rock that yields", "one of both"),
-        "fault": (case.fault is not None, "a fault", "kinematic sources"),
-        "injection": (case.injection is not None, "an injection", "sources in the box"),
-        "grid.time_dispersion": (removes(case), "removing time dispersion", "keep"),
-    }
-    for where, (requested, what, allowed) in wrong.items():
-        if requested:
-            problems.error(where, f"{what} and soil are not combined yet on a grid", allowed)
+NOT_COMBINED = {
+    "grid.blocks": "a grid of one spacing",
+    "grid.topography": "flat ground",
+    "grid.order": "4",
+    "plasticity": "one of both",
+    "fault": "kinematic sources",
+    "injection": "sources in the box",
+    "grid.time_dispersion": "keep",
+}
+"""Allowed values of settings that are not implemented together with soil."""
 
 
 def _read(case: Case, problems: Problems) -> Soil:
@@ -431,7 +420,7 @@ class Soil(GridCapabilityPlan):
         np.minimum.at(lowest, np.ix_(y, x), own)
         if world.mpi is not None:
             lowest = np.min(world.mpi.allgather(lowest), axis=0)
-        around = {axis for axis in "xyz" if sides[f"{axis}-"] == "periodic"}
+        around = periodic_axes(sides)
         listed = tiles(lowest, nz + 1, around)
         depth = nz + 1 - lowest
         points = int(depth[depth > 0].sum())
@@ -460,7 +449,7 @@ class Soil(GridCapabilityPlan):
         grid, box = checking.placing.grid, checking.box
         places = grid.places("sxx", Box((plane, *box.lo[1:]), (plane + 1, *box.hi[1:]))).reshape(-1, 3)
         for axis, k in (("x", 0), ("y", 1)):
-            if checking.sides[f"{axis}-"] == "periodic":
+            if checking.sides[f"{axis}-"] == SideKind.PERIODIC:
                 length = grid.spacing * grid.shape[2 - k]
                 places[:, k] = grid.lower[k] + (places[:, k] - grid.lower[k]) % length
         return np.asarray(np.clip(places, self.lower, self.upper))
@@ -474,7 +463,7 @@ class Soil(GridCapabilityPlan):
         for plane in range(top, box.lo[0] - 1, -1):
             places = self._places(checking, plane)
             rock = at_points(checking.field, ["rho", "mu"], places, np.ones(len(places), np.int64))
-            z = float(grid.levels("half")[plane])
+            z = float(grid.levels(PlanePosition.HALF)[plane])
             above = rock if rock_above is None else rock_above
             load = load + 0.5 * (above["rho"] + rock["rho"]) * GRAVITY * (last_z - z)
             depth = grid.upper[2] - z
@@ -507,7 +496,7 @@ class Soil(GridCapabilityPlan):
 
     def memory(self, steps: int, world: World) -> Memory:
         arrays = len(stored_arrays(self.surfaces))
-        needed = float(self.kept_points) * arrays * number_bytes(self.case) / world.size
+        needed = float(self.kept_points) * arrays * number_bytes(self.case.numerics.precision) / world.size
         what = f"yield surfaces of {self.kept_points:,} points"
         return Memory(needed, name, what, "Give fewer surfaces, or lower soil.slower_than.")
 

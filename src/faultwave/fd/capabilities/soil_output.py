@@ -18,24 +18,17 @@ from typing import Self
 import numpy as np
 
 from faultwave.base.errors import collect_problems
-from faultwave.base.types import Json
+from faultwave.base.types import Json, number_bytes, number_type
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.capability import Requirements, RestoredFrom, State
 from faultwave.engine.receivers import SeriesRecorder, gather_receivers, series_state
 from faultwave.fd.capabilities import soil
-from faultwave.fd.capability import (
-    FdPlan,
-    GridCapability,
-    GridCapabilityPlan,
-    MaterialContext,
-    PlacementContext,
-    Planning,
-    Running,
-    Solution,
-)
+from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running, Solution
+from faultwave.fd.contexts import MaterialContext, PlacementContext, Planning
+from faultwave.fd.method.differences import PlanePosition
 from faultwave.fd.method.scheme import Level
-from faultwave.fd.operators.resources import Memory, number_bytes
+from faultwave.fd.operators.resources import Memory
 from faultwave.fd.shared_samplers import ANY
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.media.homogenise import at_points
@@ -140,7 +133,9 @@ class SoilOutput(GridCapabilityPlan):
 
     def memory(self, steps: int, world: World) -> Memory:
         numbers = float(len(self.points) * 2 * len(PARTS)) * self.samples
-        needed = numbers * (number_bytes(self.case) / world.size + COPIES * 8) + 3 * 8.0 * self.columns
+        needed = (
+            numbers * (number_bytes(self.case.numerics.precision) / world.size + COPIES * 8) + 3 * 8.0 * self.columns
+        )
         what = f"soil at {len(self.points):,} points with {self.samples:,} samples"
         return Memory(needed, WHERE, what, "Raise output.soil.interval, or give fewer points.")
 
@@ -199,7 +194,7 @@ class AttachedSoilOutput(GridCapability):
 
     def start(self, state: Solution | None) -> None:
         """Start the series; soil begins without strain."""
-        retained = np.float32 if self.part.case.numerics.precision == "single" else np.float64
+        retained = number_type(self.part.case.numerics.precision)
         first = np.zeros((len(self.mine), *CellSampler.shape), retained)
         late = [SAMPLE_TIME_IN_STEP] * first.shape[-1]
         self.recorder = SeriesRecorder(self.plan.scheme.step, late, first, self.part.interval)
@@ -265,7 +260,10 @@ class AttachedSoilOutput(GridCapability):
     def _columns(self) -> list[tuple[tuple[int, int], dict[str, np.ndarray]]]:
         """Return the maps of each tile that this process owns, with its corner (y, x)."""
         op, scheme, found = self.operator, self.plan.scheme, []
-        owned, depths = scheme.filled(op.subdomain.owned.box), scheme.grid.upper[2] - scheme.grid.levels("half")
+        owned, depths = (
+            scheme.filled(op.subdomain.owned.box),
+            scheme.grid.upper[2] - scheme.grid.levels(PlanePosition.HALF),
+        )
         for tile in self.plan.parts["soil"].tiles or ():  # type: ignore[attr-defined]
             if tile.named(soil.PEAK) not in op.runner.program.arrays:
                 continue

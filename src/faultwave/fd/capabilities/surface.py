@@ -13,12 +13,12 @@ from typing import Self
 import numpy as np
 
 from faultwave.base.errors import collect_problems
-from faultwave.base.types import Setting
-from faultwave.case.settings.model import Case
-from faultwave.engine.capability import Requirements
-from faultwave.fd.capability import GridCapabilityPlan, PlacementContext, Planning, Running
+from faultwave.base.types import number_bytes
+from faultwave.fd.capability import Running
+from faultwave.fd.contexts import PlacementContext, Planning
+from faultwave.fd.method.grid import SideKind
 from faultwave.fd.rheology.yielding import YIELDED
-from faultwave.fd.snapshots import Snapshots, SurfaceView, check_setting, disk_bytes, number_bytes
+from faultwave.fd.snapshots import LatticeSnapshotPlan, LatticeSnapshots, SurfaceView, check_setting
 from faultwave.observe.snapshots.fields import snapshot_count, surface_fields
 from faultwave.observe.snapshots.lattice import Lattice
 
@@ -39,42 +39,35 @@ def plan(planning: Planning) -> Surface | None:
     check_setting("surface", setting, problems)
     if case.output.xdmf and setting.every != 1:
         problems.error("output.xdmf", "holds the whole surface only", "output.surface: {every: 1}")
-    if planning.sides["z+"] != "free-surface":
+    if planning.sides["z+"] != SideKind.FREE_SURFACE:
         problems.error("output.surface", "the grid has no free surface", "grid.boundaries: {z+: free-surface}")
     with collect_problems(problems):
         more = YIELDED if case.plasticity is not None else ()
-        return Surface(case, tuple(surface_fields(setting, more)))
+        return Surface(setting, tuple(surface_fields(setting, more)), 0)
     return None
 
 
 @dataclass(frozen=True)
-class Surface(GridCapabilityPlan):
-    """Surface snapshots of a case with their ``fields``."""
+class Surface(LatticeSnapshotPlan):
+    """Surface snapshots of a case."""
 
-    case: Case
-    fields: tuple[str, ...]
-    requirements: Requirements = Requirements()
     name = "surface"
     on_surface = True
 
-    @property
-    def setting(self) -> Setting:
-        """Settings ``output.surface`` of the case."""
-        return self.case.output.surface
-
     def locate(self, placing: PlacementContext) -> Self:
-        points = int(np.prod([-(-n // self.setting.every) for n in placing.surface]))
-        disk = disk_bytes(self.case, self.setting, points, len(self.fields))
-        if self.case.output.xdmf:
-            snapshots = snapshot_count(self.setting, self.case)
-            disk += snapshots * 2 * int(np.prod(placing.surface)) * number_bytes(self.case) * len(ARRAYS)
-        return replace(self, requirements=Requirements(disk=disk))
+        case, points = placing.case, int(np.prod([-(-n // self.setting.every) for n in placing.surface]))
+        disk = self.lattice_bytes(case, points)
+        if case.output.xdmf:
+            number = number_bytes(case.output.precision)
+            snapshots = snapshot_count(self.setting, case)
+            disk += snapshots * 2 * int(np.prod(placing.surface)) * number * len(ARRAYS)
+        return replace(self, disk=disk)
 
     def attach(self, solver: Running) -> SurfaceSnapshots:
         return SurfaceSnapshots(self, solver)
 
 
-class SurfaceSnapshots(Snapshots):
+class SurfaceSnapshots(LatticeSnapshots):
     """Surface snapshots of a run."""
 
     def __init__(self, part: Surface, solver: Running):
@@ -83,10 +76,8 @@ class SurfaceSnapshots(Snapshots):
         h = self.every * view.spacing
         ground = None if view.elevation is None else view.elevation[:: self.every, :: self.every]
         lattice = Lattice((float(x[0]), float(y[0]), view.top), h, (len(y), len(x)), elevation=ground)
-        super().__init__(
-            "surface", part.setting, solver, lattice.located(solver.plan.projection), part.fields, self.now
-        )
-        self.view, self.plan, self.xdmf = view, solver.plan, part.case.output.xdmf
+        super().__init__(part, solver, lattice.located(solver.plan.projection), self.now)
+        self.view, self.plan, self.xdmf = view, solver.plan, solver.plan.case.output.xdmf
 
     def now(self, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Return the present values (ny, nx) of each field.

@@ -10,18 +10,17 @@ import numpy as np
 
 from faultwave.base.errors import collect_problems
 from faultwave.base.projection import Projection
-from faultwave.base.types import Setting
-from faultwave.case.settings.model import Case
 from faultwave.domain.grids import CENTRE, RegularGrid
-from faultwave.engine.capability import Requirements
-from faultwave.fd.capability import FdPlan, GridCapabilityPlan, PlacementContext, Planning, Running
+from faultwave.engine.snapshots import assemble_blocks
+from faultwave.fd.capability import FdPlan, Running
+from faultwave.fd.contexts import PlacementContext, Planning
 from faultwave.fd.method.grid import HALF
 from faultwave.fd.method.grid_block import AXES as DOWN
 from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.operators.operator import Operator
 from faultwave.fd.operators.points import RECORDED, along, lagrange
 from faultwave.fd.rheology.yielding import YIELDED
-from faultwave.fd.snapshots import Snapshots, assembled, check_setting, disk_bytes
+from faultwave.fd.snapshots import LatticeSnapshotPlan, LatticeSnapshots, check_setting
 from faultwave.observe.snapshots.fields import volume_fields
 from faultwave.observe.snapshots.lattice import Lattice
 
@@ -37,7 +36,7 @@ def plan(planning: Planning) -> Volume | None:
     check_setting("volume", setting, problems)
     with collect_problems(problems):
         more = YIELDED if case.plasticity is not None else ()
-        return Volume(case, tuple(volume_fields(setting, planning.law, more)))
+        return Volume(setting, tuple(volume_fields(setting, planning.law, more)), 0)
     return None
 
 
@@ -65,19 +64,11 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Volume(GridCapabilityPlan):
-    """Volume snapshots of a case, with ``fields`` in the cells of a ``window`` once there is a grid."""
+class Volume(LatticeSnapshotPlan):
+    """Volume snapshots of a case, in the cells of a ``window`` once there is a grid."""
 
-    case: Case
-    fields: tuple[str, ...]
     window: Window = Window((0, 0, 0), (0, 0, 0), 1)
-    requirements: Requirements = Requirements()
     name = "volume"
-
-    @property
-    def setting(self) -> Setting:
-        """Settings ``output.volume`` of the case."""
-        return self.case.output.volume
 
     def locate(self, placing: PlacementContext) -> Self:
         low, high = placing.lower, placing.upper
@@ -95,20 +86,19 @@ class Volume(GridCapabilityPlan):
         first[0] = last[0] - (count[0] - 1) * stride
         a, b = first.tolist(), count.tolist()
         window = Window((a[0], a[1], a[2]), (b[0], b[1], b[2]), stride)
-        disk = disk_bytes(self.case, self.setting, int(np.prod(window.count)), len(self.fields))
-        return replace(self, window=window, requirements=Requirements(disk=disk))
+        return replace(self, window=window, disk=self.lattice_bytes(placing.case, int(np.prod(window.count))))
 
     def attach(self, solver: Running) -> VolumeSnapshots:
         return VolumeSnapshots(self, solver)
 
 
-class VolumeSnapshots(Snapshots):
+class VolumeSnapshots(LatticeSnapshots):
     """Volume snapshots of a run; each process contributes the cells that it owns."""
 
     def __init__(self, part: Volume, solver: Running):
         plan, window = solver.plan, part.window
         lattice = window.lattice(plan.scheme.grid, plan.projection)
-        super().__init__("volume", part.setting, solver, lattice, part.fields, self.now)
+        super().__init__(part, solver, lattice, self.now)
         self.plan = plan
         self.arrays = dict(zip(plan.law.quantities, RECORDED, strict=True)) | {name: name for name in YIELDED}
         heights = lattice.nodes("z")
@@ -128,7 +118,7 @@ class VolumeSnapshots(Snapshots):
             piece.operator.refresh()
             for name in names:
                 block = piece.values(self.arrays[name])
-                found[name].append(assembled(self.plan.world, piece.shape, piece.place, block))
+                found[name].append(assemble_blocks(self.plan.world, piece.shape, piece.place, block))
         return {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in found.items()}
 
 

@@ -18,10 +18,12 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.case.settings.model import Case
 from faultwave.engine.precision import ERROR_OF_GRIDS, Estimate
-from faultwave.fd.capability import FdPlan, GridCapabilityPlan, PlacementContext
+from faultwave.fd.capability import FdPlan, GridCapabilityPlan
+from faultwave.fd.contexts import PlacementContext
+from faultwave.fd.method.absorbing import AbsorberKind
 from faultwave.fd.method.effective_medium import Medium
 from faultwave.fd.method.fluid_solid_interface import altered_end_planes
-from faultwave.fd.method.grid import SIDES
+from faultwave.fd.method.grid import SIDES, SideKind
 from faultwave.fd.method.grid_block import GridBlock
 from faultwave.physics.friction import laws
 from faultwave.physics.sources.point import PointSource, Sources
@@ -161,12 +163,14 @@ def check_reflections(
     """Warn if matched layers are too thin, or too near, for the waves of the sources."""
     setting, case = placing.case.grid, placing.case
     assert setting is not None
-    if setting.absorbing.kind != "cpml" or not {"sources", "receivers"} <= parts.keys():
+    if AbsorberKind(setting.absorbing.kind) is not AbsorberKind.CPML or not {"sources", "receivers"} <= parts.keys():
         return
     bottom = placing.blocks[-1]
     thickness, of_sources = bottom.width * bottom.grid.spacing, parts["sources"].radiating
     corners = {"-": placing.lower, "+": placing.upper}
-    absorbing: dict[str, float] = {s: float(corners[s[1]]["xyz".index(s[0])]) for s in SIDES if sides[s] == "absorbing"}
+    absorbing: dict[str, float] = {
+        s: float(corners[s[1]]["xyz".index(s[0])]) for s in SIDES if sides[s] == SideKind.ABSORBING
+    }
     sources, receivers = (_some(parts[name].places) for name in ("sources", "receivers"))
     frequency = dominant_frequency(of_sources, step, case.end_time)
     if not len(receivers) or not frequency > 0 or not absorbing:

@@ -10,9 +10,11 @@ import numpy as np
 from faultwave.base.errors import InputError, Problems
 from faultwave.base.types import Setting
 from faultwave.case.settings.model import Case
-from faultwave.fd.capability import GridCapabilityPlan, PlacementContext
+from faultwave.fd.capability import GridCapabilityPlan
+from faultwave.fd.contexts import PlacementContext, Planning
 from faultwave.fd.method.grid import Grid, SideKind
 from faultwave.fd.method.split_nodes import EVEN, MARGIN, normal_axis
+from faultwave.fd.operators.time_dispersion import removes
 from faultwave.fd.operators.topography import needs_z_reference
 from faultwave.media.checks import check_contradictions
 from faultwave.media.field import Field, check_physics, check_used, derivable_parameters, leaves
@@ -22,32 +24,45 @@ from faultwave.media.points import coordinates
 from faultwave.physics.waves import readers_of
 
 TETRAHEDRA_ONLY = {
-    "numerics": (
-        "order",
-        "integrator",
-        "flux",
-        "clustering",
-        "homogenise",
-        "source_window",
-        "source_spread",
-        "source_spread_order",
-    ),
+    "numerics": ("order", "integrator", "flux", "clustering", "homogenise", "source_window", "source_spread", "source_spread_order"),
     "plasticity": ("points", "sampled"),
     "output": ("sync",),
-    "fault": (
-        "points",
-        "time_points",
-        "slip_rate_output",
-        "normal_traction",
-        "weakening",
-        "sliding",
-        "pore_density",
-        "damping",
-        "damping_end",
-    ),
+    "fault": ("points", "time_points", "slip_rate_output", "normal_traction", "weakening", "sliding", "pore_density", "damping",
+              "damping_end"),
     "output.energies": ("slip_from_velocity", "plain_mean"),
-}
+}  # fmt: skip
 """Settings that only the engine dg uses."""
+
+
+def check_combined(planning: Planning, feature: str, instead: Mapping[str, str], advice: str = "") -> None:
+    """Report settings that are not implemented on a grid together with a feature.
+
+    Parameters
+    ----------
+    planning : Planning
+    feature : str
+        Name of the feature, for messages.
+    instead : mapping of str to str
+        Allowed values by the path of each such setting.
+    advice : str
+    """
+    case, grid = planning.case, planning.case.grid
+    assert grid is not None
+    requested = {
+        "grid.blocks": "blocks of different spacing" * bool(grid.blocks),
+        "grid.topography": "topography" * (grid.topography is not None),
+        "grid.order": f"order {grid.order}" * (grid.order != 4),
+        "grid.boundaries": "periodic sides" * (SideKind.PERIODIC in planning.sides.values()),
+        "attenuation": "attenuation" * (case.attenuation is not None),
+        "plasticity": "rock that yields" * (case.plasticity is not None),
+        "fault": "a fault" * (case.fault is not None),
+        "injection": "an injection" * (case.injection is not None),
+        "sources": "rising plane waves" * any(s.kind == "plane-wave" for s in case.sources),
+        "grid.time_dispersion": "removing time dispersion" * removes(case),
+    }
+    for where, allowed in instead.items():
+        if what := requested[where]:
+            planning.problems.error(where, f"{what} and {feature} are not combined yet on a grid", allowed, advice)
 
 
 def check_unused(case: Case, field: Field, sides: Mapping[str, SideKind], problems: Problems) -> None:
@@ -59,7 +74,7 @@ def check_unused(case: Case, field: Field, sides: Mapping[str, SideKind], proble
     for path in _of_tetrahedra(case):
         problems.warn(path, "does nothing on a grid: it is a setting of the engine dg")
     setting = case.grid
-    if setting is not None and setting.absorbing.model_fields_set and "absorbing" not in sides.values():
+    if setting is not None and setting.absorbing.model_fields_set and SideKind.ABSORBING not in sides.values():
         named = ", ".join(sorted(setting.absorbing.model_fields_set))
         problems.warn("grid.absorbing", f"{named}: no side is absorbing, so there are no layers")
     if setting is not None and setting.topography is not None:

@@ -19,6 +19,8 @@ import numpy as np
 
 from faultwave.engine.instability_monitor import end_of_sources, explanation, grows
 from faultwave.fd.capability import FdPlan, GridCapability
+from faultwave.fd.method.absorbing import AbsorberKind
+from faultwave.fd.method.grid import SideKind
 from faultwave.fd.method.scheme import Level
 from faultwave.fd.method.stencils import AXES, VELOCITY
 from faultwave.fd.operators.operator import Operator
@@ -237,7 +239,7 @@ def causes(plan: FdPlan, peak: Peak | None, rock: dict[str, float]) -> list[str]
     others: list[str] = []
     if rock.get("bulk defect", 0.0) < 0:
         likely.append("quality factors: Qp is so much larger than Qs that volume changes gain energy: lower Qp there")
-    if "absorbing" in plan.scheme.sides.values() and plan.scheme.absorber.kind == "cpml":
+    if SideKind.ABSORBING in plan.scheme.sides.values() and plan.scheme.absorber.kind == AbsorberKind.CPML:
         layer = "the absorbing layer in strongly varying material: try grid.absorbing: {along: 0.05}, or {kind: sponge}"
         (likely if peak is not None and _in_layer(plan, peak) else others).append(layer)
     if rock.get("contrast", 1.0) > CONTRAST:
@@ -255,8 +257,8 @@ def _in_layer(plan: FdPlan, peak: Peak) -> bool:
     grid = scheme.grid
     reach = (scheme.absorber.width + NEAR_SIDE) * grid.spacing
     return any(
-        (scheme.sides[f"{axis}-"] == "absorbing" and peak.place[k] - grid.lower[k] < reach)
-        or (scheme.sides[f"{axis}+"] == "absorbing" and grid.upper[k] - peak.place[k] < reach)
+        (scheme.sides[f"{axis}-"] == SideKind.ABSORBING and peak.place[k] - grid.lower[k] < reach)
+        or (scheme.sides[f"{axis}+"] == SideKind.ABSORBING and grid.upper[k] - peak.place[k] < reach)
         for k, axis in enumerate(AXES)
     )
 

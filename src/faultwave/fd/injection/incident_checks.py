@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from faultwave.base.types import Setting
-from faultwave.fd.capability import MaterialContext
+from faultwave.fd.contexts import MaterialContext
 from faultwave.observe.boxes import VELOCITIES, Frame, Nodes
 
 BLOCK = 128

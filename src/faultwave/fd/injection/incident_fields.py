@@ -16,7 +16,8 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.types import Json, Setting
 from faultwave.case.settings.sources import H5drmAxes
-from faultwave.fd.capability import FdPlan, MaterialContext, PlacementContext
+from faultwave.fd.capability import FdPlan
+from faultwave.fd.contexts import MaterialContext, PlacementContext
 from faultwave.fd.injection.incident import Incident, RecordedWaves, at_places, gradients_at, in_time, times, unreached
 from faultwave.fd.injection.incident_checks import check_length, check_samples, dispersion, measure_record
 from faultwave.fd.injection.total_field import Points, TotalField, Update

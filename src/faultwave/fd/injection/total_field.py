@@ -17,9 +17,10 @@ import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.case.settings.model import Case
-from faultwave.fd.capability import FdPlan, MaterialContext, PlacementContext
+from faultwave.fd.capability import FdPlan
+from faultwave.fd.contexts import MaterialContext, PlacementContext
 from faultwave.fd.method import stencils
-from faultwave.fd.method.differences import WEIGHTS, WHOLE, Weights
+from faultwave.fd.method.differences import WEIGHTS, WHOLE, PlanePosition, Weights
 from faultwave.fd.method.effective_medium import rounded_at
 from faultwave.fd.method.grid import Grid
 from faultwave.fd.method.program import coefficients, fields
@@ -439,7 +440,7 @@ def check_border(checking: MaterialContext, where: TotalField, setting: str) -> 
         return
     low, high = where.box.lo[0] - reach, where.box.hi[0] + reach
     if low < border[1] and border[0] < high:
-        first, end = (checking.placing.grid.levels("half")[[max(v - 1, 0) for v in border]]).tolist()
+        first, end = (checking.placing.grid.levels(PlanePosition.HALF)[[max(v - 1, 0) for v in border]]).tolist()
         what = f"the box lies among planes around fluid beside rock, z = {first:.6g} to {end:.6g} m, where differences are others"
         checking.problems.error(
             setting, what, "a box above or below them", "Record and let in with one fluid, or none, at those depths."

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from enum import StrEnum
 
 import numpy as np
 
 REFLECTION = 1e-5
 POWER = 2.0
+
+
+class AbsorberKind(StrEnum):
+    """Convolutional perfectly matched layers, or sponges, which damp every step."""
+
+    CPML = "cpml"
+    SPONGE = "sponge"
 
 
 @dataclass(frozen=True)
@@ -17,7 +24,7 @@ class Absorber:
 
     Attributes
     ----------
-    kind : {"cpml", "sponge"}
+    kind : AbsorberKind
     width : int
         Thickness of a layer in grid points.
     frequency : float
@@ -29,7 +36,7 @@ class Absorber:
         Ratio of the damping of all motion in a layer to the damping normal to it.
     """
 
-    kind: Literal["cpml", "sponge"]
+    kind: AbsorberKind
     width: int
     frequency: float = 1.0
     strength: float = 0.95  # factor per step at the outer edge of a sponge

@@ -33,6 +33,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -41,6 +42,7 @@ from faultwave.fd.method.differences import (
     CURVILINEAR_PLANES,
     M1,
     M2,
+    PlanePosition,
     curvilinear_line,
     curvilinear_planes,
     curvilinear_weights,
@@ -104,7 +106,9 @@ def weights() -> list[tuple[str, float]]:
     return [(f"m{n}", weight) for n, weight in enumerate(BENT, 1)]
 
 
-def profiles(top: int, rise: dict[str, np.ndarray], stretch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def profiles(
+    top: int, rise: Mapping[PlanePosition, np.ndarray], stretch: Mapping[PlanePosition, np.ndarray]
+) -> dict[str, np.ndarray]:
     """Return all profiles (top + 1,) along z of the layer.
 
     Parameters

@@ -39,9 +39,17 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 
 import numpy as np
+
+
+class PlanePosition(StrEnum):
+    """Position of planes along z: half planes hold the cell centres, whole planes are half an edge above them."""
+
+    WHOLE = "whole"
+    HALF = "half"
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,7 @@ class Weights:
     """
 
     inside: tuple[float, ...]
-    norm: dict[str, tuple[float, ...]]
+    norm: dict[PlanePosition, tuple[float, ...]]
     on_half: tuple[tuple[float, ...], ...]
 
     @property
@@ -70,7 +78,7 @@ class Weights:
     @property
     def deep(self) -> int:
         """Number of planes of the arrays with modified differences, including the half plane on the surface."""
-        return max(len(self.norm["whole"]) + 1, len(self.norm["half"]))
+        return max(len(self.norm[PlanePosition.WHOLE]) + 1, len(self.norm[PlanePosition.HALF]))
 
     @property
     def read(self) -> int:
@@ -90,8 +98,8 @@ WEIGHTS = {
     4: Weights(
         (9.0 / 8.0, -1.0 / 24.0),
         {
-            "whole": (0.2812150147607664, 1.4480216223843674, 0.6769783776156325, 1.0937849852392336),
-            "half": (0.344556397209992, 0.43729008856459833, 1.30569549651249, 0.9124580177129197),
+            PlanePosition.WHOLE: (0.2812150147607664, 1.4480216223843674, 0.6769783776156325, 1.0937849852392336),
+            PlanePosition.HALF: (0.344556397209992, 0.43729008856459833, 1.30569549651249, 0.9124580177129197),
         },
         (
             (-1.4511412472637157, 1.853423741791147, -0.3534237417911469, -0.04885875273628437, 0.0),
@@ -103,120 +111,37 @@ WEIGHTS = {
     8: Weights(
         (1225.0 / 1024.0, -245.0 / 3072.0, 49.0 / 5120.0, -5.0 / 7168.0),
         {
-            "whole": (
-                0.32104496354467976,
-                1.3649140711654706,
-                0.6785051910024128,
-                1.1895503645531342,
-                0.937169262167886,
-                1.0088161475664221,
-            ),
-            "half": (
-                0.24965730078969042,
-                0.5097211102497532,
-                1.603488509767943,
-                0.29812285605738703,
-                1.5063135067835969,
-                0.7989963402634811,
-                1.033700376088148,
-            ),
+            PlanePosition.WHOLE: (0.32104496354467976, 1.3649140711654706, 0.6785051910024128, 1.1895503645531342, 0.937169262167886,
+                                  1.0088161475664221),
+            PlanePosition.HALF: (0.24965730078969042, 0.5097211102497532, 1.603488509767943, 0.29812285605738703, 1.5063135067835969,
+                                 0.7989963402634811, 1.033700376088148),
         },
         (
-            (
-                -1.6903217410976188,
-                2.3891992201808896,
-                -0.48691280308064083,
-                -0.4712395008672072,
-                0.2980292357408866,
-                -0.03875441087630341,
-                0.0,
-                0.0,
-                0.0,
-                0.0,
-            ),
-            (
-                -0.7628785795333473,
-                0.21696699555269341,
-                0.8025844797893988,
-                -0.08076961735086123,
-                -0.29968928921050064,
-                0.12378601075261816,
-                0.0,
-                0.0,
-                0.0,
-                0.0,
-            ),
-            (
-                -0.20037628352966608,
-                -0.22734508989864316,
-                -0.045190138442088405,
-                0.5034037900147897,
-                0.04002461253958924,
-                -0.0705168906839813,
-                0.0,
-                0.0,
-                0.0,
-                0.0,
-            ),
-            (
-                0.08711843395131848,
-                -0.4254201178680166,
-                -0.13017699058785046,
-                0.07420712867178829,
-                0.5058652269220804,
-                -0.1092538918759696,
-                -0.002339789213353267,
-                0.0,
-                0.0,
-                0.0,
-            ),
-            (
-                0.12675502101083003,
-                -0.3053608692356153,
-                6.10774513004978e-05,
-                -0.44053245165232113,
-                0.47397734809620434,
-                0.1392094884191088,
-                0.006353466563833256,
-                -0.0004630806533406163,
-                0.0,
-                0.0,
-            ),
-            (
-                -0.11045028271259034,
-                0.36283879428572796,
-                -0.36582025469178914,
-                0.09405121032570163,
-                -1.0682246445721677,
-                1.176316267438635,
-                -0.09981598181083914,
-                0.011977917817300697,
-                -0.0008730260799781849,
-                0.0,
-            ),
-            (
-                0.003387948159108779,
-                -0.04415075613301315,
-                0.11215506309978651,
-                -0.08007234075175211,
-                0.011401425891860297,
-                -1.091440327144359,
-                1.1572880209516219,
-                -0.07715253473010812,
-                0.009258304167612976,
-                -0.0006748035107589632,
-            ),
+            (-1.6903217410976188, 2.3891992201808896, -0.48691280308064083, -0.4712395008672072, 0.2980292357408866,
+             -0.03875441087630341, 0.0, 0.0, 0.0, 0.0),
+            (-0.7628785795333473, 0.21696699555269341, 0.8025844797893988, -0.08076961735086123, -0.29968928921050064,
+             0.12378601075261816, 0.0, 0.0, 0.0, 0.0),
+            (-0.20037628352966608, -0.22734508989864316, -0.045190138442088405, 0.5034037900147897, 0.04002461253958924,
+             -0.0705168906839813, 0.0, 0.0, 0.0, 0.0),
+            (0.08711843395131848, -0.4254201178680166, -0.13017699058785046, 0.07420712867178829, 0.5058652269220804,
+             -0.1092538918759696, -0.002339789213353267, 0.0, 0.0, 0.0),
+            (0.12675502101083003, -0.3053608692356153, 6.10774513004978e-05, -0.44053245165232113, 0.47397734809620434,
+             0.1392094884191088, 0.006353466563833256, -0.0004630806533406163, 0.0, 0.0),
+            (-0.11045028271259034, 0.36283879428572796, -0.36582025469178914, 0.09405121032570163, -1.0682246445721677,
+             1.176316267438635, -0.09981598181083914, 0.011977917817300697, -0.0008730260799781849, 0.0),
+            (0.003387948159108779, -0.04415075613301315, 0.11215506309978651, -0.08007234075175211, 0.011401425891860297,
+             -1.091440327144359, 1.1572880209516219, -0.07715253473010812, 0.009258304167612976, -0.0006748035107589632),
         ),
     ),
-}
+}  # fmt: skip
 """Weights of each order."""
 
 
 C1, C2 = WEIGHTS[4].inside
 """Weights of the nearest and the next pair of a fourth-order staggered difference."""
-NORM, DEEP, READ = WEIGHTS[4].norm, WEIGHTS[4].deep, WEIGHTS[4].read
-"""Norm H by grid, number of planes with modified differences, and number of planes these read, for order 4."""
-GRIDS = ("whole", "half")
+DEEP, READ = WEIGHTS[4].deep, WEIGHTS[4].read
+"""Number of planes with modified differences, and number of planes these read, for order 4."""
+GRIDS = tuple(PlanePosition)
 M1, M2 = 9.0 / 16.0, -1.0 / 16.0
 """Weights of the nearest and the next pair of a mean half a point ahead or behind."""
 WHOLE = ("w", "sxz", "syz", "mean_w")
@@ -237,7 +162,7 @@ LOW = LOWS[4]
 
 
 @cache
-def _matrices(order: int) -> dict[tuple[str, bool], np.ndarray]:
+def _matrices(order: int) -> dict[tuple[PlanePosition, bool], np.ndarray]:
     """Return the downward difference matrices from the surface down, by (grid of the result, traction-free surface).
 
     Rows are planes of the result, columns planes of the other grid.
@@ -251,27 +176,34 @@ def _matrices(order: int) -> dict[tuple[str, bool], np.ndarray]:
         for column, weight in zip(range(n - near, n + near), inside, strict=True):
             if column < count:
                 half[n, column] = weight
-    h, p = (np.r_[of.norm[grid], np.ones(count - len(of.norm[grid]))] for grid in ("half", "whole"))
+    h, p = (
+        np.r_[of.norm[grid], np.ones(count - len(of.norm[grid]))] for grid in (PlanePosition.HALF, PlanePosition.WHOLE)
+    )
     whole_free = -(h[:, None] * half).T / p[:, None]
     whole = whole_free.copy()
     whole[0, 0] -= 1.0 / p[0]
     half_free = -(p[:, None] * whole).T / h[:, None]
-    return {("half", False): half, ("half", True): half_free, ("whole", False): whole, ("whole", True): whole_free}
+    return {
+        (PlanePosition.HALF, False): half,
+        (PlanePosition.HALF, True): half_free,
+        (PlanePosition.WHOLE, False): whole,
+        (PlanePosition.WHOLE, True): whole_free,
+    }
 
 
-def _joined(grid: str, order: int) -> np.ndarray:
+def _joined(grid: PlanePosition, order: int) -> np.ndarray:
     """Return the difference matrix at the face to another grid without the coupling term, half of the jump over H."""
     found = _matrices(order)[grid, False].copy()
     found[0, 0] = 0.0 if order == 4 else found[0, 0] + 0.5 / WEIGHTS[order].norm[grid][0]  # for order 4 exactly zero
     return found
 
 
-def joint(grid: str, order: int = 4) -> float:
+def joint(grid: PlanePosition, order: int = 4) -> float:
     """Return the coupling weight of the other grid's value on the face in a downward difference [1/spacing]."""
     return -0.5 / WEIGHTS[order].norm[grid][0]
 
 
-def _means() -> dict[str, np.ndarray]:
+def _means() -> dict[PlanePosition, np.ndarray]:
     """Return the matrices of means from the surface down, by the grid of the result.
 
     Rows are planes of the result, columns planes of the other grid.
@@ -284,21 +216,21 @@ def _means() -> dict[str, np.ndarray]:
             if column < count:
                 half[n, column] = weight
     norms = WEIGHTS[4].norm
-    h, p = (np.r_[norms[grid], np.ones(count - len(norms[grid]))] for grid in ("half", "whole"))
-    return {"half": half, "whole": (h[:, None] * half).T / p[:, None]}
+    h, p = (np.r_[norms[grid], np.ones(count - len(norms[grid]))] for grid in (PlanePosition.HALF, PlanePosition.WHOLE))
+    return {PlanePosition.HALF: half, PlanePosition.WHOLE: (h[:, None] * half).T / p[:, None]}
 
 
 _MEANS = _means()
 
 
-def grid_of(name: str) -> str:
-    """Return 'whole' or 'half', the planes a quantity lives on."""
-    return "whole" if name in WHOLE else "half"
+def grid_of(name: str) -> PlanePosition:
+    """Return the planes that a quantity lives on."""
+    return PlanePosition.WHOLE if name in WHOLE else PlanePosition.HALF
 
 
-def other(grid: str) -> str:
+def other(grid: PlanePosition) -> PlanePosition:
     """Return the grid on which differences of quantities of ``grid`` are evaluated."""
-    return "half" if grid == "whole" else "whole"
+    return PlanePosition.HALF if grid == PlanePosition.WHOLE else PlanePosition.WHOLE
 
 
 def low_planes(order: int = 4) -> np.ndarray:
@@ -309,20 +241,20 @@ def low_planes(order: int = 4) -> np.ndarray:
     return np.arange(LOWS[order] + WEIGHTS[order].reach) - 1
 
 
-def planes(grid: str, top: int, order: int = 4) -> np.ndarray:
+def planes(grid: PlanePosition, top: int, order: int = 4) -> np.ndarray:
     """Return the planes of a quantity of ``grid`` that differences near the surface read, from the surface down.
 
     Half planes on the surface are stored in plane ``top``, one above the last.
     """
-    return top - (grid == "whole") - np.arange(WEIGHTS[order].read)
+    return top - (grid == PlanePosition.WHOLE) - np.arange(WEIGHTS[order].read)
 
 
-def weights(grid: str, traction_free: bool, order: int = 4, joined: bool = False) -> np.ndarray:
+def weights(grid: PlanePosition, traction_free: bool, order: int = 4, joined: bool = False) -> np.ndarray:
     """Return the upward difference weights of a quantity of ``grid`` near the surface or the face to a grid above.
 
     Parameters
     ----------
-    grid : {"whole", "half"}
+    grid : PlanePosition
     traction_free : bool
         True for stresses, which have no traction on the surface.
     order : int
@@ -339,16 +271,16 @@ def weights(grid: str, traction_free: bool, order: int = 4, joined: bool = False
     return _uppermost(grid, -of, order)
 
 
-def low_weights(grid: str, order: int = 4) -> np.ndarray:
+def low_weights(grid: PlanePosition, order: int = 4) -> np.ndarray:
     """Return the upward difference weights (LOWS, planes) at a joined lower end, upwards, by ``low_planes``."""
     return _joined(other(grid), order)[: LOWS[order], : len(low_planes(order))]
 
 
-def _uppermost(grid: str, matrix: np.ndarray, order: int) -> np.ndarray:
+def _uppermost(grid: PlanePosition, matrix: np.ndarray, order: int) -> np.ndarray:
     """Return the rows of a matrix as weights of planes of the arrays of a quantity of ``grid``, from the lowest up."""
     deep, read = WEIGHTS[order].deep, WEIGHTS[order].read
     found = np.zeros((deep, read))
-    if grid == "whole":
+    if grid == PlanePosition.WHOLE:
         found[:] = matrix[:deep, :read][::-1]
     else:
         found[:-1] = matrix[: deep - 1, :read][::-1]
@@ -361,7 +293,7 @@ BENT = (M1 * (C1 + C2) - M2 * C1, M1 * C2 + M2 * C1, M2 * C2)
 """Interior weights of the mean of a difference, or the difference of a mean: nearest pair of planes, next and so on."""
 
 
-def _composite(grid: str, stresses: bool) -> tuple[np.ndarray, np.ndarray]:
+def _composite(grid: PlanePosition, stresses: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return the products of means and differences of a quantity of ``grid`` on its own planes, from the surface down.
 
     These are means of upward differences of velocities, or differences of means of stresses, which have no traction
@@ -377,7 +309,7 @@ def _composite(grid: str, stresses: bool) -> tuple[np.ndarray, np.ndarray]:
     count = ROWS + WIDE
     steps = {}
     for of in GRIDS:  # downward differences and means on planes of ``of``
-        behind = (-2, -1, 0, 1) if of == "half" else (-1, 0, 1, 2)
+        behind = (-2, -1, 0, 1) if of == PlanePosition.HALF else (-1, 0, 1, 2)
         for kind, table, inside in (
             ("difference", _matrices(4)[of, stresses], (-C2, -C1, C1, C2)),
             ("mean", _MEANS[of], (M2, M1, M1, M2)),
@@ -402,7 +334,7 @@ def curvilinear_along_z(name: str, at: np.ndarray, top: int) -> tuple[np.ndarray
     ``at`` (...) are planes of the velocity's own grid.
     """
     grid = grid_of(name)
-    surface = top - (grid == "whole")
+    surface = top - (grid == PlanePosition.WHOLE)
     depth = surface - np.asarray(at)
     first, table = _COMPOSITES[grid, False]
     row = np.clip(depth, 0, ROWS - 1)
@@ -415,12 +347,12 @@ CURVILINEAR_PLANES, CURVILINEAR_PLANES_READ = 6, 9
 """Number of planes where these products have modified weights, and number of planes from the surface down they read."""
 
 
-def curvilinear_planes(grid: str, top: int) -> np.ndarray:
+def curvilinear_planes(grid: PlanePosition, top: int) -> np.ndarray:
     """Return the planes of the arrays that these products read near the surface, from the surface down."""
-    return top - np.arange(grid == "whole", CURVILINEAR_PLANES_READ)
+    return top - np.arange(grid == PlanePosition.WHOLE, CURVILINEAR_PLANES_READ)
 
 
-def curvilinear_weights(grid: str, stresses: bool) -> np.ndarray:
+def curvilinear_weights(grid: PlanePosition, stresses: bool) -> np.ndarray:
     """Return the weights (CURVILINEAR_PLANES, planes) of these products near the surface, by ``curvilinear_planes``.
 
     Rows are the uppermost planes of the arrays from below up to the surface.
@@ -429,23 +361,23 @@ def curvilinear_weights(grid: str, stresses: bool) -> np.ndarray:
     rows = np.zeros((CURVILINEAR_PLANES, CURVILINEAR_PLANES_READ + WIDE))
     for row, start, values in zip(rows, first, table, strict=False):
         row[start : start + WIDE] = values
-    count = CURVILINEAR_PLANES - (grid == "whole")  # the plane above the last has none
-    found = np.zeros((CURVILINEAR_PLANES, CURVILINEAR_PLANES_READ - (grid == "whole")))
+    count = CURVILINEAR_PLANES - (grid == PlanePosition.WHOLE)  # the plane above the last has none
+    found = np.zeros((CURVILINEAR_PLANES, CURVILINEAR_PLANES_READ - (grid == PlanePosition.WHOLE)))
     found[:count] = rows[:count, : found.shape[1]][::-1]
     return found
 
 
-def curvilinear_line(grid: str, stresses: bool, number: int) -> str:
+def curvilinear_line(grid: PlanePosition, stresses: bool, number: int) -> str:
     """Return the name of the profile along z of the weights of plane ``number`` of ``curvilinear_planes``."""
     return f"bent_{'stress' if stresses else 'velocity'}_{grid}{number}"
 
 
-def line(grid: str, stresses: bool, number: int) -> str:
+def line(grid: PlanePosition, stresses: bool, number: int) -> str:
     """Return the name of the profile along z of the weights of plane ``number`` of ``planes``."""
     return f"{'traction_free' if stresses else 'strain'}_{grid}{number}"
 
 
-def other_line(grid: str) -> str:
+def other_line(grid: PlanePosition) -> str:
     """Return the name of the profile along z of the coupling weights of a quantity of ``grid`` to joined grids."""
     return f"joined_{grid}"
 
@@ -503,7 +435,7 @@ class Ends:
             if self.joined_above or self.joined_below:
                 result, profile = other(grid), np.zeros(count)
                 if self.joined_above:
-                    profile[-1 - (result == "whole")] = -joint(result, self.order)
+                    profile[-1 - (result == PlanePosition.WHOLE)] = -joint(result, self.order)
                 if self.joined_below:
                     profile[0] = joint(result, self.order)
                 found[other_line(grid)] = profile
@@ -517,7 +449,7 @@ class Ends:
         """
         grid, of, at = grid_of(name), WEIGHTS[self.order], np.asarray(at)
         most = max(of.read, len(low_planes(self.order)) * self.joined_below)  # planes of a row
-        nodes = at[..., None] - (of.reach if grid == "whole" else of.reach - 1)
+        nodes = at[..., None] - (of.reach if grid == PlanePosition.WHOLE else of.reach - 1)
         nodes = nodes + np.minimum(np.arange(most), 2 * of.reach - 1)
         shares = np.zeros(most)
         shares[: 2 * of.reach] = [*(-c for c in reversed(of.inside)), *of.inside]
@@ -536,7 +468,7 @@ class Ends:
     def across_z(self, name: str, at: np.ndarray, above: bool) -> np.ndarray:
         """Return the coupling weight [1/spacing] of the other grid's velocity on the face in a difference."""
         result = other(grid_of(name))
-        face = self.top - (result == "whole") if above else -1
+        face = self.top - (result == PlanePosition.WHOLE) if above else -1
         return np.where(np.asarray(at) == face, joint(result, self.order) * (-1.0 if above else 1.0), 0.0)
 
     def norm(self, name: str, plane: int | np.ndarray) -> np.ndarray:
@@ -545,7 +477,7 @@ class Ends:
         share = np.ones(planes_of.shape)
         for n, weight in enumerate(WEIGHTS[self.order].norm[grid]):
             if self.upper:
-                share = np.where(self.top - (grid == "whole") - planes_of == n, weight, share)
+                share = np.where(self.top - (grid == PlanePosition.WHOLE) - planes_of == n, weight, share)
             if self.joined_below:
                 share = np.where(planes_of + 1 == n, weight, share)
         return share

@@ -224,33 +224,46 @@ def effective_medium(
     lo, hi = _sampled_cells(box, top, whole_axes)
     samples = SAMPLES[len(axes)]
     parts: list[dict[str, np.ndarray]] = []
-    fastest, slow, bounds = list[float](), list[_Slow](), list[tuple[Bound, Bound]]()
+    extremes = list[_Extremes]()
     plane = 2 * samples * int(np.prod([2 * samples * (hi[k] - lo[k]) if whole_axes[k] else 1 for k in (1, 2)]))
     for first, last in _slabs(lo[0], hi[0], plane):
         part = Box((first, lo[1], lo[2]), (last, hi[1], hi[2]))
         lattice, points = _sample(field, grid, part, whole_axes, lower, upper, samples, relaxation is not None)
-        slow.append(_slow(lattice, points, limit))
-        if relaxation:
-            bounds.append(clip_quality(lattice, points))
-            _unrelax(lattice, relaxation)
-        fastest.append(_fastest(lattice))
+        extremes.append(_extremes(lattice, points, limit, relaxation))
         made = Box((first, *box.lo[1:]), (last, *box.hi[1:]))
-        if "z" in slices and first == 0 > box.lo[0]:
-            parts.append(_below_face(lattice, made, relaxation, dtype, samples))
-        parts.append(_coefficients(lattice, made, relaxation, dtype, samples))
-        if last == top < box.hi[0]:
-            parts.append(_on_face(lattice, made, relaxation, dtype, samples))
-            if not joined:
-                parts[-1] |= _still(parts[-1], lattice["mu"][-3 * samples :], samples, 1)
+        faces = ("z" in slices and first == 0 > box.lo[0], last == top < box.hi[0])
+        parts += _slab(lattice, made, faces, joined, relaxation, dtype, samples)
     whole = {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
     if top < box.hi[0] and "z" not in slices and not joined:
         whole |= _still(whole, lattice["mu"], samples, box.shape[0])
     if grid.relief is not None:
         whole |= {n: np.asarray(v / grid.stretch(LIVES[n], box), dtype) for n, v in whole.items() if n in LIVES}
-    gains, strong = (combine_bounds(b) for b in zip(*bounds, strict=True)) if bounds else (Bound(), Bound())
-    worst, too_slow = min(slow, key=lambda s: s.speed), sum(s.below for s in slow) / sum(s.sampled for s in slow)
-    shear = min(s.shear for s in slow)
-    return Medium(whole, max(fastest), worst.speed, worst.place, too_slow, shear, gains, strong)
+    return _combined(whole, extremes)
+
+
+def _slab(
+    lattice: dict[str, np.ndarray], box: Box, faces: tuple[bool, bool], joined: bool, relaxation: Relaxation | None,
+    dtype: type, samples: int,
+) -> list[dict[str, np.ndarray]]:  # fmt: skip
+    """Return the coefficients of a slab of cells, from the bottom up.
+
+    ``faces`` is True if they include those on its lower and on its upper face, which is ``joined`` to another grid or free.
+    """
+    parts = [_below_face(lattice, box, relaxation, dtype, samples)] if faces[0] else []
+    parts.append(_coefficients(lattice, box, relaxation, dtype, samples))
+    if faces[1]:
+        parts.append(_on_face(lattice, box, relaxation, dtype, samples))
+        if not joined:
+            parts[-1] |= _still(parts[-1], lattice["mu"][-3 * samples :], samples, 1)
+    return parts
+
+
+def _combined(coefficients: dict[str, np.ndarray], slabs: Sequence[_Extremes]) -> Medium:
+    """Return a medium with the extremes of its slabs."""
+    gains, strong = combine_bounds([s.gains for s in slabs]), combine_bounds([s.strong for s in slabs])
+    worst, too_slow = min(slabs, key=lambda s: s.speed), sum(s.below for s in slabs) / sum(s.sampled for s in slabs)
+    fastest, shear = max(s.fastest for s in slabs), min(s.shear for s in slabs)
+    return Medium(coefficients, fastest, worst.speed, worst.place, too_slow, shear, gains, strong)
 
 
 def _sampled_cells(box: Box, top: int, varies: Sequence[bool]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -265,11 +278,6 @@ def _sampled_cells(box: Box, top: int, varies: Sequence[bool]) -> tuple[tuple[in
 def _axes(field: Field, grid: Grid) -> frozenset[str]:
     """Return the axes of the grid along which the material may vary: all of them below a topography."""
     return axes_of(field) if grid.relief is None else frozenset("xyz")
-
-
-def _fastest(lattice: Mapping[str, np.ndarray]) -> float:
-    """Return the largest P speed [m/s]."""
-    return float(np.sqrt(((lattice["lambda"] + 2 * lattice["mu"]) / lattice["rho"]).max()))
 
 
 def count_samples(field: Field, grid: Grid) -> int:
@@ -295,17 +303,12 @@ def survey_medium(
         for axis, n in cells.items()
     ]
     lattice, points = _evaluate(field, grid, coordinates, relaxation is not None)
-    slow, gains, strong = _slow(lattice, points, limit), Bound(), Bound()
-    if relaxation:
-        gains, strong = clip_quality(lattice, points)
-        _unrelax(lattice, relaxation)
-    fastest = _fastest(lattice)
-    return Medium({}, fastest, slow.speed, slow.place, slow.below / slow.sampled, slow.shear, gains, strong)
+    return _combined({}, [_extremes(lattice, points, limit, relaxation)])
 
 
 @dataclass(frozen=True)
-class _Slow:
-    """Slowest points of a slab.
+class _Extremes:
+    """Extreme values of a slab.
 
     Attributes
     ----------
@@ -317,6 +320,10 @@ class _Slow:
         Smallest S speed [m/s] outside fluids.
     below, sampled : int
         Number of samples below the limit, and in all.
+    fastest : float
+        Largest P speed [m/s].
+    gains, strong : Bound
+        See ``media.quality.clip_quality``; without attenuation they bound nothing.
     """
 
     speed: float
@@ -324,19 +331,31 @@ class _Slow:
     shear: float
     below: int
     sampled: int
+    fastest: float
+    gains: Bound
+    strong: Bound
 
 
-def _slow(lattice: dict[str, np.ndarray], points: np.ndarray, limit: float) -> _Slow:
-    """Return the slowest points of a slab.
+def _extremes(
+    lattice: dict[str, np.ndarray], points: np.ndarray, limit: float, relaxation: Relaxation | None
+) -> _Extremes:
+    """Return the extreme values of a slab, whose moduli are replaced by the unrelaxed ones if there is attenuation.
 
-    Below a topography speeds are divided by the ``stretch`` of the cells, which reduces the points per wavelength.
+    Below a topography slow speeds are divided by the ``stretch`` of the cells, which reduces the points per wavelength.
     """
     solid = lattice["mu"] > 0
     speed = np.sqrt(np.where(solid, lattice["mu"], lattice["lambda"]) / lattice["rho"])
     speed = speed / lattice["stretch"] if "stretch" in lattice else speed
     x, y, z = points.reshape(-1, 3)[int(np.argmin(speed))]
     shear = float(np.min(speed, where=solid, initial=np.inf))
-    return _Slow(float(speed.min()), (float(x), float(y), float(z)), shear, int((speed < limit).sum()), speed.size)
+    gains, strong = clip_quality(lattice, points) if relaxation else (Bound(), Bound())
+    if relaxation:
+        _unrelax(lattice, relaxation)
+    fastest = float(np.sqrt(((lattice["lambda"] + 2 * lattice["mu"]) / lattice["rho"]).max()))
+    below = int((speed < limit).sum())
+    return _Extremes(
+        float(speed.min()), (float(x), float(y), float(z)), shear, below, speed.size, fastest, gains, strong
+    )
 
 
 def _slabs(low: int, high: int, plane: int) -> Iterator[tuple[int, int]]:

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal
 
 import numpy as np
 
 from faultwave.domain.grid_relief import Relief
 from faultwave.domain.grids import CENTRE, Half, RegularGrid
-from faultwave.fd.method.differences import grid_of
-from faultwave.kernels.stencil import Box
+from faultwave.fd.method.differences import PlanePosition, grid_of
+from faultwave.kernels.stencil import Axis, Box
 
-SideKind = Literal["absorbing", "free-surface", "periodic", "rigid"]
+
+class SideKind(StrEnum):
+    """Boundary condition of a side of the grid."""
+
+    ABSORBING = "absorbing"
+    FREE_SURFACE = "free-surface"
+    PERIODIC = "periodic"
+    RIGID = "rigid"
+
+
 Side = Literal["x-", "x+", "y-", "y+", "z-", "z+"]
 SIDES: tuple[Side, ...] = ("x-", "x+", "y-", "y+", "z-", "z+")
+
+
+def periodic_axes(sides: Mapping[str, SideKind]) -> frozenset[Axis]:
+    """Return the axes along which the grid is periodic."""
+    axes: tuple[Axis, ...] = ("x", "y", "z")
+    return frozenset(axis for axis in axes if sides[f"{axis}-"] == SideKind.PERIODIC)
+
 
 HALF: dict[str, Half] = {
     "u": (1, 0, 0), "v": (0, 1, 0), "w": (0, 0, 1), "sxx": (0, 0, 0), "syy": (0, 0, 0), "szz": (0, 0, 0),
@@ -79,11 +97,11 @@ class Grid(RegularGrid):
         if self.relief is None:
             return np.ones((1, 1, 1))
         height = self.relief.sheet(HALF[name][:2], None, box.lo[1:], box.shape[1:])
-        levels = self.line(2, np.arange(box.lo[0], box.hi[0]), (0, 0, int(grid_of(name) == "whole")))
+        levels = self.line(2, np.arange(box.lo[0], box.hi[0]), (0, 0, int(grid_of(name) == PlanePosition.WHOLE)))
         rate = self.relief.rate(np.clip(levels, self.lower[2], self.upper[2]))
         return np.asarray(1.0 + rate[:, None, None] * height)
 
-    def levels(self, grid: str) -> np.ndarray:
+    def levels(self, grid: PlanePosition) -> np.ndarray:
         """Return the levels (nz + 1,) [m] of the whole or half planes, the last half plane on the surface."""
-        found = self.line(2, np.arange(self.shape[0] + 1), (0, 0, int(grid == "whole")))
+        found = self.line(2, np.arange(self.shape[0] + 1), (0, 0, int(grid == PlanePosition.WHOLE)))
         return np.minimum(found, self.upper[2])

@@ -11,7 +11,7 @@ import numpy as np
 
 from faultwave.case.settings.model import Case
 from faultwave.domain.grids import Cut, Triple
-from faultwave.fd.method.absorbing import Absorber
+from faultwave.fd.method.absorbing import Absorber, AbsorberKind
 from faultwave.fd.method.grid import Grid, SideKind
 from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.method.split_nodes import plane_of
@@ -203,7 +203,7 @@ class GridBlock:
         """Return the scheme of the block; the defaults of step and speed stand for values not yet known."""
         setting = case.grid
         assert setting is not None
-        absorber, attenuation = Absorber(setting.absorbing.kind, self.width), case.attenuation is not None
+        absorber, attenuation = Absorber(AbsorberKind(setting.absorbing.kind), self.width), case.attenuation is not None
         made = Scheme(self.grid, step, speed, self.sides, absorber, attenuation, self.order)
         fault = plane_of(setting.fault, self.grid) if setting.fault is not None and case.fault is not None else None
         return replace(

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from faultwave.fd.method import curvilinear_layer, fluid_solid_interface, split_nodes, stencils
-from faultwave.fd.method.absorbing import along, cpml, depths, sponge
+from faultwave.fd.method.absorbing import AbsorberKind, along, cpml, depths, sponge
+from faultwave.fd.method.differences import PlanePosition
 from faultwave.fd.method.effective_medium import SI, Units
+from faultwave.fd.method.grid import SideKind
 from faultwave.fd.method.regions import region_launches
 from faultwave.fd.method.scheme import Level, Scheme, above, line_of
 from faultwave.fd.method.stencils import AXES
@@ -208,7 +210,7 @@ def cap_profiles(scheme: Scheme) -> dict[str, np.ndarray]:
     """Return the profiles along z of the curvilinear layer."""
     grid, relief = scheme.grid, scheme.grid.relief
     assert relief is not None
-    levels = {kind: grid.levels(kind) for kind in ("whole", "half")}
+    levels = {kind: grid.levels(kind) for kind in (PlanePosition.WHOLE, PlanePosition.HALF)}
     rise, rate = ({kind: of(r) for kind, r in levels.items()} for of in (relief.rise, relief.rate))
     return curvilinear_layer.profiles(grid.shape[0], rise, rate)
 
@@ -232,8 +234,8 @@ def profiles(scheme: Scheme) -> dict[str, np.ndarray]:
     absorber, grid = scheme.absorber, scheme.grid
     for axis in AXES:
         count = grid.shape["zyx".index(axis)]
-        low, high = (scheme.sides[f"{axis}{end}"] == "absorbing" for end in "-+")
-        if absorber.kind == "sponge":
+        low, high = (scheme.sides[f"{axis}{end}"] == SideKind.ABSORBING for end in "-+")
+        if absorber.kind == AbsorberKind.SPONGE:
             result[f"g{axis}"] = sponge(
                 depths(count, absorber.width, low, high, False), absorber.width, absorber.strength
             )

@@ -9,8 +9,9 @@ from enum import Enum
 from types import ModuleType
 
 from faultwave.fd.method import curvilinear_layer, fluid_solid_interface, split_nodes, stencils
+from faultwave.fd.method.absorbing import AbsorberKind
 from faultwave.fd.method.differences import LOWS
-from faultwave.fd.method.grid import Side
+from faultwave.fd.method.grid import Side, SideKind
 from faultwave.fd.method.scheme import Scheme, line_of
 from faultwave.fd.method.split_nodes import FaultRows
 from faultwave.fd.method.stencils import AXES
@@ -82,7 +83,9 @@ def _layers(scheme: Scheme, axis: Axis, box: Box) -> list[Segment]:
     """Return the segments of a box along an axis inside and outside absorbing layers."""
     k, width = "zyx".index(axis), scheme.absorber.width
     sides: tuple[Side, Side] = (f"{axis}-", f"{axis}+")  # type: ignore[assignment]
-    low, high = (scheme.absorber.kind == "cpml" and scheme.sides[side] == "absorbing" for side in sides)
+    low, high = (
+        scheme.absorber.kind == AbsorberKind.CPML and scheme.sides[side] == SideKind.ABSORBING for side in sides
+    )
     count = scheme.grid.shape[k]
     first, last = (width if low else 0), (count - width if high else count)
     if axis == "x" and -(-first // VECTOR) <= last // VECTOR:

@@ -4,20 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 
 import numpy as np
 
-from faultwave.fd.method.absorbing import Absorber
+from faultwave.fd.method.absorbing import Absorber, AbsorberKind
 from faultwave.fd.method.differences import CURVILINEAR_PLANES, LOWS, WEIGHTS, Ends, Weights
-from faultwave.fd.method.grid import Grid, SideKind
+from faultwave.fd.method.grid import Grid, SideKind, periodic_axes
 from faultwave.fd.method.split_nodes import FaultPlane
-from faultwave.fd.method.stencils import AXES
 from faultwave.kernels.overlap import FAR
 from faultwave.kernels.stencil import REACH, Axis, Box, Layout
 
 PLANES_BELOW_CURVILINEAR = 4
 """Planes below the lowest curvilinear one that are computed as curvilinear, because it reads them."""
+
+
+class PlaneKind(StrEnum):
+    """Kind of a plane by its distance from the ends of the grid along z; planes of a kind have the same stencils.
+
+    Attributes
+    ----------
+    LOW
+        Next to the face to a grid below.
+    INSIDE
+        Away from both ends.
+    INSIDE_UPPER
+        Near the upper end.
+    LAST
+        Next below the surface; the upper shear stresses of its cells are on the surface.
+    SURFACE
+        On the surface.
+    """
+
+    LOW = "low"
+    INSIDE = "inside"
+    INSIDE_UPPER = "inside_upper"
+    LAST = "last"
+    SURFACE = "surface"
 
 
 class Level(IntEnum):
@@ -143,15 +166,15 @@ class Scheme:
     @property
     def sponge(self) -> bool:
         """True if sponges absorb waves."""
-        return self.absorber.kind == "sponge" and "absorbing" in self.sides.values()
+        return self.absorber.kind == AbsorberKind.SPONGE and SideKind.ABSORBING in self.sides.values()
 
     @property
     def free_surface(self) -> bool:
-        return self.sides["z+"] == "free-surface"
+        return self.sides["z+"] == SideKind.FREE_SURFACE
 
     @property
     def periodic(self) -> frozenset[Axis]:
-        return frozenset(a for a in AXES if self.sides[f"{a}-"] == "periodic")
+        return periodic_axes(self.sides)
 
     @property
     def cap(self) -> int | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import number_type
 from faultwave.comm import World
 from faultwave.comm.exchange import HaloExchange, Neighbour
 from faultwave.comm.gpu_aware import HaloPath
@@ -55,7 +56,7 @@ class Overlap:
             if out or into:
                 opposite = len(DIRECTIONS) - 1 - direction
                 listed.append(Neighbour(rank, direction, opposite, runner.halo_buffer(out), runner.halo_buffer(into)))
-        dtype = np.float32 if precision == "single" else np.float64
+        dtype = number_type(precision)
         self.way = shared.way(getattr(runner, "device", None), [n.rank for n in listed])
         gpu_aware = self.way is not None and self.way.gpu_aware
         self.halo = HaloExchange(shared.world, listed, dtype, shared.rounding, gpu_aware)

@@ -162,7 +162,7 @@ def _faded_surface_shear(scheme: Scheme, points: np.ndarray, z: AxisInterpolatio
 
 
 def norm_weights(scheme: Scheme, name: str, plane: int | np.ndarray) -> np.ndarray:
-    """Return the weights of planes in the norm H in which the scheme is self-adjoint (``differences.NORM``).
+    """Return the weights of planes in the norm H in which the scheme is self-adjoint (``Weights.norm`` in ``fd.method.differences``).
 
     They are fractions of a cell: 1 except near the free surface and faces to other grids.
     """

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from faultwave.base.errors import Problems
 from faultwave.base.processes.host import machine_memory
+from faultwave.base.types import number_bytes
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine import checks
@@ -37,19 +38,14 @@ class Memory:
     advice: str
 
 
-def number_bytes(case: Case) -> int:
-    """Return the size [bytes] of a number of the fields."""
-    return 4 if case.numerics.precision == "single" else 8
-
-
 def grid_bytes(case: Case, grids: Sequence[Grid], world: World) -> float:
     """Return the memory [bytes] that one process needs for the grid."""
     attenuation = case.attenuation is not None
     stored = point_nbytes(attenuation, case.numerics.precision)
-    first = len(coefficients(attenuation)) * number_bytes(case)  # coefficients twice at the start
+    first = len(coefficients(attenuation)) * number_bytes(case.numerics.precision)  # coefficients twice at the start
     needed = 0.0
     for grid in grids:
-        across = 0 if grid.relief is None else len(MEANS) * number_bytes(case)
+        across = 0 if grid.relief is None else len(MEANS) * number_bytes(case.numerics.precision)
         needed += float(grid.box.points * (1.1 * (stored + across) + first) / world.size)
     return needed
 
@@ -103,4 +99,6 @@ def check_disk(case: Case, grids: Sequence[Grid], written: float, problems: Prob
     ``written`` is the output of the capabilities [bytes]; checkpoints are estimated from the wave fields alone.
     """
     numbers = len(fields(case.attenuation is not None)) * sum(grid.box.points for grid in grids)
-    checks.check_disk(case.output.folder, disk_needed(case, written, float(numbers * number_bytes(case))), problems)
+    checks.check_disk(
+        case.output.folder, disk_needed(case, written, float(numbers * number_bytes(case.numerics.precision))), problems
+    )

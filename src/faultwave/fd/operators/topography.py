@@ -121,7 +121,7 @@ def _check_topography_settings(case: Case, sides: Mapping[str, SideKind]) -> Non
     """Report settings that cannot be combined with a topography, and missing ones."""
     problems, setting = Problems(), case.grid.topography if case.grid else None
     assert setting is not None
-    if sides["z+"] != "free-surface":
+    if sides["z+"] != SideKind.FREE_SURFACE:
         problems.error(
             WHERE, f"the ground is a free surface, and z+ is {sides['z+']}", "grid.boundaries: {z+: free-surface}"
         )

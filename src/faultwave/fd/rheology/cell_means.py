@@ -6,25 +6,25 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from faultwave.fd.method.differences import LOWS
-from faultwave.fd.method.scheme import Scheme
+from faultwave.fd.method.differences import LOWS, PlanePosition
+from faultwave.fd.method.scheme import PlaneKind, Scheme
 from faultwave.fd.operators.points import norm_weights
 from faultwave.kernels.expr import Number
 from faultwave.kernels.stencil import Axis, Box, Layout, Point
 
 IN_PLANE: dict[str, tuple[Axis, Axis]] = {"s_xy": ("x", "y"), "s_xz": ("x", "z"), "s_yz": ("y", "z")}
-OFFSETS = {"half": (-2, -1, 0), "whole": (0, 1, 2)}
+OFFSETS = {PlanePosition.HALF: (-2, -1, 0), PlanePosition.WHOLE: (0, 1, 2)}
 """Offsets in planes read by means on half and whole planes next to a free surface or the face to a grid above."""
-LOW_OFFSETS = {"half": (-1, 0, 1), "whole": (-1, 0, 1)}
+LOW_OFFSETS = {PlanePosition.HALF: (-1, 0, 1), PlanePosition.WHOLE: (-1, 0, 1)}
 """Offsets in planes read by means next to the face to a grid below."""
 
 
-def mean_line(to: str, offset: int) -> str:
+def mean_line(to: PlanePosition, offset: int) -> str:
     """Return the name of the profile along z of a mean's weights.
 
     Parameters
     ----------
-    to : {"half", "whole"}
+    to : PlanePosition
         Planes of the mean.
     offset : int
         Planes upwards to the plane that is read.
@@ -38,7 +38,7 @@ def mean_arrays(scheme: Scheme) -> dict[str, Layout]:
     return {mean_line(to, o): line for to, far in _offsets(scheme).items() for o in far}
 
 
-def _offsets(scheme: Scheme) -> dict[str, tuple[int, ...]]:
+def _offsets(scheme: Scheme) -> dict[PlanePosition, tuple[int, ...]]:
     """Return the offsets in planes that the means of a scheme read."""
     low = LOW_OFFSETS if scheme.joined_below else dict.fromkeys(OFFSETS, ())
     return {to: tuple(sorted({*far, *low[to]})) for to, far in OFFSETS.items()}
@@ -48,15 +48,18 @@ def mean_lines(scheme: Scheme) -> dict[str, np.ndarray]:
     """Return the values of the profiles of all means."""
     top, first, end = scheme.grid.shape[0], scheme.ends.first, scheme.grid.shape[0] + scheme.ends.upper
     found = {mean_line(to, o): np.zeros(end - first) for to, far in _offsets(scheme).items() for o in far}
-    listed = list[tuple[dict[str, np.ndarray], int]]()
+    listed = list[tuple[dict[PlanePosition, np.ndarray], int]]()
     if scheme.ends.upper:
-        planes = {"half": np.arange(top, -1, -1), "whole": np.arange(top - 1, -1, -1)}
+        planes = {PlanePosition.HALF: np.arange(top, -1, -1), PlanePosition.WHOLE: np.arange(top - 1, -1, -1)}
         listed.append((planes, min(top - LOWS[scheme.order] * scheme.joined_below, 2 * scheme.differences.deep)))
     if scheme.joined_below:
         listed.append((dict.fromkeys(OFFSETS, np.arange(-1, top)), LOWS[scheme.order]))
     for planes, count in listed:
-        weight = {kind: norm_weights(scheme, name, planes[kind]) for kind, name in (("half", "szz"), ("whole", "sxz"))}
-        for to, other in (("half", "whole"), ("whole", "half")):
+        weight = {
+            kind: norm_weights(scheme, name, planes[kind])
+            for kind, name in ((PlanePosition.HALF, "szz"), (PlanePosition.WHOLE, "sxz"))
+        }
+        for to, other in ((PlanePosition.HALF, PlanePosition.WHOLE), (PlanePosition.WHOLE, PlanePosition.HALF)):
             for n, m_, share in _overlaps(weight[to], weight[other], count):
                 plane, seen = planes[to][n], planes[other][m_]
                 found[mean_line(to, seen - plane)][plane - first] = share
@@ -76,7 +79,7 @@ def _overlaps(weights: np.ndarray, others: np.ndarray, count: int) -> Iterator[t
                 yield n, m_, shared / weights[n]
 
 
-def mean(p: Point, of: str | Callable[..., Number], axes: tuple[Axis, Axis], ahead: int, kind: str) -> Number:
+def mean(p: Point, of: str | Callable[..., Number], axes: tuple[Axis, Axis], ahead: int, kind: PlaneKind) -> Number:
     """Return the mean over the surrounding points, half an edge away along two axes.
 
     Parameters
@@ -87,7 +90,7 @@ def mean(p: Point, of: str | Callable[..., Number], axes: tuple[Axis, Axis], ahe
     axes : tuple of str
     ahead : {1, -1}
         Direction of the neighbours.
-    kind : str
+    kind : PlaneKind
         Kind of the planes (``planes_of``).
     """
 
@@ -95,31 +98,31 @@ def mean(p: Point, of: str | Callable[..., Number], axes: tuple[Axis, Axis], ahe
         where = dict(zip(axes, far, strict=True))
         return p.at(of, **where) if isinstance(of, str) else of(**where)
 
-    if kind == "inside" or "z" not in axes:
+    if kind == PlaneKind.INSIDE or "z" not in axes:
         return 0.25 * ((at(0, 0) + at(ahead, 0)) + (at(0, ahead) + at(ahead, ahead)))
-    to = "half" if ahead < 0 else "whole"
-    far = (LOW_OFFSETS if kind == "low" else OFFSETS)[to]
+    to = PlanePosition.HALF if ahead < 0 else PlanePosition.WHOLE
+    far = (LOW_OFFSETS if kind == PlaneKind.LOW else OFFSETS)[to]
     return sum(p.line(mean_line(to, o), "z") * (0.5 * (at(0, o) + at(ahead, o))) for o in far)
 
 
-def planes_of(scheme: Scheme, box: Box) -> list[tuple[int, int, str]]:
+def planes_of(scheme: Scheme, box: Box) -> list[tuple[int, int, PlaneKind]]:
     """Return (first, end, kind) of the ranges of planes that one launch handles.
 
     The kinds are 'low' at the face to a grid below, 'inside', 'inside_upper' near the upper end, 'last' for the plane
     below it, whose upper shear stresses lie on it, and 'surface'. Planes at a free surface or a face have launches of
     their own.
     """
-    low, top, found = box.lo[0], scheme.grid.shape[0], list[tuple[int, int, str]]()
+    low, top, found = box.lo[0], scheme.grid.shape[0], list[tuple[int, int, PlaneKind]]()
     if scheme.joined_below and low == 0:
         low = LOWS[scheme.order] - 1
-        found.append((-1, low, "low"))
+        found.append((-1, low, PlaneKind.LOW))
     if not scheme.surfaced(box):
-        return [*found, (low, box.hi[0], "inside")]
+        return [*found, (low, box.hi[0], PlaneKind.INSIDE)]
     first = max(low, top + 1 - scheme.differences.deep)
     found += [
-        (low, first, "inside"),
-        (first, top - 1, "inside_upper"),
-        (top - 1, top, "last"),
-        (top, top + 1, "surface"),
+        (low, first, PlaneKind.INSIDE),
+        (first, top - 1, PlaneKind.INSIDE_UPPER),
+        (top - 1, top, PlaneKind.LAST),
+        (top, top + 1, PlaneKind.SURFACE),
     ]
     return [(a, b, kind) for a, b, kind in found if a < b]

@@ -23,9 +23,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.fd.method.curvilinear_layer import stretched
-from faultwave.fd.method.grid import Grid
+from faultwave.fd.method.differences import PlanePosition
+from faultwave.fd.method.grid import Grid, SideKind
 from faultwave.fd.method.program import Observer
-from faultwave.fd.method.scheme import Level, Scheme, line_of
+from faultwave.fd.method.scheme import Level, PlaneKind, Scheme, line_of
 from faultwave.fd.method.stencils import AXES, NORMAL
 from faultwave.fd.rheology.cell_means import IN_PLANE, LOW_OFFSETS, OFFSETS, mean, mean_arrays, mean_lines, planes_of
 from faultwave.kernels import math as m
@@ -61,16 +62,16 @@ def row_peaks() -> dict[str, Peak]:
     return found | {row_peak(n): size(n.replace("_", "")) for n in IN_PLANE}
 
 
-def _planes(axes: tuple[Axis, Axis], to: str, kind: str) -> tuple[int, ...]:
+def _planes(axes: tuple[Axis, Axis], to: PlanePosition, kind: PlaneKind) -> tuple[int, ...]:
     """Return the plane offsets that means on planes of this kind (``fd.rheology.cell_means``) read."""
     if "z" not in axes:
         return (0,)
-    if kind == "inside":
-        return (-1, 0) if to == "half" else (0, 1)
-    return (LOW_OFFSETS if kind == "low" else OFFSETS)[to]
+    if kind == PlaneKind.INSIDE:
+        return (-1, 0) if to == PlanePosition.HALF else (0, 1)
+    return (LOW_OFFSETS if kind == PlaneKind.LOW else OFFSETS)[to]
 
 
-def may_yield(row: Row, lost: str, kind: str) -> Condition:
+def may_yield(row: Row, lost: str, kind: PlaneKind) -> Condition:
     """Return True if a row may have points that yield, or had some in the step before.
 
     ``lost`` is the array of the share lost.
@@ -78,7 +79,7 @@ def may_yield(row: Row, lost: str, kind: str) -> Condition:
     moved = row.largest(row_peak("normal"))
     for name, axes in IN_PLANE.items():
         rows = (-1, 0) if "y" in axes else (0,)
-        around = [row.largest(row_peak(name), z, y) for z in _planes(axes, "half", kind) for y in rows]
+        around = [row.largest(row_peak(name), z, y) for z in _planes(axes, PlanePosition.HALF, kind) for y in rows]
         size = around[0]
         for other in around[1:]:
             size = m.maximum(size, other)
@@ -86,9 +87,9 @@ def may_yield(row: Row, lost: str, kind: str) -> Condition:
     return (row.number(YIELD_DISTANCE) <= moved) | (row.changed(lost) > 0.0)
 
 
-def may_have_losses(row: Row, lost: str, kind: str) -> Condition:
+def may_have_losses(row: Row, lost: str, kind: PlaneKind) -> Condition:
     """Return True if centres around a row (on the surface, in it) have lost stress in this step."""
-    planes = (0,) if kind == "surface" else _planes(("y", "z"), "whole", kind)
+    planes = (0,) if kind == PlaneKind.SURFACE else _planes(("y", "z"), PlanePosition.WHOLE, kind)
     return sum(row.changed(lost, z, y) for z in planes for y in (0, 1)) > 0.0
 
 
@@ -163,7 +164,7 @@ def may_yield_profile(axis: Axis) -> str:
     return f"yields_{axis}"
 
 
-def losses(law: Rheology, constants: Mapping[str, float], kept: RockStorage, kind: str) -> Stencil:
+def losses(law: Rheology, constants: Mapping[str, float], kept: RockStorage, kind: PlaneKind) -> Stencil:
     """Return the stencil of the fraction of deviatoric stress that yielding removes at cell centres, and of its state variables.
 
     Parameters
@@ -173,7 +174,7 @@ def losses(law: Rheology, constants: Mapping[str, float], kept: RockStorage, kin
         Constants of the rheology.
     kept : RockStorage
         Storage of the rock properties.
-    kind : str
+    kind : PlaneKind
         Kind of the planes (``planes_of``).
     """
 
@@ -228,20 +229,20 @@ def _at_rest(p: Point, kept: RockStorage) -> dict[str, Number]:
     return {n: p.line(rest(n), "z") for n in STRESS}
 
 
-def _at_rest_around(p: Point, name: str, kept: RockStorage, kind: str) -> Number:
+def _at_rest_around(p: Point, name: str, kept: RockStorage, kind: PlaneKind) -> Number:
     """Return an initial shear stress at the place of the grid's shear stress."""
     if kept.proportional:
         return p.scalar(rest(name)) * mean(p, LOAD, IN_PLANE[name], 1, kind)
     return p.line(rest(name, IN_PLANE[name][1] == "z"), "z")
 
 
-def _at_centre(p: Point, kind: str) -> dict[str, Number]:
+def _at_centre(p: Point, kind: PlaneKind) -> dict[str, Number]:
     """Return the stress of waves at a centre."""
     found = dict(zip(("s_xx", "s_yy", "s_zz"), (p.at(n) for n in NORMAL), strict=True))
     return found | {n: mean(p, n.replace("_", ""), axes, -1, kind) for n, axes in IN_PLANE.items()}
 
 
-def _shear_scatter(p: Point, means: Named, kind: str) -> Number:
+def _shear_scatter(p: Point, means: Named, kind: PlaneKind) -> Number:
     """Return mean squares of the surrounding shear stresses less the squares of their means.
 
     Stresses around a centre lose their share of this energy, too.
@@ -257,14 +258,14 @@ def _shear_scatter(p: Point, means: Named, kind: str) -> Number:
 STRAIN_NAMES = ("ep_xx", "ep_yy", "ep_zz", "ep_xy", "ep_yz", "ep_xz")
 
 
-def yielding(kept: RockStorage, kind: str) -> Stencil:
+def yielding(kept: RockStorage, kind: PlaneKind) -> Stencil:
     """Return the stencil that reduces the stresses by the lost share.
 
     ``kind`` is the kind of planes; on the surface, quantities of the plane above are included.
     """
 
     def shares(p: Point) -> dict[str, Number]:
-        kept_below = [n for n, axes in IN_PLANE.items() if kind == "surface" and "z" in axes]
+        kept_below = [n for n, axes in IN_PLANE.items() if kind == PlaneKind.SURFACE and "z" in axes]
         return {n: mean(p, LOST_SHARE, axes, 1, kind) for n, axes in IN_PLANE.items() if n not in kept_below}
 
     def changes(p: Point) -> Condition:
@@ -338,14 +339,17 @@ def lines(scheme: Scheme, at_rest: Callable[[np.ndarray], Mapping[str, np.ndarra
     """
     grid, found = scheme.grid, mean_lines(scheme)
     if at_rest is not None:
-        values = {on: at_rest(heights(scheme, kind)) for kind, on in (("half", False), ("whole", True))}
+        values = {
+            on: at_rest(heights(scheme, kind))
+            for kind, on in ((PlanePosition.HALF, False), (PlanePosition.WHOLE, True))
+        }
         found = {line: values[on][name] for line, name, on in lines_at_rest()} | found
     return found | {may_yield_profile(a): active_cells(scheme, grid, a) for a in AXES}
 
 
-def heights(scheme: Scheme, kind: str) -> np.ndarray:
-    """Return the heights [m] of the arrays' 'half' or 'whole' planes, including faces and the surface."""
-    found = scheme.grid.levels(kind)[: scheme.grid.shape[0] + scheme.ends.upper]
+def heights(scheme: Scheme, position: PlanePosition) -> np.ndarray:
+    """Return the heights [m] of the arrays' half or whole planes, including faces and the surface."""
+    found = scheme.grid.levels(position)[: scheme.grid.shape[0] + scheme.ends.upper]
     return np.r_[scheme.grid.lower[2], found] if scheme.joined_below else found
 
 
@@ -355,7 +359,7 @@ def active_cells(scheme: Scheme, grid: Grid, axis: Axis) -> np.ndarray:
     Around cells next to rigid sides some shear stresses are not known; next to faces to other grids all are.
     """
     count, more = grid.shape["zyx".index(axis)], 0
-    widths = {"absorbing": scheme.absorber.width, "rigid": 1}
+    widths = {SideKind.ABSORBING: scheme.absorber.width, SideKind.RIGID: 1}
     low, high = (widths.get(scheme.sides[f"{axis}{end}"], 0) for end in "-+")
     if axis == "z":
         low, high = low * (not scheme.joined_below), high * (not scheme.joined_above)

@@ -17,8 +17,9 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.case.settings.yielding import Overburden, RockQuality
 from faultwave.domain.grid_relief import Relief
-from faultwave.fd.capability import MaterialContext
-from faultwave.fd.method.grid import Grid
+from faultwave.fd.contexts import MaterialContext
+from faultwave.fd.method.differences import PlanePosition
+from faultwave.fd.method.grid import Grid, SideKind
 from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.rheology import yielding
 from faultwave.kernels.stencil import Box
@@ -342,8 +343,8 @@ class Rock:
         if self.lateral:
             found |= self._over(checking, grid, box, self.parameters)
         else:
-            z = grid.levels("half")
-            on_face = box.lo[0] < 0 and checking.sides["z-"] != "periodic"
+            z = grid.levels(PlanePosition.HALF)
+            on_face = box.lo[0] < 0 and checking.sides["z-"] != SideKind.PERIODIC
             found |= self.parameters(self._column(np.r_[grid.lower[2], z] if on_face else z))
         if self.relief is not None:
             around = Box((box.lo[0], box.lo[1] - 1, box.lo[2] - 1), (box.hi[0], box.hi[1] + 1, box.hi[2] + 1))
@@ -363,7 +364,7 @@ class Rock:
         for k in range(box.lo[0], box.hi[0]):
             places = grid.places("sxx", Box((k, *box.lo[1:]), (k + 1, *box.hi[1:]))).reshape(-1, 3)
             for axis in range(3):
-                if checking.sides[f"{'xyz'[axis]}-"] == "periodic":
+                if checking.sides[f"{'xyz'[axis]}-"] == SideKind.PERIODIC:
                     low = grid.lower[axis]
                     places[:, axis] = low + (places[:, axis] - low) % lengths[axis]
             planes.append({n: v.reshape(box.shape[1:]) for n, v in of(places).items()})
@@ -390,7 +391,9 @@ class Rock:
         InputError
             If the stresses are not finite or cannot be stored.
         """
-        levels = np.concatenate([np.clip(grid.levels("half"), self.lower[2], self.upper[2]) for grid in grids])
+        levels = np.concatenate(
+            [np.clip(grid.levels(PlanePosition.HALF), self.lower[2], self.upper[2]) for grid in grids]
+        )
         x, y = (np.linspace(a, b, 5) for a, b in zip(self.lower[:2], self.upper[:2], strict=True))
         lattice = np.stack(np.meshgrid(x, y, np.unique(levels), indexing="ij"), -1)
         places = self._up(lattice.reshape(-1, 3))
@@ -406,7 +409,7 @@ class Rock:
         """Return a text on the rock that yields before anything moves; warns if there is any, or tension."""
         grids, varies = list(grids), self.lateral or self.relief is not None
         counts = [min(round(float(self.upper[k] - self.lower[k]) / grids[0].spacing), LOOK) for k in range(2)]
-        z = np.concatenate([grid.levels("half")[: grid.shape[0]] for grid in grids])
+        z = np.concatenate([grid.levels(PlanePosition.HALF)[: grid.shape[0]] for grid in grids])
         places = self._up(self.places(counts if varies else (1, 1), z[z > self.lower[2]]).reshape(-1, 3))
         p = self.parameters(places) | {"compliance": np.ones(len(places))}
         past = {s.name: np.zeros(len(places)) for s in self.law.state}

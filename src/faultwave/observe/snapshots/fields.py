@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from faultwave.base.errors import InputError, Problem, Problems, suggest
+from faultwave.base.types import number_bytes
 from faultwave.observe.dataset import sample_count
 
 
@@ -148,7 +149,7 @@ def snapshot_bytes(setting: SnapshotSettings, case: SnapshotCase, values: int, f
         Number of corners of a cell.
     """
     files = 2 if case.output.xdmf and setting.degree is None else 1
-    snapshots = snapshot_count(setting, case) * fields * (4 if case.output.precision == "single" else 8)
+    snapshots = snapshot_count(setting, case) * fields * number_bytes(case.output.precision)
     mesh = corners * NODE + CELL if setting.degree is None else NODE
     return files * values * (snapshots + mesh)
 

@@ -226,10 +226,7 @@ def newton_rate(
         length = m.abs(b.step)
         near = (length <= tolerance) & falls
         if exact_slope:
-            bend = 0.5 * m.where(by_log, m.abs(b.bend), m.abs(1.0 - b.bend)) + b.doubt
-            square = length * length
-            left = square * (bend + _GROWTH_ERROR * square * length)
-            near = near | (inside & (left <= _SAFETY * tolerance) & (length <= _LONGEST_LAST))
+            near = near | (inside & (_error_left(b, by_log, length) <= _SAFETY * tolerance) & (length <= _LONGEST_LAST))
         # At the smallest rate friction may still exceed the load: the fault is locked.
         rest = ((b.excess <= 0.0) & (v <= 2.0 * SMALLEST_RATE)) | (top <= SMALLEST_RATE)
         # A fault with almost no strength slips at a rate within rounding of the top.
@@ -245,6 +242,13 @@ def newton_rate(
     initial = (first, 0.0 * top + SMALLEST_RATE, top, begin[1], 0.0 * top + 1.0)
     root, _, _, psi, unbalanced = m.iterate(step, initial, maximum, keep_last=True)
     return root, psi, unbalanced
+
+
+def _error_left(b: Balance, by_log: Condition, length: Number) -> Number:
+    """Return an estimate of the relative error after a step of this ``length``, in ln V where ``by_log``, else in V."""
+    bend = 0.5 * m.where(by_log, m.abs(b.bend), m.abs(1.0 - b.bend)) + b.doubt
+    square = length * length
+    return square * (bend + _GROWTH_ERROR * square * length)
 
 
 def growth(x: Number) -> Number:

@@ -10,6 +10,7 @@ import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.base.formulas import magnitude
+from faultwave.base.types import number_type
 from faultwave.physics.sources.point import LATEST, PointSource, Sources
 from faultwave.physics.sources.time_functions import pieces
 
@@ -129,7 +130,7 @@ def check_representable(
     table = Sources.of(sources)
     if not len(table):
         return
-    largest = float(np.finfo(np.float32 if precision == "single" else np.float64).max)
+    largest = float(np.finfo(number_type(precision)).max)
     sizes = np.max([np.abs(a).max(1, initial=0.0) for a in (table.force, table.moment, table.potency)], axis=0)
     bad = np.flatnonzero(~(sizes <= largest))
     if len(bad):

@@ -77,6 +77,10 @@ class Law(Protocol):
     decays: bool  # True if ``reaction`` is -r P q with one rate r and a projection P, which is then integrated exactly
     layered: bool  # True if ``adapted`` can include a perfectly matched layer (parameters LAYER)
 
+    def __hash__(self) -> int:
+        """Return a hash: forms of equal laws are made once."""
+        ...
+
     def adapted(self, values: dict[str, np.ndarray]) -> Law:
         """Return the law for a material: itself, or a variant with the terms that this material needs."""
         ...

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import Setting
 from faultwave.comm.messages import gather_rows
 from faultwave.dg.capabilities.outputs.receivers import PointSeries
 from faultwave.dg.mesh.location import Points
@@ -37,7 +38,7 @@ class BoxRecord(CapabilityPlan):
         Material at ``points`` by name.
     """
 
-    setting: Any
+    setting: Setting
     shell: Shell
     points: Points
     items: np.ndarray
@@ -106,7 +107,7 @@ def plan(planning: Planning) -> BoxRecord | None:
     return BoxRecord(setting, shell, listed.of(items), items, listed, material, samples)
 
 
-def _surface(planning: Planning, setting: Any) -> float | None:
+def _surface(planning: Planning, setting: Setting) -> float | None:
     """Height of the free surface [m], if the upper face of the box lies on a flat one."""
     topology, level = planning.topology, float(setting.upper[2])
     cells, _ = np.nonzero(topology.kinds == tets.BoundaryKind.FREE_SURFACE)

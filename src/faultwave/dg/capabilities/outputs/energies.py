@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from faultwave.case.settings.outputs import EnergyOutput
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.operators.wave_field import Energies as FieldEnergies
 from faultwave.dg.operators.wave_field import as_isotropic
@@ -22,7 +22,7 @@ name = "energies"
 class Energies(CapabilityPlan):
     """Plan of the table of energies."""
 
-    setting: Any
+    setting: EnergyOutput
     name: str = name
 
     def attach(self, solver: Solver) -> AttachedEnergies:

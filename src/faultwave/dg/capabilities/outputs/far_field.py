@@ -10,6 +10,7 @@ import numpy as np
 
 from faultwave.base.errors import Problem, Problems
 from faultwave.base.log import get_logger
+from faultwave.base.types import Setting
 from faultwave.case.settings.model import Case
 from faultwave.dg.capabilities.incident_waves import Wave
 from faultwave.dg.mesh.location import across_period, volume_numbers
@@ -43,7 +44,7 @@ class FarField(CapabilityPlan):
         Incident wave.
     """
 
-    setting: Any
+    setting: Setting
     cells: np.ndarray
     faces: np.ndarray
     speed: float

@@ -13,6 +13,7 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.comm.messages import gather_rows
 from faultwave.dg.fault.faces import Fault
 from faultwave.dg.fault.probe import FaultProbe
+from faultwave.dg.fault.values import ReadingMode
 from faultwave.dg.mesh.location import Points
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.sampling import by_cluster
@@ -146,11 +147,10 @@ class AttachedFaultReceivers(Capability):
         case, faces = plan.case, points.cells
         members = by_cluster(plan.clustering.cluster[fault.faces.inside[faces]], self.solver.layout.clusters)
         from_velocity = case.fault is not None and case.fault.slip_rate_output == "velocity"
-        exact, as_seissol = setting.position == "exact", case.output.seissol_layout
+        as_seissol = case.output.seissol_layout
+        mode = ReadingMode(setting.position == "exact", from_velocity, as_seissol)
         probes = {
-            c: FaultProbe(
-                fault, faces[m], points.local[m][:, None], exact, from_velocity, c, as_seissol, as_seissol, patient=True
-            )
+            c: FaultProbe(fault, faces[m], points.local[m][:, None], mode, c, as_seissol, patient=True)
             for c, m in enumerate(members)
         }
         self.probes += probes.values()
@@ -224,7 +224,7 @@ class AttachedFaultReceivers(Capability):
         """Return normal, strike, dip and initial traction (P_0, T_s, T_d) at each point, (n, 3) each."""
         rupture = self.rupture.part  # type: ignore[union-attr]
         f = rupture.faces
-        nearest = FaultProbe(self.rupture.fault, points.cells, points.local[:, None], False, False).nearest[:, 0]  # type: ignore[union-attr]
+        nearest = FaultProbe(self.rupture.fault, points.cells, points.local[:, None], ReadingMode()).nearest[:, 0]  # type: ignore[union-attr]
         stress = rupture.stress[points.cells, nearest]
         vector = stress[:, 1:2] * f.tangent1[points.cells] + stress[:, 2:3] * f.tangent2[points.cells]
         strike, dip = f.strike[points.cells], f.dip[points.cells]

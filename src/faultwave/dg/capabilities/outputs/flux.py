@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from faultwave.base.types import Setting
 from faultwave.case.settings.model import Case
 from faultwave.dg.mesh.location import surface_tag, volume_numbers
 from faultwave.dg.mesh.placement import Cut, Planning
@@ -27,7 +27,7 @@ class Flux(CapabilityPlan):
     """Plan of energy fluxes: the surfaces of ``output.flux`` found in the mesh, with their settings."""
 
     surfaces: tuple[Surface, ...]
-    settings: tuple[Any, ...]
+    settings: tuple[Setting, ...]
     name: str = name
 
     @property

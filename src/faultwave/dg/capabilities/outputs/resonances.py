@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import Problem, Problems
+from faultwave.base.types import Setting
 from faultwave.comm.messages import gather_rows
 from faultwave.dg.mesh.placement import Planning
 from faultwave.dg.solver import Solver
@@ -25,7 +25,7 @@ AFTER = ("receivers",)
 class Resonances(CapabilityPlan):
     """Plan of the table of resonances."""
 
-    setting: Any
+    setting: Setting
     name: str = name
 
     @property
@@ -53,7 +53,7 @@ def plan(planning: Planning) -> Resonances | None:
     return Resonances(out.spectrum)
 
 
-def _check_length(end_time: float, setting: Any, interval: float, problems: Problems) -> None:
+def _check_length(end_time: float, setting: Setting, interval: float, problems: Problems) -> None:
     """Warn if receivers record too few samples between the start of the spectrum and the end of the run."""
     samples = int((end_time - setting.start) / interval * (1 + 1e-12)) + 1 if end_time >= setting.start else 0
     if not long_enough(samples, interval, setting.band):

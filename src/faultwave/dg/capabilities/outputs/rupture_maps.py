@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.case.settings.outputs import RuptureOutput
 from faultwave.comm.messages import gather_rows
 from faultwave.dg.fault.faces import Fault
 from faultwave.dg.fault.points import PointRule
@@ -26,7 +27,7 @@ AFTER = ("rupture",)
 class RuptureMaps(RuptureMapPlan):
     """Plan of rupture maps; ``faces`` is the number of faces of the whole fault."""
 
-    setting: Any
+    setting: RuptureOutput
     faces: int
 
     def attach(self, solver: Solver) -> AttachedMaps:

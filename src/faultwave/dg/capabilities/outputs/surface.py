@@ -16,19 +16,18 @@ from faultwave.dg.method.basis import face_points, inner, tet_basis, triangle_ba
 from faultwave.dg.operators import kernels
 from faultwave.dg.operators.layout import sort_and_pad
 from faultwave.dg.sampling import by_cluster
-from faultwave.dg.snapshots import Snapshots, written_as
+from faultwave.dg.snapshots import MeshSnapshotPlan, MeshSnapshots
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Files, Requirements, RestoredFrom, State
+from faultwave.engine.capability import Callback, Files, Requirements, RestoredFrom, State
+from faultwave.engine.snapshots import SnapshotBuffer
 from faultwave.observe.snapshots.fields import (
     LOCATIONS,
     SURFACE_FIELDS,
     check_snapshots,
-    snapshot_bytes,
-    snapshot_row,
     surface_fields,
 )
-from faultwave.observe.snapshots.pieces import triangle_pieces
+from faultwave.observe.snapshots.pieces import Pieces, triangle_pieces
 from faultwave.physics.waves.law import role
 
 name = "surface"
@@ -36,16 +35,22 @@ AFTER = ("gravity",)
 
 
 @dataclass(frozen=True)
-class Surface(CapabilityPlan):
+class Surface(MeshSnapshotPlan):
     """Plan of surface output: cells, local faces and ``LOCATIONS`` of n faces."""
 
-    setting: Any
-    fields: tuple[str, ...]
     cells: np.ndarray
     faces: np.ndarray
     flags: np.ndarray
-    disk: int
     name: str = name
+    corners = 3
+
+    @property
+    def items(self) -> int:
+        return len(self.cells)
+
+    @property
+    def pieces(self) -> Pieces:
+        return triangle_pieces(self.setting)
 
     @property
     def requirements(self) -> Requirements:
@@ -57,10 +62,6 @@ class Surface(CapabilityPlan):
 
     def attach(self, solver: Solver) -> AttachedSurface:
         return AttachedSurface(self, solver)
-
-    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
-        values = len(self.cells) * len(triangle_pieces(self.setting).points)
-        return {"output": [snapshot_row(name, self.setting, plan.case, values, len(self.fields), 3)]}
 
 
 def plan(planning: Planning) -> Surface | None:
@@ -83,9 +84,7 @@ def plan(planning: Planning) -> Surface | None:
         what = "the mesh has no free surface, so there is nothing to write"
         planning.refuse("output.surface", what, advice="Free surfaces carry tag 1, sea surfaces 2.")
         return None
-    values = len(cells) * len(triangle_pieces(setting).points)
-    disk = snapshot_bytes(setting, planning.case, values, len(fields), 3)
-    return Surface(setting, tuple(fields), cells, faces, located[cells, faces], disk)
+    return Surface(setting, tuple(fields), 0, cells, faces, located[cells, faces]).sized(planning.case)
 
 
 def _locations(planning: Planning, sea_floor: bool) -> np.ndarray:
@@ -102,20 +101,20 @@ def _locations(planning: Planning, sea_floor: bool) -> np.ndarray:
     return found
 
 
-class AttachedSurface(Capability):
+class AttachedSurface(MeshSnapshots):
     """Surface output of a run: ``points`` (n, 2) of the sub-triangles (``pieces``) of each face, ``members`` by cluster."""
 
+    part: Surface
+
     def __init__(self, part: Surface, solver: Solver):
-        self.part, self.solver, self.interval = part, solver, part.setting.interval
+        super().__init__(part, solver)
         self.cell, self.face = part.cells, part.faces
         plan, op = solver.plan, solver.operator
-        self.pieces = triangle_pieces(part.setting)
         self.points = self.pieces.points
         self.values = [tet_basis(face_points(f, self.points), op.order - 1) for f in range(4)]
         cluster = plan.clustering.cluster[self.cell]
         self.members = by_cluster(cluster, solver.layout.clusters)
-        self.slots = op.layout.history[op.layout.position[self.cell]]
-        self.shots: Snapshots | None = None
+        self.slots = op.layout.history.slots[op.layout.position[self.cell]]
         self.sea = Heights(solver, self.cell, self.face, self.points)
         self._launch(cluster)
         self.callbacks = (Callback("after predict", self._predicted, self._due),)
@@ -154,37 +153,24 @@ class AttachedSurface(Capability):
             if end > begin:
                 launch(begin, end, integral=integral, advance=advance)
 
-    @property
-    def samples_complete(self) -> bool:
-        return self.shots is None or self.shots.samples_complete
-
     def open(self, files: Files) -> None:
-        plan, setting, fields = self.solver.plan, self.part.setting, list(self.part.fields)
-        cell, face, pieces = self.cell, self.face, self.pieces
+        plan, cell, face, pieces = self.solver.plan, self.cell, self.face, self.pieces
         vertices = plan.mesh.vertices[np.take_along_axis(plan.topology.cells[cell], tets.SORTED_FACES[face], 1)]
         a, b, c = (vertices[:, None, None, i] for i in range(3))
         points = a + pieces.nodes[None, ..., :1] * (b - a) + pieces.nodes[None, ..., 1:] * (c - a)
         static = {"global-id": np.repeat(plan.numbers[cell], len(pieces.nodes))}
         static["locationFlag"] = np.repeat(self.part.flags, len(pieces.nodes))
-        numbers = np.arange(points.size // 3).reshape(-1, pieces.nodes.shape[1])
-        nodes = points.reshape(-1, 3)
-        writers = files.cells(name, nodes, numbers, static, fields, setting.interval, pieces.kind)
-        now, dtype = self.solver.march.time, written_as(plan.case)
-        self.shots = Snapshots(setting.interval, self.members, fields, len(self.points), writers, now, dtype)
-        files.follow(name, self.shots)
+        self.open_series(files, points.reshape(-1, 3), static, self.members)
 
-    def _deliver(self, shots: Snapshots, number: int, cluster: int, tau: float, now: bool) -> None:
+    def _deliver(self, shots: SnapshotBuffer, number: int, cluster: int, tau: float, now: bool) -> None:
         values = self.motion(cluster, tau, now)
         named = {f: values[:, :, SURFACE_FIELDS.index(f)] for f in self.part.fields}
-        shots.deliver(number, cluster, self.members[cluster], named)
+        shots.deliver(number, cluster, named)
 
     def finish(self, time: float) -> None:
         if self.shots is not None:
             for number, cluster in self.shots.last(time):
                 self._deliver(self.shots, number, cluster, 0.0, True)
-
-    def close(self) -> None:
-        self.shots = None
 
     def state(self) -> Mapping[str, State]:
         rows = 4 * self.solver.plan.numbers[self.cell] + self.face

@@ -7,26 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.processes.pieces import map_chunks
+from faultwave.base.types import number_bytes
+from faultwave.case.settings.outputs import VolumeOutput
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.method.basis import tet_basis
 from faultwave.dg.operators.operator import Sampler
 from faultwave.dg.sampling import by_cluster
-from faultwave.dg.snapshots import Snapshots, written_as
+from faultwave.dg.snapshots import MeshSnapshotPlan, MeshSnapshots
 from faultwave.dg.solver import Solver
-from faultwave.engine.capability import Callback, Capability, CapabilityPlan, Files, Requirements
-from faultwave.observe.snapshots.fields import (
-    WRITE_BUFFER,
-    check_snapshots,
-    snapshot_bytes,
-    snapshot_row,
-    volume_fields,
-)
-from faultwave.observe.snapshots.pieces import tet_pieces
+from faultwave.domain.tets import Geometry
+from faultwave.engine.capability import Files
+from faultwave.observe.snapshots.fields import WRITE_BUFFER, check_snapshots, volume_fields
+from faultwave.observe.snapshots.pieces import Pieces, tet_pieces
 
 name = "volume"
 AFTER = ("plasticity", "time_integrals")
@@ -34,37 +30,35 @@ AFTER = ("plasticity", "time_integrals")
 
 
 @dataclass(frozen=True)
-class Volume(CapabilityPlan):
+class Volume(MeshSnapshotPlan):
     """Plan of volume snapshots.
 
     Attributes
     ----------
-    cells : (n,) int
-        Cells in the region and the groups of the setting.
     sources : tuple of str
         Capability that provides each field, '' for the wave law.
+    cells : (n,) int
+        Cells in the region and the groups of the setting.
     """
 
-    setting: Any
-    fields: tuple[str, ...]
     sources: tuple[str, ...]
     cells: np.ndarray
-    disk: int
     name: str = name
+    corners = 4
 
     @property
-    def requirements(self) -> Requirements:
-        return Requirements(disk=self.disk)
+    def items(self) -> int:
+        return len(self.cells)
+
+    @property
+    def pieces(self) -> Pieces:
+        return tet_pieces(self.setting)
 
     def partition(self, cut: Cut) -> Volume:
         return replace(self, cells=cut.here[self.cells[cut.mine(self.cells)]])
 
     def attach(self, solver: Solver) -> AttachedVolume:
         return AttachedVolume(self, solver)
-
-    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
-        values = len(self.cells) * len(tet_pieces(self.setting).points)
-        return {"output": [snapshot_row(name, self.setting, plan.case, values, len(self.fields), 4)]}
 
 
 def plan(planning: Planning) -> Volume | None:
@@ -85,12 +79,10 @@ def plan(planning: Planning) -> Volume | None:
             "the region and groups contain no cell",
             advice="Compare them with the mesh: `faultwave mesh info` shows its corners and groups.",
         )
-    inside = len(cells) * len(tet_pieces(setting).points)
-    disk = snapshot_bytes(setting, planning.case, inside, len(fields), 4)
-    return Volume(setting, tuple(fields), tuple(known.get(f, "") for f in fields), cells, disk)
+    return Volume(setting, tuple(fields), 0, tuple(known.get(f, "") for f in fields), cells).sized(planning.case)
 
 
-def cells_in(setting: Any, centroids: np.ndarray, groups: np.ndarray) -> np.ndarray:
+def cells_in(setting: VolumeOutput, centroids: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Return the numbers of the cells in the setting's region and groups."""
     found = np.ones(len(centroids), bool)
     if setting.region is not None:
@@ -101,23 +93,16 @@ def cells_in(setting: Any, centroids: np.ndarray, groups: np.ndarray) -> np.ndar
     return np.flatnonzero(found)
 
 
-def _points(geometry: Any, cells: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+def _points(geometry: Geometry, cells: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     """Return the positions (n, sub-cells, nodes, 3) [m] of the nodes (sub-cells, nodes, 3) of the reference cell."""
     inside = np.einsum("cij,snj->csni", geometry.jacobian(cells), nodes)
     return np.asarray(geometry.origin(cells)[:, None, None] + inside)
 
 
-class AttachedVolume(Capability):
+class AttachedVolume(MeshSnapshots):
     """Snapshots of the volume, attached to a solver."""
 
-    def __init__(self, part: Volume, solver: Solver):
-        self.part, self.solver, self.interval = part, solver, part.setting.interval
-        self.pieces = tet_pieces(part.setting)
-        self.shots: Snapshots | None = None
-
-    @property
-    def samples_complete(self) -> bool:
-        return self.shots is None or self.shots.samples_complete
+    part: Volume
 
     def _sampler(self) -> Sampler | None:
         """Return the sampler of the cells, sub-cells and law's quantities, or None without any."""
@@ -136,14 +121,13 @@ class AttachedVolume(Capability):
         one = len(part.cells) * len(self.pieces.points) * len(part.fields)
         waiting = 1 + int(plan.clustering.steps.max() / part.setting.interval)
         sampler = self._sampler()
-        held = (sampler.nbytes() if sampler else 0) + waiting * one * np.dtype(written_as(plan.case)).itemsize
+        held = (sampler.nbytes() if sampler else 0) + waiting * one * number_bytes(plan.case.output.precision)
         text = f"{held / 2**20:,.1f} MiB, and at most {WRITE_BUFFER / 2**20:,.0f} MiB more that wait to be written"
         return {"size": [("memory of volume snapshots", text)]}
 
     def open(self, files: Files) -> None:
-        part, plan, setting = self.part, self.solver.plan, self.part.setting
-        fields, cells, geo = list(part.fields), part.cells, plan.geometry
-        nodes, rows = self.pieces.nodes, len(self.pieces.points)
+        plan, cells, nodes = self.solver.plan, self.part.cells, self.pieces.nodes
+        geo = plan.geometry
         points = map_chunks(lambda piece: _points(geo, cells[piece], nodes), len(cells))
         # Sorted cells may be left-handed; written ones are not.
         self.left_handed = map_chunks(lambda piece: np.linalg.det(geo.jacobian(cells[piece])) < 0, len(cells))
@@ -151,34 +135,21 @@ class AttachedVolume(Capability):
         points[self.left_handed] = points[self.left_handed][:, self.pieces.mirrored()]
         static = {"group": plan.mesh.groups[cells], "cluster": plan.clustering.cluster[cells]}
         static = {k: np.repeat(v, len(nodes)) for k, v in (static | {"global-id": plan.numbers[cells]}).items()}
-        numbers = np.arange(points.size // 3).reshape(-1, nodes.shape[1])
-        writers = files.cells(name, points.reshape(-1, 3), numbers, static, fields, setting.interval, self.pieces.kind)
         members = by_cluster(plan.clustering.cluster[cells], self.solver.layout.clusters)
-        now, dtype = self.solver.march.time, written_as(plan.case)
-        self.shots = shots = Snapshots(setting.interval, members, fields, rows, writers, now, dtype)
+        shots = self.open_series(files, points.reshape(-1, 3), static, members)
         self._sample = self._sampler()
 
         def before(cluster: int, time: float, step: float) -> None:
             for number, moment in shots.due(cluster, time, time + step):
                 self._deliver(number, cluster, moment - time)
 
-        def needs_intermediate_state(cluster: int, time: float, step: float) -> bool:
-            return shots.waiting(cluster, time + step)
-
         self.callbacks = (
-            Callback(
-                "before predict",
-                before,
-                lambda until: not shots.idle(until),
-                needs_intermediate_state=needs_intermediate_state,
-                next_due=shots.next_due,
-            ),
+            self.callback("before predict", before, lambda cluster, time, step: shots.waiting(cluster, time + step)),
         )
-        files.follow(name, shots)
 
     def _deliver(self, number: int, cluster: int, tau: float) -> None:
         assert self.shots is not None
-        items = self.shots.clusters[cluster]
+        items = self.shots.groups[cluster]
         cells = self.part.cells[items]
         found: dict[str, np.ndarray] = {}
         for source in dict.fromkeys(self.part.sources):
@@ -193,7 +164,7 @@ class AttachedVolume(Capability):
                 mirrored = np.asarray(values)[:, self.pieces.mirrored()]
                 values = np.where(self.left_handed[items, None, None], mirrored, values)
             found |= {f: values[:, :, i] for i, f in enumerate(fields)}
-        self.shots.deliver(number, cluster, items, found)
+        self.shots.deliver(number, cluster, found)
 
     def finish(self, time: float) -> None:
         if self.shots is not None:
@@ -201,4 +172,5 @@ class AttachedVolume(Capability):
                 self._deliver(number, cluster, 0.0)
 
     def close(self) -> None:
-        self.callbacks, self.shots = (), None
+        super().close()
+        self.callbacks = ()

@@ -15,7 +15,7 @@ import numpy as np
 from faultwave.backends import make_stencils
 from faultwave.base.types import Settings
 from faultwave.fd.capabilities import soil
-from faultwave.fd.method.absorbing import Absorber
+from faultwave.fd.method.absorbing import Absorber, AbsorberKind
 from faultwave.fd.method.grid import SIDES, Grid, SideKind
 from faultwave.fd.method.program import build_program
 from faultwave.fd.method.scheme import Scheme
@@ -74,9 +74,9 @@ def overlay(path: Array, of: iwan.Surfaces) -> Array:
 def cell_error() -> float:
     """Return the largest error of the stress at a point of a uniformly strained grid, over the largest stress."""
     of, shape, modulus, rho = iwan.along_curve(20), (12, 8, 8), 1e8, 1800.0
-    sides: dict[str, SideKind] = dict.fromkeys(SIDES, "periodic")
+    sides: dict[str, SideKind] = dict.fromkeys(SIDES, SideKind.PERIODIC)
     grid, speed = Grid((0.0, 0.0, 0.0), 1.0, shape), float(np.sqrt(3.0 * modulus / rho))
-    scheme = Scheme(grid, 0.4 / speed, speed, sides, Absorber("cpml", 2, 2.0), False, 4, yields=True)
+    scheme = Scheme(grid, 0.4 / speed, speed, sides, Absorber(AbsorberKind.CPML, 2, 2.0), False, 4, yields=True)
     points = np.stack(np.meshgrid(*map(np.arange, shape), indexing="ij"), -1).reshape(-1, 3)
     pushed = [Injection(1, n, points, np.ones(len(points)), np.full(len(points), k)) for k, n in enumerate(STRESSES)]
     listed = soil.tiles(np.zeros(shape[1:], int), shape[0] + 1, "xy")

@@ -55,19 +55,12 @@ TPV10 = Benchmark(
 )
 
 
-TPV11 = Benchmark(
+TPV11 = replace(
+    TPV10,
     name="tpv11",
     title="normal fault that dips at 60 degrees, faster than S waves",
-    faults=(NORMAL_FAULT,),
-    material=ROCK,
     fault_settings=proportional_stress(0.57),
-    start=NORMAL_START,
-    stations=NORMAL_STATIONS,
-    end_time=15.0,
-    quick=quick(900.0, 10.0),
-    speeds=SPEEDS,
     checks=(checks.symmetric(), checks.ruptures("main", 0.97), checks.faster("main", *UP_DIP, "up dip")),
-    source="Harris et al. (2009), https://strike.scec.org/cvws/tpv10_11docs.html",
     notes=("The static friction of 0.57 is from memory of the description and not confirmed.",),
 )
 

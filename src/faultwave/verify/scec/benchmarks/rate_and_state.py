@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from faultwave.base.types import Record, Settings
 from faultwave.verify.scec import checks
 from faultwave.verify.scec.benchmark import Benchmark, Domain, Fault, OnGrid, Start, quick
@@ -91,52 +93,40 @@ TPV101 = Benchmark(
 )
 
 
-TPV102 = Benchmark(
+TPV102 = replace(
+    TPV101,
     name="tpv102",
     title="rate and state, ageing law, below a free surface",
     faults=(HALF_SPACE,),
-    material={"constant": {"rho": 2670.0, "vp": 6000.0, "vs": 3464.0}},
-    fault_settings=ageing(),
-    start=Start((0.0, 7.5e3), 3e3),
-    stations=STATIONS,
     end_time=15.0,
-    quick=AGEING_QUICK,
+    domain=Domain(),
     checks=(checks.symmetric(), checks.ruptures("main", 0.3, quick=AGEING_SHARE)),
-    source="Harris et al. (2009), https://strike.scec.org/cvws/tpv101_102docs.html",
     reference="tpv101",
+    notes=(),
 )
 
 
-TPV103 = Benchmark(
+TPV103 = replace(
+    TPV101,
     name="tpv103",
     title="strong velocity weakening in a full space",
-    faults=(FULL_SPACE,),
-    material={"constant": {"rho": 2670.0, "vp": 6000.0, "vs": 3464.0}},
     fault_settings=strong(),
-    start=Start((0.0, 7.5e3), 3e3),
-    stations=STATIONS,
-    end_time=12.0,
     quick=STRONG_QUICK,
-    domain=Domain(free_surface=False),
     checks=(checks.symmetric(), checks.symmetric_down_dip(7.5e3), checks.ruptures("main", 0.6, quick=STRONG_SHARE)),
     source="Harris et al. (2018), https://strike.scec.org/cvws/tpv103_104docs.html",
-    notes=FROM_MEMORY,
 )
 
 
-TPV104 = Benchmark(
+TPV104 = replace(
+    TPV103,
     name="tpv104",
     title="strong velocity weakening below a free surface",
     faults=(HALF_SPACE,),
-    material={"constant": {"rho": 2670.0, "vp": 6000.0, "vs": 3464.0}},
-    fault_settings=strong(),
-    start=Start((0.0, 7.5e3), 3e3),
-    stations=STATIONS,
     end_time=15.0,
-    quick=STRONG_QUICK,
+    domain=Domain(),
     grid=OnGrid(precision="double", end_time=9.0),
     checks=(checks.symmetric(), checks.ruptures("main", 0.7, quick=STRONG_SHARE)),
-    source="Harris et al. (2018), https://strike.scec.org/cvws/tpv103_104docs.html",
+    notes=(),
 )
 
 

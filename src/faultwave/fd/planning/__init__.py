@@ -1,0 +1,1 @@
+"""Planning of a case on a grid."""
