@@ -5,9 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from faultwave.base.errors import Problems
+from faultwave.case.settings.outputs import Receivers
 from faultwave.engine import receivers
 from faultwave.engine.receivers import DerivedColumns, ReceiverRequest
 from faultwave.observe.dataset import sample_count
+from faultwave.physics.waves import law
 
 QUANTITIES = ("s_xx", "s_yy", "s_zz", "v1", "v2", "v3")
 
@@ -45,3 +48,13 @@ def test_a_further_column_is_one_entry(monkeypatch):
 
 def test_a_sample_at_the_end_is_counted_in_spite_of_rounding():
     assert sample_count(0.3, 0.1) == 4 and sample_count(0.29, 0.1) == 3
+
+
+def test_the_curl_of_the_velocity_needs_a_velocity():
+    setting = Receivers(interval=0.1, points=((0.0, 0.0, 0.0),), rotation=True, strain_rate=True)
+    case = SimpleNamespace(output=SimpleNamespace(receivers=setting), end_time=1.0, projection=None)
+    problems = Problems()
+    assert ReceiverRequest.read(case, law("elastic"), problems) is not None and not problems.items
+    ReceiverRequest.read(case, law("maxwell"), problems)
+    assert [p.where for p in problems.errors] == ["output.receivers.rotation", "output.receivers.strain_rate"]
+    assert "which the maxwell law does not have" in problems.errors[0].what

@@ -302,3 +302,10 @@ def test_faults_far_beyond_the_box_are_told_before_their_points_take_memory(end)
     tracemalloc.stop()
     assert any("from the side x+ of the box" in str(p) for p in listed)
     assert most < 2e8
+
+
+def test_unknown_names_of_nucleation_are_errors():
+    """As on tetrahedra: an episode reads its own names, not those of the initial traction."""
+    told = problems(fault__nucleation=[{"duration": 0.4, "stress": {"constant": {"Tnuc_s": 1e6, "Tnuc_x": 2e6}}}])
+    assert told.count("'Tnuc_x' is not a parameter of an episode of nucleation, so it would do nothing") == 1
+    assert "did you mean 'Tnuc_" in told

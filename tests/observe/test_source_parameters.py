@@ -85,7 +85,7 @@ def test_what_is_doubtful_is_told() -> None:
     h = rupture.history
     early = replace(rupture, history=FaultHistory(*(v[:30] for v in vars(h).values())))
     (warning,) = rupture_warnings(early)
-    assert "the rupture goes on at the end" in str(warning)
+    assert "the rupture has not ended" in str(warning)
 
 
 def test_points_that_break_together_have_no_speed() -> None:
@@ -117,3 +117,13 @@ def test_without_initial_stress_there_is_no_stress_drop() -> None:
     imposed = replace(crack(), has_stress=False)
     assert "stress_drop" not in rupture_map(imposed) and "fracture_energy" not in numbers(imposed)
     assert numbers(imposed)["radiated_energy"] > 0
+
+
+def test_faces_that_only_creep_count_neither_for_mean_slip_nor_for_fracture_energy() -> None:
+    rupture = crack()
+    share = rupture.faces["share"]
+    creeping = {"slip": np.where(share > 0, 1.0, 0.1), "breakdown": np.where(share > 0, 1e6, 1e5)}
+    found = numbers(FinishedRupture({**rupture.faces, **creeping}, rupture.history))
+    assert found["mean_slip"] == pytest.approx(1.0)
+    assert found["mean_fracture_energy"] == pytest.approx(1e6)
+    assert found["stress_drop"] < DROP

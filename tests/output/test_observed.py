@@ -91,7 +91,7 @@ def test_counts_become_motion_by_a_response(tmp_path: Path) -> None:
     write_response(data / "stations.xml")
     alike(run, data, Processing(low=0.2, high=5.0))
     (listed,) = read_station_file(data / "stations.xml")
-    assert (listed.words, listed.place) == (("CCC", "CI"), (-117.6, 35.7, 0.0))
+    assert (listed.codes, listed.place) == (("CCC", "CI"), (-117.6, 35.7, 0.0))
 
 
 def test_a_record_that_begins_with_the_motion_keeps_its_beginning(tmp_path: Path) -> None:

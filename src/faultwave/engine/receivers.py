@@ -3,7 +3,7 @@
 A ``ReceiverRequest`` holds the receivers of a case: places, codes, sampling and columns. The plan of an engine (``ReceiverPlan``) adds
 where they lie in its mesh or grid, and its running counterpart (``ReceiverCapability``) returns the samples of all processes. Engines
 sample with ``ReceiverRecorder`` (predictors of local time steps) or ``SeriesRecorder`` (values of every step). Columns computed from
-samples, as the rotation rate, are listed in ``DERIVED``.
+samples, such as the curl of the velocity, are listed in ``DERIVED``.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class DerivedColumns:
     gradients: bool = False
 
 
-def _rotation_rate(fields: Mapping[str, np.ndarray], g: np.ndarray) -> Sequence[np.ndarray]:
+def _curl(fields: Mapping[str, np.ndarray], g: np.ndarray) -> Sequence[np.ndarray]:
     return [g[..., 2, 1] - g[..., 1, 2], g[..., 0, 2] - g[..., 2, 0], g[..., 1, 0] - g[..., 0, 1]]
 
 
@@ -66,7 +66,7 @@ def _strain_rate(fields: Mapping[str, np.ndarray], g: np.ndarray) -> Sequence[np
 
 
 DERIVED = (
-    DerivedColumns("rotation", ("rot1", "rot2", "rot3"), _rotation_rate, gradients=True),
+    DerivedColumns("rotation", ("rot1", "rot2", "rot3"), _curl, gradients=True),
     DerivedColumns("strain_rate", tuple(f"eps{pair}" for pair in STRAIN_PAIRS), _strain_rate, gradients=True),
 )
 """Derived columns in the order of the files."""
@@ -109,6 +109,10 @@ class ReceiverRequest:
             return None
         points, references = read_points(setting, case.projection), z_references(setting)
         quantities = tuple(law.quantities[: law.visible])
+        for derived in DERIVED:
+            if getattr(setting, derived.setting) and derived.gradients and "velocity" not in law.roles:
+                what = f"{derived.setting} is computed from the velocity, which the {law.name} law does not have"
+                problems.error(f"output.receivers.{derived.setting}", what, "false")
         return cls(case, quantities, points, references, read_stations(setting, problems))
 
     @property

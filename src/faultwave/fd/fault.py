@@ -492,10 +492,15 @@ class Reader:
     ):
         self.setting, self.law, self.constants, self.to, self.problems = setting, law, constants, to, problems
         self.field = load_field(setting.parameters, "fault.parameters")
+        self.nucleation: list[Field] = []
         known = {name for q in law.parameters for name in (q.name, *q.aliases)}
         if law.needs_stress:
             known |= initial_names("")
         check_used(self.field, known, f"friction {law.name}", problems)
+        for i, episode in enumerate(setting.nucleation):
+            field = load_field(episode.stress, f"fault.nucleation[{i}].stress")
+            check_used(field, initial_names(prefix_of(episode.number)), "an episode of nucleation", problems)
+            self.nucleation.append(field)
 
     @property
     def episodes(self) -> list[Nucleation]:
@@ -569,11 +574,8 @@ class Reader:
 
     def _nucleation(self, points: np.ndarray) -> dict[str, np.ndarray]:
         found: dict[str, np.ndarray] = {}
-        for i, e in enumerate(self.setting.nucleation):
-            where = f"fault.nucleation[{i}].stress"
-            field = load_field(e.stress, where)
-            check_used(field, initial_names(prefix_of(e.number)), "an episode of nucleation", Problems())
-            traction = self._traction(field, e.number, where, points)
+        for i, (e, field) in enumerate(zip(self.setting.nucleation, self.nucleation, strict=True)):
+            traction = self._traction(field, e.number, f"fault.nucleation[{i}].stress", points)
             size = np.abs(traction).max(1)
             bad = wrong_stress(traction)
             report(self.problems, bad, points, f"nucleation stress of episode {i + 1} is", size, STRESS_ALLOWED)
@@ -589,8 +591,9 @@ def law_of(setting: Setting, problems: Problems) -> FrictionLaw | None:
     if law is None:
         return None
     vectors = [s.name for s in law.state if s.size is not None and s.size != 1]
-    if vectors or law.inner_columns.size:
-        what = f"friction {law.name} remembers profiles at each point, for which a grid has no room yet"
-        problems.error("fault.modifiers", what, "friction without thermal-pressurisation", "Use engine: dg.")
+    if vectors or law.inner_columns.size or law.of_step(1):
+        what = f"friction {law.name} stores vectors at each point, which the engine fd does not support"
+        where = "fault.modifiers" if setting.modifiers else "fault.friction"
+        problems.error(where, what, "laws and modifiers with scalar state variables", "Use engine: dg.")
         return None
     return law

@@ -347,7 +347,7 @@ class Kernel:
                         f"kernel {self.name}: row by row, {out.array.name} would be written before another row reads it"
                     )
         if any(v.array.narrow and v.array.space != "batch" for v in (*given, *views)):
-            raise ValueError(f"kernel {self.name}: row by row, only batches are in single precision")
+            raise ValueError(f"kernel {self.name}: only batch arguments of pointwise formulas may be narrow")
         for v in (*given, *views):
             if v.array.space != "scalar" and v.rows < count and not (v.rows == 1 and v in given):
                 raise ValueError(f"kernel {self.name}: {v.array.name} has {v.rows} rows, not {count}")
@@ -370,10 +370,11 @@ class Kernel:
         """Record ``body()`` for the items that have a slot in this column; ``also`` lists columns with slots for the same items."""
         outer, self.statements = self.statements, []
         body()
-        for s in self.statements:
+        for s in _unrolled(self.statements):
             if isinstance(s, Scatter) and (s.index.name != index.name or s.column not in (column, *also)):
                 raise ValueError(
-                    f"kernel {self.name}: what is done for some items only cannot go through {s.index.name}"
+                    f"kernel {self.name}: the body of a condition on {index.name} can scatter only through its own columns, not through "
+                    f"column {s.column} of {s.index.name}"
                 )
         outer.append(When(index, column, tuple(self.statements)))
         self.statements = outer

@@ -94,8 +94,8 @@ def spectrum_of(setting: BandSettings, frequency: float, problems: Problems) -> 
     found = Spectrum(low, high, reference, setting.exponent, setting.corner)
     if found.nearest != found.reference:
         what = (
-            f"{found.reference:g} Hz is outside the band of attenuation, {low:.4g} to {high:.4g} Hz: wave speeds are taken to "
-            f"{found.nearest:.4g} Hz by the law of constant Q"
+            f"{found.reference:g} Hz is outside the band of attenuation, {low:.4g} to {high:.4g} Hz: wave speeds are converted to "
+            f"{found.nearest:.4g} Hz by the frequency dependence of Q"
         )
         problems.warn("attenuation.reference", what)
     return found
@@ -154,15 +154,15 @@ def report_bounds(gains: Bound, strong: Bound, limited: bool, of: tuple[int, str
         Number of the points and noun for them.
     problems : Problems
     """
-    advice = "" if limited else "Or 'attenuation: {limit: true}', which takes what is nearest."
+    advice = "" if limited else "Or set 'attenuation: {limit: true}' to use the nearest possible values."
     reported = problems.warn if limited else problems.error
     for bound, name, what, allowed in (
-        (strong, "Q", "attenuation is stronger than can be had", f"at least {LOWEST_Q:g}"),
-        (gains, "Qp", "Qp is so large beside Qs that compression would gain energy and grow without end", ""),
+        (strong, "Q", "attenuation is stronger than supported", f"at least {LOWEST_Q:g}"),
+        (gains, "Qp", "Qp is so large compared with Qs that compression would gain energy", ""),
     ):
         if not bound.share:
             continue
         share = f"{100 * bound.share:.3g} % of the {of[1]}, about {max(1, round(bound.share * of[0])):,} of {of[0]:,}"
-        text = f"{what} at {share}, most at {coordinates(bound.place)}: {name} = {bound.given:.6g}"
+        text = f"{what} at {share}, the largest violation is at {coordinates(bound.place)}: {name} = {bound.given:.6g}"
         most = allowed or f"at most 3/4 (Vp/Vs)^2 Qs, there {bound.allowed:.6g}"
         reported("material", text + (f", {bound.allowed:.6g} is used" if limited else ""), most, advice)

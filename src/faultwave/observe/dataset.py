@@ -28,7 +28,7 @@ QUANTITIES: dict[str, tuple[str, str]] = {
     **{f"s_{c}": ("Pa", f"stress change {c}") for c in ("xx", "yy", "zz", "xy", "yz", "xz")},
     **{f"v{i}": ("m/s", f"particle velocity along x{i}") for i in (1, 2, 3)},
     **{f"u{i}": ("m", f"displacement along x{i}") for i in (1, 2, 3)},
-    **{f"rot{i}": ("1/s", f"rotation rate about x{i}") for i in (1, 2, 3)},
+    **{f"rot{i}": ("1/s", f"curl of the velocity about x{i}, twice the rotation rate") for i in (1, 2, 3)},
     **{f"eps{c}": ("1/s", f"strain rate {c}") for c in ("xx", "xy", "xz", "yy", "yz", "zz")},
     **{f"E{i}": ("V/m", f"electric field along x{i}") for i in (1, 2, 3)},
     **{f"H{i}": ("A/m", f"magnetic field along x{i}") for i in (1, 2, 3)},
@@ -210,10 +210,10 @@ def _variable(data: ArrayLike, dims: tuple[str, ...], unit: str, description: st
 def _points(location: ArrayLike, requested: ArrayLike | None) -> dict[str, Variable]:
     dims = ("receiver", "component")
     where = np.asarray(location, dtype=np.float64).reshape(-1, 3)
-    asked = where if requested is None else np.asarray(requested, dtype=np.float64).reshape(-1, 3)
+    wanted = where if requested is None else np.asarray(requested, dtype=np.float64).reshape(-1, 3)
     return {
         "location": _variable(where, dims, "m", "where the values were taken"),
-        "requested": _variable(asked, dims, "m", "where they were asked for"),
+        "requested": _variable(wanted, dims, "m", "where they were requested"),
     }
 
 

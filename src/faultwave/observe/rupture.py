@@ -285,7 +285,7 @@ def rupture_map(found: FinishedRupture) -> Dataset:
     slip = np.where(f["slip"] > 0, f["slip"], np.nan)
     values = {
         "fault-tag": (f["tag"].astype(np.int64), "", "tag of the fault in the mesh"),
-        "rupture_time": (f["rupture_time"].mean(1), "s", "slip rate first above 1 mm/s"),
+        "rupture_time": (f["rupture_time"].mean(1), "s", "time when the slip rate first exceeds 1 mm/s"),
         "rupture_speed": (found.speed, "m/s", "speed of the rupture front, fitted over neighbouring faces"),
         "relative_speed": (found.speed / f["shear_speed"], "", "rupture speed over the slower side's S-wave speed"),
         "slip": (f["slip"], "m", "final slip"),
@@ -296,7 +296,7 @@ def rupture_map(found: FinishedRupture) -> Dataset:
         "cohesive_zone_points": (
             found.zone_points,
             "",
-            "points of the solution in the cohesive zone: edge length over order",
+            "points of the solution in the cohesive zone, at a spacing of edge length over order, or of the grid",
         ),
     }
     if found.has_stress:
@@ -319,16 +319,17 @@ def source_parameters(found: FinishedRupture) -> Dataset:
     f, h = found.faces, found.history
     area, moment, potency = f["area"], float(h.moment[-1]), float(h.potency[-1])
     slipped, broken = float(area @ f["slip"]), float(area @ f["share"])
+    inside = area * (f["share"] > 0)  # faces that only creep have slip and fracture energy, too
     radiated = float(h.total_work[-1] - h.static_work[-1])
     spectrum = moment_spectrum(h.time, h.moment)
     speed, relative = found.speed, found.speed / f["shear_speed"]
     values = {
-        "time": (h.time[-1], "s", "until which the rupture is told"),
+        "time": (h.time[-1], "s", "end of the record"),
         "seismic_moment": (moment, "N*m", "integral of rigidity times slip path"),
         "moment_magnitude": (magnitude(moment), "", "2/3 (log10(M0) - 9.1)"),
         "potency": (potency, "m^3", "integral of the slip path"),
         "ruptured_area": (broken, "m^2", "where the slip rate exceeded 1 mm/s"),
-        "mean_slip": (_ratio(slipped, broken), "m", "mean over the ruptured area"),
+        "mean_slip": (_ratio(float(inside @ f["slip"]), broken), "m", "mean over the ruptured area"),
         "largest_slip": (f["slip"].max(initial=0.0), "m", "largest mean slip of a face"),
         "largest_slip_rate": (f["peak_slip_rate"].max(initial=0.0), "m/s", "largest slip rate of a point"),
         "first_rupture": (_least(f["rupture_time"]), "s", "when the first face had ruptured"),
@@ -339,20 +340,21 @@ def source_parameters(found: FinishedRupture) -> Dataset:
         "cohesive_zone": (_median(found.cohesive_zone, area), "m", "median length"),
         "cohesive_zone_points": (_median(found.zone_points, area), "", "median of the points of the solution in it"),
         "unresolved_share": (
-            _share(found.zone_points < ENOUGH, np.isfinite(found.zone_points), area), "", "of the area, with fewer than 2 points in it",
+            _share(found.zone_points < ENOUGH, np.isfinite(found.zone_points), area), "",
+            "share of the area with fewer than 2 points in it",
         ),
         "radiated_energy": (radiated, "J", "frictional work of the traction change minus that of a slow rupture"),
         "corner_frequency": (np.nan if spectrum is None else spectrum.corner, "Hz", "of the Brune spectrum fitted to the moment rate"),
         "spectral_misfit": (np.nan if spectrum is None else spectrum.misfit, "", "rms of the logarithm to base 10 of the fit"),
-        "moment_rate_at_the_end": (found.goes_on, "", "over the largest: how far the rupture is over"),
+        "moment_rate_at_the_end": (found.goes_on, "", "final moment rate over the largest; 0 if the rupture has ended"),
     }  # fmt: skip
     if found.has_stress:
-        fracture = float(area @ f["breakdown"])
+        fracture = float(inside @ f["breakdown"])
         values |= {
             "stress_drop": (_ratio(float(area @ f["drop_times_slip"]), slipped), "Pa", "mean weighted with slip"),
             "apparent_stress": (_ratio(radiated, potency), "Pa", "radiated energy over potency"),
             "fracture_energy": (fracture, "J", "breakdown work of the ruptured area"),
-            "mean_fracture_energy": (_ratio(fracture, broken), "J/m^2", "breakdown work a unit of ruptured area"),
+            "mean_fracture_energy": (_ratio(fracture, broken), "J/m^2", "breakdown work per unit of ruptured area"),
             "radiation_efficiency": (
                 _ratio(radiated, radiated + fracture),
                 "",
@@ -369,12 +371,12 @@ def rupture_warnings(found: FinishedRupture) -> Iterator[Problem]:
     if points < ENOUGH:
         share = 100 * _share(found.zone_points < ENOUGH, np.isfinite(found.zone_points), area)
         what = f"the cohesive zone held {points:.2g} points in the median, fewer than {ENOUGH:g} on {share:.0f} % of the ruptured area"
-        advice = (
-            "Rupture speed and slip rate depend on the mesh: take smaller elements on the fault, or a higher order."
-        )
+        advice = "Rupture speed and slip rate depend on the resolution: use smaller cells at the fault, or a higher order on tetrahedra."
         yield Problem("fault", what, f"{ENOUGH:g} to 3 at least (Day et al. 2005)", advice, "warning")
     if found.goes_on > GOES_ON:
-        what = f"the rupture goes on at the end: the moment rate is {100 * found.goes_on:.0f} % of its largest value"
+        what = (
+            f"the rupture has not ended: the moment rate at the end is {100 * found.goes_on:.0f} % of its largest value"
+        )
         advice = (
             "Moment, stress drop, energies and corner frequency are those until then; a later end_time completes them."
         )

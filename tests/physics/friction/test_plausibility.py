@@ -59,7 +59,10 @@ def test_lengths() -> None:
         ({"patch": 0}, "no point of the fault is above its strength; the nearest point lacks 11.2 MPa"),
         ({"patch": 400}, "all of the fault is above its strength at the start"),
         ({"patch": 300}, "75 % of the fault are above its strength"),
-        ({"patch": 2}, "the patch that breaks by itself is 160 m in radius, less than the critical half length 54"),
+        (
+            {"patch": 2},
+            "the patch that fails without a rupture front is 160 m in radius, less than the critical half length 54",
+        ),
         ({"tau": 60e6, "patch": 10}, "the shear stress is below the dynamic strength on 97.5 % of the fault"),
         ({"sigma": 120e6}, "Is compression given as positive? Write T_n: -120 MPa"),
         ({"sigma": 120e6}, "the normal stress is no compression on 100 % of the fault"),

@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from faultwave.base.files.paths import is_file, similar
 from faultwave.base.types import Settings
 from faultwave.case.seissol.reader import Reader
-from faultwave.case.seissol.syntax import unquoted, words
+from faultwave.case.seissol.syntax import boolean, unquoted, words
 from faultwave.case.settings.outputs import MOST_DEGREE
 
 STRAIN_NAMES = ("ep_xx", "ep_yy", "ep_zz", "ep_xy", "ep_yz", "ep_xz", "eta")
@@ -112,6 +112,7 @@ def _volume(r: Reader) -> None:
     integrated = r.get(block, "IntegrationMask", [False] * len(names))
     fields += [f"int-{name}" for name, requested in zip(names, integrated, strict=False) if requested]
     if not fields:
+        r.warn(block, "iOutputMask", "requests no quantity, so the volume is not written")
         return
     region = r.get(block, "OutputRegionBounds")
     if region is not None and not any(region):
@@ -206,13 +207,21 @@ def _unwritten(r: Reader, kind: int) -> None:
         if r.deck.blocks.get(block) and kind not in kinds:
             says = f"{r.spelt('dynamicrupture', 'OutputPointType')} = {kind}"
             says += "" if r.given("dynamicrupture", "OutputPointType") else ", as it is not given,"
-            text = f"'&{block}' has no effect: {says} asks for no output of {what}, in SeisSol either"
+            text = f"'&{block}' has no effect: {says} requests no output of {what}, as in SeisSol"
             r.problems.warn(r.deck.where(r.deck.lines[block]), text, f"{kinds[0]}, or 5 for both")
     flag = r.deck.blocks.get("output", {}).get("faultoutputflag")
-    if flag is not None and kind == 0 and unquoted(flag.text).strip() not in ("0", ".false.", "f", "F"):
+    if flag is not None and kind == 0 and _is_on(flag.text):
         text = f"{flag.name} = {flag.text}: has no effect, as in SeisSol; no output of the fault is written"
         advice = "OutputPointType of &DynamicRupture asks for it: 3 receivers, 4 the whole fault, 5 both."
         r.problems.warn(r.deck.where(flag.line), text, advice=advice)
+
+
+def _is_on(text: str) -> bool:
+    """Return True for a flag that is on, or that is no flag."""
+    try:
+        return boolean(text)
+    except ValueError:
+        return True
 
 
 def _receivers(r: Reader, folders: tuple[Path, ...]) -> None:
@@ -226,7 +235,7 @@ def _receivers(r: Reader, folders: tuple[Path, ...]) -> None:
         )
         return
     if not r.given(block, "RFileName"):
-        what = "'RFileName' is missing, no receivers are written; SeisSol asks for ReceiverOutput = 0 then"
+        what = "'RFileName' is missing, no receivers are written; SeisSol then requires ReceiverOutput = 0"
         r.problems.warn(r.where(block, "RFileName"), what)
         return
     places = [folder / r.get(block, "RFileName") for folder in folders]
@@ -282,7 +291,7 @@ def _fault_receivers(r: Reader) -> None:
         r.missing(block, "PPFileName", "the list of points, since OutputPointType asks for fault receivers")
         return
     if not fields:
-        r.warn(block, "OutputMask", "asks for nothing, so no fault receivers are written")
+        r.warn(block, "OutputMask", "requests no quantity, so no fault receivers are written")
         return
     setting = {
         "file": r.get(block, "PPFileName"),
@@ -302,6 +311,8 @@ def _fault_receivers(r: Reader) -> None:
 def _fault(r: Reader) -> None:
     block, fields = "elementwise", _fault_fields(r, "elementwise")
     interval = _interval(r, block, "printtimeinterval_sec", 1.0)
+    if not fields:
+        r.warn(block, "OutputMask", "requests no quantity, so the fault is not written")
     if interval is None or not fields:
         return
     strategy = r.get(block, "refinement_strategy", 3)

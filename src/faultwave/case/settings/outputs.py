@@ -187,7 +187,7 @@ class Receivers(Settings):
         "have it.",
         json_schema_extra=only("dg"),
     )
-    rotation: bool = Field(False, description="Also write the rotation rate.")
+    rotation: bool = Field(False, description="Also write the curl of the velocity, which is twice the rotation rate.")
     strain_rate: bool = Field(False, description="Also write the strain rate.")
 
     @model_validator(mode="after")

@@ -21,6 +21,7 @@ from faultwave.dg.operators.build_layout import Connections, build_layout
 from faultwave.dg.operators.stepper import AderOperator, AderStepper
 from faultwave.domain import tets
 from faultwave.domain.tets.mesh import BoundaryKind
+from faultwave.media.points import coordinates
 
 SHARE, FEWEST = 1000, 10
 """Fraction (one in ``SHARE``) and minimum number of cells that count as few."""
@@ -70,8 +71,9 @@ def update_rate(clustering: tets.Clustering) -> float:
 FLAT = 30.0
 """Ratio of longest edge to inradius above which a cell is tested; it is 4.9 in a regular tetrahedron."""
 MARGIN, LESS = 1.1, 0.9
-"""Factor of the step at which a cell must be stable, as usual cells are, and factor of each reduction if it is not."""
+"""Factor on the step at which the test must be stable, as well-shaped cells are, and factor by which an unstable step is reduced."""
 TRIES = 20
+"""Largest number of reductions."""
 STEPS, EVERY, GROWTH = 60, 10, 1e-3
 """Steps from white noise, steps between two measurements, and growth per step, in the second half, that counts as unstable."""
 MOST, TOGETHER = 512, 128
@@ -122,11 +124,13 @@ def sliver_stable_steps(planning: Planning, step: np.ndarray, available: float) 
     NeedsWholeMesh
         If flat cells exist and the mesh is distributed over processes.
     """
+    if planning.case.numerics.integrator != "ader":
+        return step
     trial = form(planning.law, planning.case.numerics.order, fast=False)
+    if trial.reactions:
+        return step
     flat = tets.flatness(planning.geometry)
     tried = np.flatnonzero(flat > FLAT)
-    if planning.case.numerics.integrator != "ader" or trial.reactions:
-        return step
     if planning.whole.elsewhere and planning.whole.any(len(tried) > 0):
         raise NeedsWholeMesh  # data of neighbours on other processes are missing here
     if not len(tried):
@@ -144,7 +148,7 @@ def sliver_stable_steps(planning: Planning, step: np.ndarray, available: float) 
 
 
 def _shares(planning: Planning, trial: Form, step: np.ndarray, tried: np.ndarray, margin: float) -> np.ndarray:
-    """Return the factors (n,) by which the steps of the cells ``tried`` (n,) must be multiplied."""
+    """Return the factors (n,) for the steps of the cells ``tried`` (n,), stable at ``margin`` times the reduced step."""
     share = np.ones(len(tried))
     growing = np.arange(len(tried))
     for _ in range(TRIES):
@@ -155,6 +159,12 @@ def _shares(planning: Planning, trial: Form, step: np.ndarray, tried: np.ndarray
         if not len(growing):
             break
         share[growing] *= LESS
+    else:
+        what = (
+            f"{len(growing)} flat cells are unstable at {share.min():.2g} of the step by their inradius, where the tests end: the run may "
+            f"grow without bound; the first is at {coordinates(planning.geometry.centroids[tried[growing[0]]])}"
+        )
+        planning.problems.warn("mesh", what, advice="Remesh there.")
     return share
 
 

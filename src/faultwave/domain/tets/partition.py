@@ -66,8 +66,8 @@ def _spread(x: Integers) -> Integers:
 
 Method = Literal["auto", "metis", "curve"]
 
-IMBALANCE = (1.02, 1.05)
-"""Allowed ratio of largest to mean work, and memory."""
+IMBALANCE = 1.02
+"""Allowed ratio of the largest to the mean work, and of the largest to the mean memory."""
 
 WORK_UNITS = 1000
 """Resolution of the work of a cell, per mean work."""
@@ -231,7 +231,7 @@ def _metis(graph: sparse.csr_matrix, work: Floats, memory: Floats, parts: int, s
     options = np.full(40, -1, kind)
     key = pymetis.OptionKey
     options[int(key.NUMBERING)], options[int(key.SEED)] = 0, seed
-    options[int(key.UFACTOR)] = round(1000 * (IMBALANCE[0] - 1))
+    options[int(key.UFACTOR)] = round(1000 * (IMBALANCE - 1))
     arrays = [np.array(len(work), kind), np.array(len(loads), kind), graph.indptr.astype(kind), graph.indices.astype(kind),
               np.stack(loads, 1).astype(kind).ravel(), graph.data.astype(kind), np.array(parts, kind)]  # fmt: skip
     n, ncon, start, near, load, traffic, target = (a.ctypes.data_as(ctypes.c_void_p) for a in arrays)

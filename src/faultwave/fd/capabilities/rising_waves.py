@@ -117,20 +117,23 @@ def _check_plane(wave: Wave, checking: MaterialContext) -> None:
         return
     relief = checking.placing.grid.relief
     if relief is not None and setting.z > relief.bottom - checking.placing.grid.spacing:
-        what = f"z = {setting.z:g} m lies where planes of the grid are bent towards the ground"
+        what = f"z = {setting.z:g} m is in the curvilinear layer below the topography"
         checking.problems.error(f"{where}.z", what, f"below {relief.bottom - checking.placing.grid.spacing:.6g} m")
         return
     x, y = (a.ravel() for a in np.meshgrid(*(np.linspace(lower[k], upper[k], ALONG) for k in (0, 1))))
-    shear, pressure = speeds(checking.field, np.stack([x, y, np.full(len(x), setting.z)], 1))
-    if not shear.all() and any(setting.velocity[:2]):
-        what = f"there is fluid at z = {setting.z:g} m, which carries no S wave"
-        checking.problems.error(f"{where}.velocity", what)
-        return
-    for speed in (shear, pressure):
-        change = float(np.ptp(speed) / max(speed.max(), 1e-300))
+    half, carried = 0.5 * checking.placing.grid.spacing, (any(setting.velocity[:2]), bool(setting.velocity[2]))
+    for z in (setting.z, setting.z - half, setting.z + half):  # the wave starts from the nearest plane of points
+        shear, _ = impedances(checking.field, np.stack([x, y, np.full(len(x), np.clip(z, lower[2], upper[2]))], 1))
+        if not shear.all() and carried[0]:
+            what = f"there is fluid at or within half a spacing of z = {setting.z:g} m, which carries no S wave"
+            checking.problems.error(f"{where}.velocity", what)
+            return
+    found = impedances(checking.field, np.stack([x, y, np.full(len(x), setting.z)], 1))
+    for impedance in (z for z, needed in zip(found, carried, strict=True) if needed):
+        change = float(np.ptp(impedance) / max(impedance.max(), 1e-300))
         if change > UNEVEN:
-            what = f"the material of the plane z = {setting.z:g} m varies by {100 * change:.2g} %: a wave that starts there is not plane"
-            checking.problems.warn(f"{where}.z", what, advice="Let it start where the material is even.")
+            what = f"the impedance in the plane z = {setting.z:g} m varies by {100 * change:.2g} %: a wave that starts there is not plane"
+            checking.problems.warn(f"{where}.z", what, advice="Let it start where the material is uniform.")
             break
 
 
@@ -138,6 +141,12 @@ def speeds(field: Field, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the S and P speeds (n,) [m/s] at points (n, 3) [m]."""
     values = at_points(field, ["rho", "lambda", "mu"], points, np.ones(len(points), np.int64))
     return np.sqrt(values["mu"] / values["rho"]), np.sqrt((values["lambda"] + 2 * values["mu"]) / values["rho"])
+
+
+def impedances(field: Field, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the S and P impedances (n,) [kg/(m^2 s)] at points (n, 3) [m]."""
+    values = at_points(field, ["rho", "lambda", "mu"], points, np.ones(len(points), np.int64))
+    return np.sqrt(values["mu"] * values["rho"]), np.sqrt((values["lambda"] + 2 * values["mu"]) * values["rho"])
 
 
 class PlaneWaveInjector:

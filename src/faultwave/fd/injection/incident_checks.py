@@ -17,7 +17,7 @@ BLOCK = 128
 LINES = 20_000
 """Largest number of points of a record that are compared with their neighbours."""
 TRACES = 64
-"""Number of traces in the spectrum."""
+"""Largest number of traces of each component in the spectrum."""
 LOUD = 0.01
 """Fraction of the energy above the highest significant frequency."""
 FADED = 0.3
@@ -96,7 +96,7 @@ def measure_record(record: Recorded) -> Look:
             if len(values) > 10:
                 wrong = sum(c * values[k : len(values) - 10 + k] for k, c in enumerate(QUINTIC) if c)
                 late += float(np.square(np.asarray(wrong) / 64.0).mean(1).sum()) * (end - first) / len(wrong)
-            every = max(1, own.shape[1] // TRACES)
+            every = -(-own.shape[1] // TRACES)
             found.append(own[:, ::every])
         traces.append(np.concatenate(found, 1))
     frequency, power = _spectrum(np.concatenate(traces), record.frame.interval)
@@ -108,16 +108,17 @@ def measure_record(record: Recorded) -> Look:
 
 
 def _lines(nodes: Nodes) -> list[np.ndarray]:
-    """Return the numbers of seven consecutive nodes (n, 7) along each axis."""
-    low, size = nodes.index.min(0), np.ptp(nodes.index, axis=0) + 1
-    table = np.full(size, -1, np.int32)
-    table[tuple((nodes.index - low).T)] = np.arange(len(nodes.index))
-    own = (nodes.index - low)[:: max(1, len(nodes.index) // LINES)]
+    """Return, for each axis, the rows (n, 7) in ``nodes`` of groups of seven consecutive nodes."""
+    low, size = nodes.index.min(0) - 3, np.ptp(nodes.index, axis=0) + 7
+    strides = np.array([size[1] * size[2], size[2], 1], np.int64)
+    numbers = (nodes.index - low) @ strides  # nodes of a shell fill a small part of their box
+    order = np.argsort(numbers)
+    ordered, own = numbers[order], numbers[:: -(-len(numbers) // LINES)]
     found = []
     for axis in range(3):
-        retained = own[(own[:, axis] >= 3) & (own[:, axis] < size[axis] - 3)]
-        columns = np.stack([table[tuple((retained + (k - 3) * np.eye(3, dtype=int)[axis]).T)] for k in range(7)], 1)
-        found.append(columns[(columns >= 0).all(1)])
+        wanted = own[:, None] + strides[axis] * np.arange(-3, 4)
+        at = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+        found.append(order[at][(ordered[at] == wanted).all(1)])
     return found
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -32,7 +31,7 @@ from faultwave.output.field_files.checksums import (
     snapshot_checksum,
     stored_checksum,
 )
-from faultwave.output.field_files.hdf5 import FaultTolerantFile
+from faultwave.output.field_files.hdf5 import open_tolerant
 
 BLOCK = 1 << 24
 """Size of a copied block [bytes]."""
@@ -353,12 +352,10 @@ class FieldWriter(AtomicWriter):
         return self._working.with_name(self._working.name + "-copy")
 
     def _create(self, path: Path, mesh: Mesh, steps: int, fills: bool) -> None:
-        with closing(FaultTolerantFile(path)) as raw:
-            with h5py.File(raw, "w") as file:
-                self._write_mesh(file, mesh, steps)
-                if fills:
-                    self._fill(file, mesh)
-            raw.check()
+        with open_tolerant(path) as file:
+            self._write_mesh(file, mesh, steps)
+            if fills:
+                self._fill(file, mesh)
         self._open(path)
 
     def _open(self, path: Path) -> None:

@@ -1,8 +1,8 @@
 """HDF5 files that survive failing writes.
 
 If a write fails inside the HDF5 library (full disk), the library can neither close the file nor let the process end cleanly: buffers
-that cannot be flushed crash the interpreter at exit. Here the library writes through a file object that stores the first error; the
-writer obtains it by ``check`` and discards the file.
+that cannot be flushed crash the interpreter at exit. Here the library writes through a file object that stores the first error;
+``check`` raises it, and the writer then discards the file.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class FaultTolerantFile:
         return bytes(data)
 
     def readinto(self, buffer: memoryview) -> int:
-        """Fill the whole buffer; discarded data reads as zeros."""
+        """Fill the whole buffer, with zeros beyond the end of the file, where discarded data would be."""
         view = memoryview(buffer).cast("B")
         os.lseek(self._descriptor, self._at, os.SEEK_SET)
         data = os.read(self._descriptor, len(view))
@@ -132,12 +132,24 @@ class FaultTolerantFile:
 
 
 @contextlib.contextmanager
+def open_tolerant(path: str | Path) -> Iterator[h5py.File]:
+    """Yield a new HDF5 file at ``path``; raise the OSError of the first failed write, also if the library fails because of it."""
+    with contextlib.closing(FaultTolerantFile(path)) as raw:
+        try:
+            with h5py.File(raw, "w") as file:
+                yield file
+        except Exception as error:  # the library read back zeros in place of data that were not written
+            if raw.error is not None:
+                raise raw.error from error
+            raise
+        raw.check()
+
+
+@contextlib.contextmanager
 def atomic_hdf5(path: str | Path) -> Iterator[h5py.File]:
     """Yield an HDF5 file that appears as ``path`` only if the block ends without error.
 
     Raises InputError and RunError like ``atomic_path``.
     """
-    with atomic_path(path) as temporary, contextlib.closing(FaultTolerantFile(temporary)) as raw:
-        with h5py.File(raw, "w") as file:
-            yield file
-        raw.check()
+    with atomic_path(path) as temporary, open_tolerant(temporary) as file:
+        yield file

@@ -57,13 +57,20 @@ def write_touchstone(
     return path
 
 
+NOISE = 5
+"""Numbers in a row of noise data, which files of two ports may contain."""
+
+
 def _four(row: np.ndarray) -> list[np.ndarray]:
-    """Split a row of a matrix into lines of at most four numbers."""
+    """Split a row of complex numbers into pieces of at most four, one for each line."""
     return [row[i : i + 4] for i in range(0, len(row), 4)]
 
 
 def read_touchstone(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
-    """Return frequencies (nf,) [Hz] and S (nf, n, n) of a file in format RI, MA or DB; raise InputError if invalid."""
+    """Return frequencies (nf,) [Hz] and S (nf, n, n) of a file in format RI, MA or DB; raise InputError if invalid.
+
+    Noise data, the reference impedance and comments with port impedances are not read.
+    """
     path = Path(path)
     found = re.fullmatch(r"\.s(\d+)p", path.suffix.lower())
     try:
@@ -71,11 +78,17 @@ def read_touchstone(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
     except OSError as error:
         raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
     lines = [line.partition("!")[0].strip() for line in text.splitlines()]
-    options = next((line[1:].upper().split() for line in lines if line.startswith("#")), ["GHZ", "S", "MA", "R", "50"])
-    numbers = " ".join(line for line in lines if line and not line.startswith("#")).split()
-    if found is None or "S" not in options:
-        raise InputError(Problem(str(path), "is no Touchstone file of scattering parameters", ".s1p, .s2p, ..."))
+    options = next((line[1:].upper().split() for line in lines if line.startswith("#")), [])  # each has a default
+    if found is None:
+        raise InputError(Problem(str(path), "is no Touchstone file", ".s1p, .s2p, ..."))
+    other = next((word for word in options if word in ("Y", "Z", "H", "G")), "")
+    if other:
+        raise InputError(Problem(str(path), f"holds {other} parameters", "S: scattering parameters"))
     ports = int(found[1])
+    rows = [line for line in lines if line and not line.startswith("#")]
+    if ports == 2:  # noise data follow in rows of five numbers
+        rows = [line for line in rows if len(line.split()) != NOISE]
+    numbers = " ".join(rows).split()
     try:
         table = np.array(numbers, float).reshape(-1, 1 + 2 * ports * ports)
     except ValueError:

@@ -171,7 +171,8 @@ def rows(fault: LoadedFault, patch: np.ndarray) -> list[tuple[str, str]]:
     if len(patch):
         half, griffith = _critical(fault, patch)
         text = f"{_radius(fault, patch):.4g} m in radius; critical half length {half:.4g} m (Uenishi & Rice 2003), "
-        found.append(("patch that breaks by itself", f"{text}{griffith:.4g} m (Andrews 1976)"))
+        text += f"{griffith:.4g} m (Andrews 1976)" if np.isfinite(griffith) else "no stress drop in the patch"
+        found.append(("patch that fails without a rupture front", text))
     return found
 
 
@@ -264,7 +265,12 @@ def _warn_start(fault: LoadedFault, patch: np.ndarray, loads: Sequence[str], pro
     elif len(patch):
         radius, needed = _radius(fault, patch), max(_critical(fault, patch))
         if radius < needed:
-            what = f"the patch that breaks by itself is {radius:.3g} m in radius, less than the critical half length {needed:.3g} m"
+            length = (
+                f"less than the critical half length {needed:.3g} m"
+                if np.isfinite(needed)
+                else "and its stress does not drop"
+            )
+            what = f"the patch that fails without a rupture front is {radius:.3g} m in radius, {length}"
             advice = "Rupture may die out: enlarge the patch or its stress (Andrews 1976; Uenishi & Rice 2003)."
             problems.warn(WHERE, what, advice=advice)
 

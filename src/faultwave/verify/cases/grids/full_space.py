@@ -73,7 +73,7 @@ def run(progress: Progress) -> Result:
     """Judge both sources."""
     rows: list[Row] = []
     for kind in ("moment-tensor", "force"):
-        progress(f"{kind}, {POINTS:g} points per wavelength at {FALLEN:.3g} times the source's frequency")
+        progress(f"{kind}, {POINTS:g} points per wavelength at {FALLEN / FREQUENCY:.3g} times the source's frequency")
         distances = np.linalg.norm(RECEIVERS - SOURCE, axis=1) * FREQUENCY / ROCK.cs
         for distance, misfit in zip(distances, misfits(settings(kind, 3.2), kind), strict=True):
             rows.append(at_most(f"{kind}: misfit at {distance:.1f} wavelengths", misfit, LIMIT))
