@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
-
 Settings: TypeAlias = dict[str, Any]
 """Mapping of settings as read from YAML or JSON."""
 
@@ -21,13 +19,3 @@ Record: TypeAlias = Mapping[str, Any]
 
 Json: TypeAlias = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 """Value that JSON can represent."""
-
-
-def number_type(precision: str) -> type[np.floating]:
-    """Return the type of the numbers of a precision, single or double."""
-    return np.float32 if precision == "single" else np.float64
-
-
-def number_bytes(precision: str) -> int:
-    """Return the size [bytes] of a number of a precision, single or double."""
-    return np.dtype(number_type(precision)).itemsize

@@ -20,8 +20,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from faultwave.base.precision import number_bytes
 from faultwave.base.progress import duration
-from faultwave.base.types import Settings, number_bytes
+from faultwave.base.types import Settings
 from faultwave.case.load import load_case
 from faultwave.dg.method.basis import triangle_size
 from faultwave.dg.method.outgoing_waves import cluster_places

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from faultwave.base.types import number_type
+from faultwave.base.precision import number_type
 from faultwave.case.settings.model import Case
 from faultwave.dg.solver import Solver
 from faultwave.engine.capability import Callback, Capability, Files, When

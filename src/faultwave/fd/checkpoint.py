@@ -11,7 +11,8 @@ from hashlib import sha256
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.types import Record, Settings, number_bytes
+from faultwave.base.precision import number_bytes
+from faultwave.base.types import Record, Settings
 from faultwave.domain.grids import Triple
 from faultwave.engine.capability import BlockState
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan, observers

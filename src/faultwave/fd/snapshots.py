@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.base.types import Setting, number_bytes
+from faultwave.base.precision import number_bytes
+from faultwave.base.types import Setting
 from faultwave.case.settings.model import Case
 from faultwave.engine.capability import Files, LatticeFiles, LatticeSeries
 from faultwave.engine.snapshots import Schedule, SnapshotPlan, assemble_blocks

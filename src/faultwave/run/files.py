@@ -13,7 +13,8 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import DTypeLike
 
-from faultwave.base.types import Record, Settings, number_type
+from faultwave.base.precision import number_type
+from faultwave.base.types import Record, Settings
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.capability import LatticeSeries, Snapshots

@@ -12,11 +12,11 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.base.errors import Problem, Problems, collect_problems, suggest
+from faultwave.base.precision import number_bytes
 from faultwave.base.processes.pieces import map_chunks
 from faultwave.base.progress import startup_age
 from faultwave.base.projection import warn_map_distortion
 from faultwave.base.registry import modules
-from faultwave.base.types import number_bytes
 from faultwave.case.plausibility import warn_rock_properties, warn_scene
 from faultwave.case.settings.model import Case
 from faultwave.comm import World

@@ -13,7 +13,8 @@ from typing import Self
 
 import numpy as np
 
-from faultwave.base.types import Json, Setting, number_bytes, number_type
+from faultwave.base.precision import number_bytes, number_type
+from faultwave.base.types import Json, Setting
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.comm.messages import gather_rows

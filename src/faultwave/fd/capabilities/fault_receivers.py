@@ -15,8 +15,9 @@ from typing import Self
 import numpy as np
 
 from faultwave.base.errors import collect_problems
+from faultwave.base.precision import number_type
 from faultwave.base.quantities import Output
-from faultwave.base.types import Json, Setting, number_type
+from faultwave.base.types import Json, Setting
 from faultwave.comm import World
 from faultwave.comm.messages import gather_rows
 from faultwave.engine.capability import Requirements, RestoredFrom, State

@@ -15,8 +15,9 @@ import numpy as np
 
 from faultwave.base.errors import Problems, collect_problems
 from faultwave.base.formulas import magnitude
+from faultwave.base.precision import number_bytes
 from faultwave.base.projection import Projection
-from faultwave.base.types import Settings, number_bytes
+from faultwave.base.types import Settings
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.capability import Requirements, RestoredFrom, State

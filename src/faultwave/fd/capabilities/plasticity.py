@@ -9,7 +9,8 @@ from typing import Self
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, collect_problems
-from faultwave.base.types import Json, number_bytes
+from faultwave.base.precision import number_bytes
+from faultwave.base.types import Json
 from faultwave.case.settings.model import Case
 from faultwave.case.settings.yielding import Plasticity as Setting
 from faultwave.comm import World

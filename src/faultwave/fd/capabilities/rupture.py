@@ -10,7 +10,8 @@ from typing import Self
 import numpy as np
 
 from faultwave.base.errors import Problem, collect_problems
-from faultwave.base.types import Json, Setting, number_bytes
+from faultwave.base.precision import number_bytes
+from faultwave.base.types import Json, Setting
 from faultwave.case.plausibility import fault_loads
 from faultwave.case.settings.model import Case
 from faultwave.comm import World

@@ -24,8 +24,9 @@ from typing import Self
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, collect_problems
+from faultwave.base.precision import number_bytes
 from faultwave.base.quantities import parameters_at_points
-from faultwave.base.types import Json, number_bytes
+from faultwave.base.types import Json
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running

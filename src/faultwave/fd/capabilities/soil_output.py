@@ -18,7 +18,8 @@ from typing import Self
 import numpy as np
 
 from faultwave.base.errors import collect_problems
-from faultwave.base.types import Json, number_bytes, number_type
+from faultwave.base.precision import number_bytes, number_type
+from faultwave.base.types import Json
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.capability import Requirements, RestoredFrom, State

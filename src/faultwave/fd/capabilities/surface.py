@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 
 from faultwave.base.errors import collect_problems
-from faultwave.base.types import number_bytes
+from faultwave.base.precision import number_bytes
 from faultwave.fd.capability import Running
 from faultwave.fd.contexts import PlacementContext, Planning
 from faultwave.fd.method.grid import SideKind

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.types import number_type
+from faultwave.base.precision import number_type
 from faultwave.comm import World
 from faultwave.comm.exchange import HaloExchange, Neighbour
 from faultwave.comm.gpu_aware import HaloPath

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from faultwave.base.errors import Problems
+from faultwave.base.precision import number_bytes
 from faultwave.base.processes.host import machine_memory
-from faultwave.base.types import number_bytes
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine import checks

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, collect_problems
-from faultwave.base.types import number_type
+from faultwave.base.precision import number_type
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.fd.capability import GridCapabilityPlan

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from faultwave.base.errors import InputError, Problem, Problems, suggest
-from faultwave.base.types import number_bytes
+from faultwave.base.precision import number_bytes
 from faultwave.observe.dataset import sample_count
 
 

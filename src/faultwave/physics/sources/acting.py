@@ -10,7 +10,7 @@ import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.base.formulas import magnitude
-from faultwave.base.types import number_type
+from faultwave.base.precision import number_type
 from faultwave.physics.sources.point import LATEST, PointSource, Sources
 from faultwave.physics.sources.time_functions import pieces
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from faultwave.base.precision import number_bytes
 from faultwave.base.processes.pieces import map_chunks
-from faultwave.base.types import number_bytes
 from faultwave.case.settings.outputs import VolumeOutput
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.method.basis import tet_basis
