@@ -159,22 +159,22 @@ def test_points_without_material_are_counted_and_ten_are_shown(easi):
     with pytest.raises(InputError) as caught:
         average(field, ELASTIC, cells(6000), groups=groups)
     absent, lacking = sorted((str(p) for p in caught.value.problems), key=lambda t: "no lambda" in t)
-    assert "no component accepts the point at 54 point(s): cell 10 at (" in absent
+    assert "no component accepts the point at 54 of 162,000 point(s): cell 10 at (" in absent
     assert absent.count("cell ") == 2  # one place for each cell
     assert "cell 5900 at (" in absent
-    assert "no lambda here (only mu, rho) at 27 point(s): cell 20 at (" in lacking
+    assert "no lambda here (only mu, rho) at 27 of 162,000 point(s): cell 20 at (" in lacking
 
 
 @pytest.mark.parametrize(
     ("bodies", "message"),
     [
-        ({"rho": "sqrt(2-x)"}, r"rho is not a finite number at \d+ point\(s\): cell \d+ at \(.*\) = nan"),
+        ({"rho": "sqrt(2-x)"}, r"rho is not a finite number at \d+ of 540 point\(s\): cell \d+ at \(.*\) = nan"),
         ({"rho": "1/(x-x)"}, r"rho is not a finite number at .* = inf"),
-        ({"rho": "0"}, r"rho is not positive at 20 point\(s\): cell 0 at \(.*\) = 0;"),
-        ({"mu": "-2"}, r"mu is negative at 20 point\(s\): cell 0 at \(.*\) = -2;"),
+        ({"rho": "0"}, r"rho is not positive at 20 of 20 point\(s\): cell 0 at \(.*\) = 0;"),
+        ({"mu": "-2"}, r"mu is negative at 20 of 20 point\(s\): cell 0 at \(.*\) = -2;"),
         (
             {"lambda": "-0.7"},
-            r"the bulk modulus lambda \+ 2/3 mu is not positive, as vp is not above 1.155 vs \(are they exchanged\?\), at 20 point",
+            r"the bulk modulus lambda \+ 2/3 mu is not positive, as vp is not above 1.155 vs \(are they exchanged\?\), at 20 of 20 point",
         ),
     ],
 )
@@ -198,7 +198,7 @@ def test_at_points_checks_values_and_lets_never_be_infinite():
     found = at_points(thing, ["forced_rupture_time", "mu_s"], points, groups)
     assert found["forced_rupture_time"].tolist() == [np.inf, 1]
     assert at_points(thing, ["later"], points, groups, time=3.0)["later"].tolist() == [3, 3]
-    with pytest.raises(InputError, match=r"f: d_c is not a finite number at 1 point\(s\): \(2, 0, 0\) = nan"):
+    with pytest.raises(InputError, match=r"f: d_c is not a finite number at 1 of 2 point\(s\): \(2, 0, 0\) = nan"):
         at_points(thing, ["d_c"], points, groups)
     with pytest.raises(InputError, match=r"cell 9 at \(2, 0, 0\)"):
         at_points(thing, ["d_c"], points, groups, cells=np.array([8, 9]))

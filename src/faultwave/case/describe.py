@@ -160,13 +160,15 @@ def _collect(path: str, node: Settings, places: dict[str, list[str]]) -> None:
 
 
 def _inner(item: Settings) -> Iterator[tuple[Settings, str]]:
-    """Yield the groups that a setting may contain, also in a list, with their mark in the heading."""
+    """Yield the groups that a setting may contain, also in a list or by name, with their mark in the heading."""
     for choice in describe.branches(item):
         if "properties" in choice:
             shape = choice["properties"].get("shape", {}).get("const")
             yield choice, f" (shape {shape})" if shape else ""
         elif isinstance(choice.get("items"), dict):
             yield from ((group, "[]") for group, _ in _inner(choice["items"]))
+        elif isinstance(choice.get("additionalProperties"), dict):
+            yield from ((group, ".NAME") for group, _ in _inner(choice["additionalProperties"]))
 
 
 def _section(paths: list[str], node: Settings) -> str:

@@ -188,6 +188,10 @@ def _unknown_parameters(data: Mapping[str, object]) -> Iterator[tuple[Location, 
         regions = field.get("regions")
         if isinstance(regions, Mapping):
             tables += [(("regions", region), names) for region, names in regions.items()]
+        random = field.get("random")
+        for title, one in random.items() if isinstance(random, Mapping) else ():
+            if isinstance(one, Mapping):
+                tables += [(("random", title, way), one.get(way)) for way in ("relative", "absolute")]
         for path, names in tables:
             for name in names if isinstance(names, Mapping) else ():
                 if not known(str(name)):

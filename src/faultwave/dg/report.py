@@ -67,6 +67,7 @@ def plan_report(plan: Plan, case: Case, measure_seconds: float = 3.0) -> list[tu
         ("resolution", _resolution(plan) + reported.get("resolution", [])),
         ("sources", reported.get("sources", [])),
         ("fault", reported.get("fault", [])),
+        ("random fields", [*plan.perturbed, *reported.get("random fields", [])]),
         ("worst cells", _worst(plan)),
     )
 

@@ -17,6 +17,7 @@ from faultwave.fd.method.grid import SIDES
 from faultwave.fd.operators import topography
 from faultwave.fd.operators.time_dispersion import removes
 from faultwave.fd.solver import FdSolver
+from faultwave.media.perturbed import perturbation_rows
 
 FOR_SURFACE_WAVES = {4: (5, 0.4), 8: (4, 0.1)}
 """Points per S wavelength from which Rayleigh waves are accurate, and their speed error there [%], by order.
@@ -42,6 +43,7 @@ def plan_report(plan: FdPlan, case: Case, measure_seconds: float = 3.0) -> list[
     """
     solver = FdSolver(plan)
     cost = _cost(plan, solver, _run_time(plan, solver, measure_seconds))
+    reported = capability_rows(plan, plan.parts.values())
     relief = plan.scheme.grid.relief
     return filled(
         ("size", _size(plan, solver)),  # after the solver is built, so that the process has the memory of a run
@@ -49,7 +51,8 @@ def plan_report(plan: FdPlan, case: Case, measure_seconds: float = 3.0) -> list[
         ("cost", cost),
         ("topography", topography.report(plan.scheme.grid) if relief is not None else []),
         ("blocks", layout.report_blocks(plan)),
-        *capability_rows(plan, plan.parts.values()).items(),
+        *((name, rows) for name, rows in reported.items() if name != "random fields"),
+        ("random fields", [*perturbation_rows(plan.material), *reported.get("random fields", [])]),
         ("resolution", _resolution(plan)),
     )
 

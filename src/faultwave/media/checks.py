@@ -14,6 +14,7 @@ from faultwave.media.field import (
     Leaf,
     Limited,
     Merged,
+    Modified,
     RegionOverrides,
     Regions,
     Rule,
@@ -65,7 +66,7 @@ def _warn_of_pair(read: str, by: Leaf, other: str, at: Leaf, problems: Problems)
 def _places(field: Field) -> list[list[Leaf]]:
     """Return groups of elementary fields that hold at the same place, one group per region."""
     match field:
-        case Converted() | Limited():
+        case Converted() | Limited() | Modified():
             return _places(field.field)
         case RegionOverrides():
             return _places(field.everywhere) + _places(field.regions)

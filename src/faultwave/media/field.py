@@ -375,6 +375,21 @@ class Limited:
         return " and ".join([*parts, *([f"below {self.most[name]:g}"] if name in self.most else [])])
 
 
+@dataclass(frozen=True)
+class Modified:
+    """Base of fields that change values of another field, without new parameters."""
+
+    field: Field
+
+    @property
+    def source(self) -> str:
+        return source_of(self.field)
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        return self.field.parameters
+
+
 # Derived parameters, tried in this order: name, ingredients, rule. mu and lambda come first because a material
 # given by velocities must provide moduli; a fluid without vs or mu has lambda = rho vp^2 (its bulk modulus).
 VACUUM_PERMITTIVITY, VACUUM_PERMEABILITY = 8.8541878128e-12, 1.25663706212e-6  # F/m, H/m (CODATA 2018)
@@ -414,6 +429,8 @@ def _stated(field: Field) -> frozenset[str]:
             return frozenset()
         case Merged():
             return frozenset().union(*(_stated(part) for part in field.fields))
+        case Modified():
+            return _stated(field.field) & field.parameters
     return field.parameters
 
 
@@ -513,7 +530,7 @@ def limit_messages(field: Field) -> list[str]:
     match field:
         case Limited():
             return field.messages()
-        case Converted():
+        case Converted() | Modified():
             return limit_messages(field.field)
         case RegionOverrides():
             return limit_messages(field.everywhere)
@@ -522,7 +539,7 @@ def limit_messages(field: Field) -> list[str]:
 
 def leaves(field: Field) -> list[Leaf]:
     """Return the elementary fields of a composed field: constants, expressions, models and so on."""
-    if isinstance(field, Converted | Limited):
+    if isinstance(field, Converted | Limited | Modified):
         return leaves(field.field)
     if isinstance(field, RegionOverrides):
         return leaves(field.everywhere) + leaves(field.regions)

@@ -81,7 +81,7 @@ def cell_averages(
     result = {name: np.empty(len(vertices)) for name in names}
     single = order is None or not AVERAGED.issuperset(names) or not axes_of(field)  # one value for all points of a cell
     barycentric, weights = (np.full((1, 4), 0.25), np.ones(1)) if single or order is None else conical_rule(order)
-    findings = Findings()
+    findings = Findings(of=f" of {len(vertices) * len(weights):,} point(s)")
     for cells in _parts(len(vertices), max(1, CHUNK // len(weights))):
         points = _quadrature_points(vertices[cells], barycentric)
         owners = np.repeat(np.arange(len(vertices))[cells], len(weights))
@@ -129,7 +129,7 @@ def at_points(
         Under the conditions of ``cell_averages``.
     """
     result = {name: np.empty(len(points)) for name in names}
-    findings = Findings(most=_examples(field))
+    findings = Findings(of=f" of {len(points):,} point(s)", most=_examples(field))
     for part in _parts(len(points), CHUNK):
         owners = None if cells is None else cells[part]
         values = _checked(field, names, points[part], groups[part], owners, time, findings)

@@ -28,6 +28,8 @@ from faultwave.media.field import (
     source_of,
 )
 from faultwave.media.models import open_models
+from faultwave.media.perturbed import Perturbation, Perturbed, Surveyed
+from faultwave.media.random_fields import Taper, VonKarman
 
 if TYPE_CHECKING:
     from faultwave.base.projection import ProjectionSettings
@@ -90,6 +92,23 @@ def load_field(
         )
     fields = gather(ways)
     least, most = getattr(setting, "minimum", None) or {}, getattr(setting, "maximum", None) or {}
+    random = getattr(setting, "random", None)
+    if random:  # limits apply to the perturbed values
+        unlimited = _combined(fields, {}, {}, where, rules)
+        perturbed = Perturbed.of(unlimited, _perturbations(random, f"{where}.random"), f"{where}.random")
+        limited = Limited(perturbed, least, most, where) if least or most else perturbed
+        return Converted.of(Surveyed(limited, perturbed), rules)
+    return _combined(fields, least, most, where, rules)
+
+
+def _combined(
+    fields: Sequence[Field],
+    least: Mapping[str, float],
+    most: Mapping[str, float],
+    where: str,
+    rules: Sequence[Rule] | None,
+) -> Field:
+    """Return the union of fields, of which regions come last, with limits and derived parameters."""
 
     def converted(merged: Field) -> Field:
         return Converted.of(Limited(merged, least, most, where) if least or most else merged, rules)
@@ -118,6 +137,72 @@ def _descriptions(
     if models:
         ways.append(partial(open_models, models, f"{where}.models", projection))
     return ways
+
+
+class RandomSetting(Protocol):
+    """Settings of a random field (case.settings.fields.RandomField)."""
+
+    @property
+    def relative(self) -> Mapping[str, float]: ...
+    @property
+    def absolute(self) -> Mapping[str, float]: ...
+    @property
+    def correlation_length(self) -> Sequence[float]: ...
+    @property
+    def hurst(self) -> float: ...
+    @property
+    def shortest_wavelength(self) -> float: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def strike(self) -> float | None: ...
+    @property
+    def dip(self) -> float: ...
+    @property
+    def limit(self) -> float | None: ...
+    @property
+    def taper(self) -> TaperSetting | None: ...
+
+
+class TaperSetting(Protocol):
+    """Settings of a taper (case.settings.fields.RandomTaper)."""
+
+    @property
+    def x(self) -> tuple[float, float] | None: ...
+    @property
+    def y(self) -> tuple[float, float] | None: ...
+    @property
+    def z(self) -> tuple[float, float] | None: ...
+    @property
+    def width(self) -> float: ...
+
+
+def _perturbations(settings: Mapping[str, RandomSetting], where: str) -> tuple[Perturbation, ...]:
+    found = []
+    for name, setting in settings.items():
+        lengths = np.array(setting.correlation_length, float)
+        lengths = lengths if len(lengths) > 1 else np.repeat(lengths, 3)
+        axes = _axes(setting.strike, setting.dip)[: len(lengths)]
+        random = VonKarman(
+            setting.hurst, lengths, axes, setting.shortest_wavelength, setting.seed, name, f"{where}.{name}"
+        )
+        limit = np.inf if setting.limit is None else setting.limit
+        taper = None
+        if setting.taper is not None:
+            ends = (setting.taper.x, setting.taper.y, setting.taper.z)
+            taper = Taper(np.array([pair or (-np.inf, np.inf) for pair in ends]), setting.taper.width)
+        found.append(Perturbation(random, setting.relative, setting.absolute, limit, taper))
+    return tuple(found)
+
+
+def _axes(strike: float | None, dip: float) -> np.ndarray:
+    """Return the directions (3, 3) along strike, down dip and along the normal; without strike x, y and z."""
+    if strike is None:
+        return np.eye(3)
+    s, d = np.radians([strike, dip])
+    along = np.array([np.sin(s), np.cos(s), 0.0])
+    down = np.array([np.cos(s) * np.cos(d), -np.sin(s) * np.cos(d), -np.sin(d)])
+    return np.stack([along, down, np.cross(along, down)])
 
 
 def _regions(

@@ -140,7 +140,7 @@ def test_air_is_told_with_its_places(tmp_path, make):
     with pytest.raises(InputError) as caught:
         at_points(field, ["vs"], at, np.ones(3, np.int64))
     text = str(caught.value)
-    assert str(tmp_path / "m") in text and "in the air" in text and "2 point(s)" in text and "(1000, 1000, 600)" in text
+    assert str(tmp_path / "m") in text and "in the air" in text and "2 of" in text and "(1000, 1000, 600)" in text
 
 
 @pytest.mark.parametrize("make", [files.rfile, files.sfile, files.geomodelgrids, files.awp_mesh, files.netcdf])
@@ -172,7 +172,7 @@ def test_poison_is_told_where_it_is_felt(tmp_path, value):
     far = np.array([[301.0, 450.0, -500.0], [-100.0, 50.0, 0.0]])
     check(made, far)
     field = open_models([made], "m", None)
-    with pytest.raises(InputError, match=r"no sound value.*2 point\(s\): \(201, 450, -501\)"):
+    with pytest.raises(InputError, match=r"no sound value.*2 of 4 point\(s\): \(201, 450, -501\)"):
         at_points(field, ["rho", "vs"], np.concatenate([far, near]), np.ones(4, np.int64))
 
 

@@ -5,7 +5,7 @@ It is declared once at the setting, as ``json_schema_extra=only('fd')`` or ``onl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -25,7 +25,7 @@ from faultwave.base.errors import Problem
 from faultwave.base.files.paths import shown, similar
 from faultwave.base.types import JsonObject
 from faultwave.base.units import Quantity
-from faultwave.case.settings.parameters import parameter_to_si
+from faultwave.case.settings.parameters import deviation_to_si, parameter_to_si
 
 Vector = tuple[Quantity("m"), Quantity("m"), Quantity("m")]  # type: ignore[valid-type,misc]
 """Point in space."""
@@ -82,14 +82,14 @@ class ParameterErrors(ValueError):
         super().__init__("; ".join([*(f"{name}: {text}" for name, text in wrong.items()), *filter(None, [group])]))
 
 
-def _convert(values: object) -> object:
+def _convert(values: object, to_si: Callable[[str, object], float] = parameter_to_si) -> object:
     """Convert named parameters to SI, and report every invalid one."""
     if not isinstance(values, dict):
         return values
     converted, wrong = {}, {}
     for name, value in values.items():
         try:
-            converted[name] = parameter_to_si(str(name), value)
+            converted[name] = to_si(str(name), value)
         except ValueError as error:
             wrong[str(name)] = str(error)
     if wrong:
@@ -109,6 +109,9 @@ OutputFolder = Annotated[Path, AfterValidator(_from_here)]
 Parameters = Annotated[dict[str, Annotated[float, Field(allow_inf_nan=True)]], BeforeValidator(_convert)]
 Constants = Annotated[dict[str, float], BeforeValidator(_convert)]
 """Constants that hold everywhere, which must be finite."""
+
+Deviations = Annotated[dict[str, float], BeforeValidator(lambda values: _convert(values, deviation_to_si))]
+"""Standard deviations of parameters, of either sign."""
 
 
 def check_ascending(

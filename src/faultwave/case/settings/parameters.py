@@ -151,18 +151,34 @@ def parameter_to_si(name: str, value: object) -> float:
     ValueError
         If the value is no number, has an incompatible unit or is physically impossible.
     """
+    return _sound(name, _in_si(name, value))
+
+
+def deviation_to_si(name: str, value: object) -> float:
+    """Return a difference of values of parameter ``name`` in SI, which may have any sign.
+
+    Raises
+    ------
+    ValueError
+        If the value is no number or has an incompatible unit.
+    """
+    return _in_si(name, value)
+
+
+def _in_si(name: str, value: object) -> float:
+    """Return a value of parameter ``name`` in SI."""
     if value is None:
         comma = "; numbers have a decimal point, as in 6.5 km/s, and no comma" if name[:1].isdigit() else ""
         raise ValueError(f"'{name}' has no value{comma}")
     units = units_of(name)
     if len(units) > 1 and isinstance(value, int | float):
-        return _sound(name, to_si(value, ""))
+        return to_si(value, "")
     unit = next((u for u in units if _fits(value, u)), None) if len(units) > 1 else None
     unit = unit_of(name) if unit is None else unit
     if (unit == "s" or name in ("Qp", "Qs")) and value in (inf, "inf"):
         return inf
     if unit is not None:
-        return _sound(name, to_si(value, unit))
+        return to_si(value, unit)
     try:
         return to_si(value, "")
     except ValueError:

@@ -34,6 +34,7 @@ from faultwave.engine.fault_forecast import FaultForecast, resolution_rows
 from faultwave.kernels.expr import Scalars
 from faultwave.media import Field, load_field
 from faultwave.media.field import Constant, Expression, check_used, leaves
+from faultwave.media.perturbed import check_read, perturbation_rows
 from faultwave.observe.model import Sheet
 from faultwave.physics.friction import frame
 from faultwave.physics.friction import laws as friction_laws
@@ -59,6 +60,8 @@ class Rupture(CapabilityPlan):
         Parameters that have one value on the whole fault.
     moved : bool
         True if outputs need slip by the velocity jump.
+    perturbed
+        Statistics of parameters perturbed by random fields.
     """
 
     setting: FaultSettings
@@ -78,6 +81,7 @@ class Rupture(CapabilityPlan):
     order: int
     moved: bool
     uniform: tuple[str, ...] = ()
+    perturbed: tuple[tuple[str, str], ...] = ()
     name: str = name
 
     @property
@@ -126,6 +130,7 @@ class Rupture(CapabilityPlan):
     def report(self, plan: Plan) -> dict[str, list[tuple[str, ...]]]:
         points = f" with {self.positions.shape[1]} points each"
         found: dict[str, list[tuple[str, ...]]] = {"size": [("fault faces", f"{len(self.faces.area):,}{points}")]}
+        found |= {"random fields": list(self.perturbed)} if self.perturbed else {}
         fault = loaded_fault(self, plan.case.numerics.order, plan.case.end_time)
         if self.law.needs_stress:
             return found | FaultForecast(fault, largest_patch(self.faces.corners, fault)).report()
@@ -229,6 +234,8 @@ def _plan_fault(planning: Planning) -> Rupture:
             places.check_sides(field, problems)
         episodes = places.episodes(setting.nucleation, problems)
         check_starts(setting.nucleation, planning.case.end_time, problems)
+    if not lacking.items:
+        check_read(field, problems)
     problems.extend(lacking.items)
     if lacking.items:  # parameters are missing, so nothing can be computed, but other problems can be reported
         check_absent(law.parameters, law.constants, {*given, *setting.constants}, problems)
@@ -245,6 +252,7 @@ def _plan_fault(planning: Planning) -> Rupture:
         setting, faces, sides, rule, law, constants, _shaped(prepared, positions), _shaped(state, positions),
         stress.reshape(positions.shape), episodes, positions, planning.topology, planning.geometry, planning.mesh.vertices,
         case.numerics.order, energies is not None and energies.slip_from_velocity,
+        perturbed=tuple(perturbation_rows(field)),
     )  # fmt: skip
 
 

@@ -41,6 +41,7 @@ from faultwave.engine.precision import choose_precision
 from faultwave.media import homogenise, load_field
 from faultwave.media.checks import check_contradictions, warn_layers
 from faultwave.media.field import Field, check_physics, check_used, derivable_parameters, limit_messages, source_of
+from faultwave.media.perturbed import check_read, perturbation_rows
 from faultwave.observe.stations.points import projected
 from faultwave.physics.rheology import STRESS, rheologies
 from faultwave.physics.waves import Law, law, readers_of
@@ -122,6 +123,7 @@ class Plan:
     warnings: tuple[Problem, ...] = ()
     penalised: PenalisedFaces | None = None  # faces with a flux other than Godunov's
     notes: tuple[str, ...] = ()  # automatic choices for the case, with reasons
+    perturbed: tuple[tuple[str, str], ...] = ()  # statistics of materials perturbed by random fields
     seconds: float = 0.0  # duration of planning, with the import of libraries if the process began with it
 
     def __repr__(self) -> str:
@@ -251,7 +253,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     shape = tets.geometry(mesh, topology)
     problems = Problems()
     problems.extend(mesh.remarks)
-    material = _material_with_losses(case, physics, (mesh, topology, shape), whole, problems)
+    material, perturbed = _material_with_losses(case, physics, (mesh, topology, shape), whole, problems)
     physics = physics.adapted({k: np.array([whole.most(float(v.max()))]) for k, v in material.items()})
     frictional = topology.kinds == tets.BoundaryKind.FAULT
     frictional = frictional & whole.across(topology.neighbours) & (case.fault is not None)
@@ -283,7 +285,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     warn_costly(planning, step, lambda steps: _clusters(planning, parts, steps))
     return Plan(
         case, physics, mesh, topology, shape, material, step, clustering, frictional, walls, parts, warnings=problems.warnings,
-        penalised=penalised, notes=choice.notes, seconds=before + clock.perf_counter() - started,
+        penalised=penalised, notes=choice.notes, perturbed=perturbed, seconds=before + clock.perf_counter() - started,
     )  # fmt: skip
 
 
@@ -293,20 +295,20 @@ def _material_with_losses(
     domain: tuple[tets.Mesh, tets.Topology, tets.Geometry],
     whole: WholeMesh,
     problems: Problems,
-) -> dict[str, np.ndarray]:
-    """Return the parameters (nc,) of the wave law, of attenuation and of absorbing layers.
+) -> tuple[dict[str, np.ndarray], tuple[tuple[str, str], ...]]:
+    """Return the parameters (nc,) of the wave law, of attenuation and of absorbing layers, and statistics of perturbed ones.
 
     Processes that plan pieces of a mesh stay synchronised.
     """
     mesh, topology, shape = domain
-    material = _material(case, physics, mesh, topology, problems)
+    material, perturbed = _material(case, physics, mesh, topology, problems)
     whole.agree(problems)
     material = relaxing(case, physics, material, shape, problems)
     whole.agree(problems)
     warn_attenuation_band(case, physics, material, shape, whole, problems)
     material |= layer_damping(case, physics, mesh, topology, material, problems)
     whole.agree(problems)
-    return material
+    return material, perturbed
 
 
 def _parts(planning: Planning) -> tuple[CapabilityPlan, ...]:
@@ -376,7 +378,8 @@ def _borne(planning: Planning, parts: tuple[CapabilityPlan, ...], step: np.ndarr
 
 def _material(
     case: Case, physics: Law, mesh: tets.Mesh, topology: tets.Topology, problems: Problems
-) -> dict[str, np.ndarray]:
+) -> tuple[dict[str, np.ndarray], tuple[tuple[str, str], ...]]:
+    """Return the material of each cell, and statistics of its perturbed parameters."""
     defaults = {p.name: p.default for p in physics.parameters if p.default is not None}
     with collect_problems(problems):
         field = load_field(case.material, "material", None, mesh.named(3), defaults, case.projection, physics.derived)
@@ -393,12 +396,14 @@ def _material(
         warn_layers(field, float(sizes[2]), problems)
         for text in limit_messages(field):
             problems.warn("material", text)
+        check_read(field, problems)
         for name, value in defaults.items():
             values.setdefault(name, np.full(len(corners), value))
         warn_superluminal(values, problems)
         _check_material(physics, values, lambda cell: corners[cell].mean(0), problems)
-        return {p.name: np.asarray(values[p.name], float) for p in physics.parameters}
-    return {}
+        material = {p.name: np.asarray(values[p.name], float) for p in physics.parameters}
+        return material, tuple(perturbation_rows(field))
+    return {}, ()
 
 
 def _check_names(physics: Law, field: Field, problems: Problems) -> None:

@@ -46,6 +46,7 @@ from faultwave.fd.operators.resources import Memory
 from faultwave.kernels.overlap import intersect
 from faultwave.kernels.stencil import Axis, Box
 from faultwave.media.homogenise import at_points
+from faultwave.media.perturbed import check_read, perturbation_rows
 from faultwave.observe.model import Sheet
 from faultwave.physics.friction import forecast
 from faultwave.physics.friction.forecast import Added, Surroundings
@@ -187,6 +188,8 @@ class Rupture(GridCapabilityPlan):
         Expected start of the rupture.
     acts_until : float
         Time [s] until which it drives the grid.
+    perturbed : tuple
+        Statistics of parameters perturbed by random fields.
     """
 
     case: Case
@@ -201,6 +204,7 @@ class Rupture(GridCapabilityPlan):
     shear_speed: Mapping[Axis, np.ndarray] = field(default_factory=dict)
     forecast: Forecast | None = None
     acts_until: float = np.inf
+    perturbed: tuple[tuple[str, str], ...] = ()
     name = name
 
     @property
@@ -263,6 +267,7 @@ class Rupture(GridCapabilityPlan):
                 text = "fluids in the box and a fault are not combined yet on a grid"
                 problems.error("grid.fault", text, "rock everywhere", "Or use engine: dg.")
             given = {axis: reader.read(grid, plane, axis, self.extent) for axis in plane.sliding}
+            check_read(reader.field, problems)
             rock = {axis: self._rock(checking, g) for axis, g in given.items()}
             if not any(g.slips.any() for g in given.values()):
                 problems.error(
@@ -276,6 +281,7 @@ class Rupture(GridCapabilityPlan):
                 self, episodes=tuple(reader.episodes), given=given, forecast=self._forecast(checking, given, rock, reader.episodes),
                 rigidity={a: r["mu"] for a, r in rock.items()},
                 shear_speed={a: np.sqrt(r["mu"] / r["rho"]) for a, r in rock.items()},
+                perturbed=tuple(perturbation_rows(reader.field)),
             )  # fmt: skip
         return self
 
@@ -328,6 +334,7 @@ class Rupture(GridCapabilityPlan):
     def report(self, plan: FdPlan) -> dict[str, list[tuple[str, ...]]]:
         count = sum(int(g.slips.sum()) for g in self.given.values())
         found: dict[str, list[tuple[str, ...]]] = {"size": [("fault points", f"{count:,}")]}
+        found |= {"random fields": list(self.perturbed)} if self.perturbed else {}
         return found | (self.forecast.report() if self.forecast else {})
 
     def shapes(self, plan: FdPlan) -> tuple[Sheet, ...]:

@@ -33,6 +33,7 @@ from faultwave.fd.planning.material import MaterialOnGrid
 from faultwave.media import quality
 from faultwave.media.checks import warn_layers
 from faultwave.media.field import limit_messages
+from faultwave.media.perturbed import check_read
 from faultwave.physics.sources.acting import check_representable, check_time, scalar_moments
 from faultwave.physics.sources.point import Sources
 
@@ -67,6 +68,7 @@ def check_plan(
         check_relief(field, lower, upper, problems)
     for text in limit_messages(field):
         problems.warn("material", text)
+    check_read(field, problems)
     warn_rock_properties(coarse, float((upper - lower).max()), problems)
     warn_layers(field, float(upper[2] - lower[2]), problems)
     resolved = [
