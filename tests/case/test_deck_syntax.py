@@ -137,7 +137,7 @@ def test_a_slash_in_a_value_ends_nothing():
         ("&a\n/\n&A\n/\n", 3, "second time (first in line 1)"),
         ("&a\nx = 1\nX = 2\n/\n", 3, "second time (first in line 2)"),
         ("&a\nx =\n/\n", 2, "no value"),
-        ("&a\nx(1) = 3\n/\n", 2, "no plain key"),
+        ("&a\nx(1) = 3\n/\n", 2, "not a plain key"),
         ("&a\nx = 1\nnonsense\n/\n", 3, "'nonsense' is not understood"),
     ],
 )

@@ -45,9 +45,9 @@ def test_more_threads_than_cores_are_told(path: Path, monkeypatch: pytest.Monkey
 
 def test_checkpoints_without_an_interval_are_told(path: Path) -> None:
     path.write_text(CASE + "output: {checkpoint: {keep: 3}}\n")
-    assert any("gives no interval" in str(p) and f"{path}:4" in str(p) for p in fw.check(path).warnings)
+    assert any("has no interval" in str(p) and f"{path}:4" in str(p) for p in fw.check(path).warnings)
     path.write_text(CASE + "output: {checkpoint: {wall_time: 30 min}}\n")
-    assert not any("gives no interval" in str(p) for p in fw.check(path).warnings)
+    assert not any("has no interval" in str(p) for p in fw.check(path).warnings)
 
 
 def test_more_threads_than_openmp_holds_are_refused(path: Path) -> None:

@@ -128,7 +128,7 @@ def test_reference_tells_every_setting():
     ("changes", "words"),
     [
         ({"numerics": {"halo_compression": "zfp-99"}}, "is 'zfp-99' (allowed: exact, single, zfp-8 to zfp-64)"),
-        ({"output": {"prefix": "a/b"}}, "is 'a/b' (allowed: text without /"),
+        ({"output": {"prefix": "a/b"}}, "is 'a/b' (allowed: a non-empty string without /"),
     ],
 )
 def test_texts_that_follow_a_pattern_say_which(changes, words):

@@ -163,7 +163,7 @@ def test_mesh_needs_one_source(write):
     both = MINIMAL.replace("mesh:\n", "mesh:\n  file: case.yaml\n")
     case, problems = load_native(write(both))
     assert case is None
-    only(problems, 2, "give one of file, generate and build")
+    only(problems, 2, "set one of file, generate and build")
 
 
 def test_shapes_are_named(write):
@@ -218,14 +218,14 @@ def test_nucleation_starts_with_the_run_or_later(write, start):
     text = MINIMAL + fault + "  - {start: START, duration: 2 s, stress: {constant: {nuc_p: 1}}}\n"
     case, problems = load_native(write(text.replace("START", str(start))))
     assert case is None
-    only(problems, 10, "start is -", "before the run", "into the initial stress of fault.parameters")
+    only(problems, 10, "start is -", "before the run", "to the initial stress in fault.parameters")
     assert load_native(write(text.replace("START", "0")))[0].fault.nucleation[0].start == 0
 
 
 def test_a_parameter_is_given_once(write):
     case, problems = load_native(write(MINIMAL + "  expression: {vs: return 3.0;}\n"))
     assert case is None
-    only(problems, 4, "given twice", "vs")
+    only(problems, 4, "defined both as constant and as expression", "vs")
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_a_number_or_the_unit_tells_which_permeability_is_meant():
     [
         (
             GRID + "attenuation: { mechanisms: 4 }\n",
-            "attenuation.mechanisms: is a setting of the engine dg: a grid has eight, each at every other point (allowed: engine: dg)",
+            "attenuation.mechanisms: is a setting of the engine dg: a grid has eight mechanisms, each",
         ),
         (CASE + "output: { intensity: { damping: 0.1 } }\n", "output.intensity: maps of intensity exist on grids only"),
         (GRID + "output: { flux: [{ surface: 1, interval: 1 }] }\n", "output.flux: needs the engine dg"),

@@ -151,7 +151,7 @@ def test_cells_turned_inside_out(periodic):
     vertices[inner] += [1.4, 0.2, 0.1]
     moved = replace(mesh, vertices=vertices)
     volumes = signed_volumes(moved)
-    text = only(moved, f"{(volumes < 0).sum()} cells with negative volume are turned inside out")
+    text = only(moved, f"{(volumes < 0).sum()} cells with negative volume are inverted")
     for cell in np.flatnonzero(volumes < 0)[:10]:
         assert f"cell {cell} at (" in text
     more = 100 * (np.abs(volumes).sum() / 64 - 1)
@@ -190,7 +190,7 @@ def test_two_bodies():
         assert warning.severity == "warning" and "touch without common vertices" in warning.what
         assert any(f"{x:g}" in warning.what.split("at (")[1] for x in (4, 5, 6))
     for shift, scale in (((5.5, 1, 1), 1), ((1, 1, 1), 0.5), ((-1, -1, -1), 3), ((2, 4.7, 1), 1), ((0, 0, 0), 4)):
-        assert "cells overlap that are no neighbours: about (" in texts(with_other(shift, scale))[0]
+        assert "cells that are not neighbours overlap: at (" in texts(with_other(shift, scale))[0]
 
 
 def test_opposite_order_in_all_cells(box, tmp_path):

@@ -186,7 +186,7 @@ def test_a_box_of_five_tetrahedra_a_brick(periodic):
 
 
 def test_an_odd_number_of_mirrored_bricks_does_not_close():
-    with pytest.raises(InputError, match="odd number of bricks along x does not close"):
+    with pytest.raises(InputError, match="odd number of bricks along x is not periodic"):
         box_mesh(Box((3, 2, 2), (0, 0, 0), (1, 1, 1), {"x": "periodic"}, tetrahedra=5))
 
 
@@ -202,7 +202,7 @@ def test_box_perturbation_and_seed():
     np.testing.assert_allclose(shift[left], shift[right], atol=1e-15)
     assert np.array_equal(moved.vertices, box_mesh(setting).vertices)
     assert not np.array_equal(moved.vertices, box_mesh(replace(setting, seed=5)).vertices)
-    with pytest.raises(InputError, match="turns a tetrahedron over"):
+    with pytest.raises(InputError, match="inverts"):
         box_mesh(replace(setting, perturb=0.49))
 
 
@@ -226,7 +226,7 @@ def test_box_mistakes_are_all_reported():
     for part in ("at least one brick", "lower below upper", "one side is periodic", "'w' is not a side",
                  "did you mean 'absorbing'?", "0 to below 0.5"):  # fmt: skip
         assert part in text
-    with pytest.raises(InputError, match="no plane between bricks"):
+    with pytest.raises(InputError, match="not a plane between bricks"):
         box_mesh(Box((2, 2, 2), (0, 0, 0), (1, 1, 1), fault=("x", 0.3)))
     with pytest.raises(InputError, match="cells: is missing"):
         generate({"shape": "box", "lower": (0, 0, 0), "upper": (1, 1, 1)})
@@ -260,8 +260,8 @@ def test_mirroring_does_not_hide_bad_cells(tmp_path, box):
 def test_load_mesh_recognises_files(tmp_path):
     for name, content, text in (
         ("a", b"", "is empty"),
-        ("b", b"CDF\x01xxxx", "netCDF file of the classic kind"),
-        ("c", b"solid", "no known mesh"),
+        ("b", b"CDF\x01xxxx", "classic netCDF file"),
+        ("c", b"solid", "not a known mesh"),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(InputError, match=text):

@@ -161,7 +161,7 @@ def test_contradictions(tmp_path):
     same = twice.replace("2 2 165 1", "2 2 103 1")
     assert (read(tmp_path, same).tags == 3).sum() == 2
     lost = V2.replace("20 2 2 103 1 20 30 40", "20 2 2 103 1 10 30 55")
-    with pytest.raises(InputError, match="1 triangles of 'the fault' are no face of any tetrahedron.*embedded"):
+    with pytest.raises(InputError, match="1 triangles of 'the fault' are not faces of a tetrahedron.*embedded"):
         read(tmp_path, lost)
     with pytest.raises(InputError, match=r"nodes of tetrahedra do not exist, first \[77\]"):
         read(tmp_path, V2.replace("20 30 40 55", "20 30 40 77"))
@@ -188,7 +188,7 @@ def test_damaged_text(tmp_path):
 def test_unknown_versions(tmp_path):
     with pytest.raises(InputError, match="format 4 .*allowed: 2.2, 4.1"):
         read(tmp_path, V2.replace("2.2 0 8", "4 0 8"))
-    with pytest.raises(InputError, match="no Gmsh mesh"):
+    with pytest.raises(InputError, match="not a Gmsh mesh"):
         read(tmp_path, "solid\n")
     with pytest.raises(InputError, match="does not exist"):
         read_gmsh(tmp_path / "none.msh")

@@ -95,7 +95,7 @@ def test_corrupt_files(tmp_path, box):
     with pytest.raises(InputError, match="does not exist"):
         tets.read_puml(tmp_path / "none.h5")
     (tmp_path / "text.h5").write_text("not a mesh")
-    with pytest.raises(InputError, match="is no sound PUML mesh"):
+    with pytest.raises(InputError, match="is not a valid PUML mesh"):
         tets.read_puml(tmp_path / "text.h5")
     tets.write_puml(tmp_path / "m.h5", box)
     data = (tmp_path / "m.h5").read_bytes()

@@ -32,7 +32,9 @@ def test_a_surface_named_like_a_kind_is_of_that_kind(two_cells):
 
 def test_a_name_of_which_nothing_says_what_it_is(two_cells):
     mesh = replace(two_cells, names={(2, "top"): 1, (2, "rim"): 5})
-    with pytest.raises(InputError, match="surface 'top' is: its number 1 may mean free-surface") as caught:
+    with pytest.raises(
+        InputError, match="the kind of the surface 'top' is ambiguous: its number 1 may mean free-surface"
+    ) as caught:
         tag_table(None, mesh)
     assert len(caught.value.problems) == 2 and "boundaries: {absorbing: [rim]}" in str(caught.value)
     table = tag_table({"free-surface": ["top"], "absorbing": ["rim"]}, mesh)

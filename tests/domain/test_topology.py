@@ -177,7 +177,7 @@ def test_boundary_table_mistakes_are_all_reported():
     with pytest.raises(InputError) as caught:
         tag_table({"abosrbing": [5], "fault": ["x-"], "rigid": ["1-4"], "symmetry": [4]})
     text = str(caught.value)
-    assert "did you mean 'absorbing'?" in text and "'x-' is no tag" in text and "overlap" in text
+    assert "did you mean 'absorbing'?" in text and "'x-' is not a tag" in text and "overlap" in text
 
 
 def test_a_flat_cell_has_no_geometry(two_cells):

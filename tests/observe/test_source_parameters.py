@@ -85,7 +85,7 @@ def test_what_is_doubtful_is_told() -> None:
     h = rupture.history
     early = replace(rupture, history=FaultHistory(*(v[:30] for v in vars(h).values())))
     (warning,) = rupture_warnings(early)
-    assert "the rupture goes on at the end" in str(warning)
+    assert "the rupture continues at the end" in str(warning)
 
 
 def test_points_that_break_together_have_no_speed() -> None:

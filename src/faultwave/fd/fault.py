@@ -590,7 +590,7 @@ def law_of(setting: Setting, problems: Problems) -> FrictionLaw | None:
         return None
     vectors = [s.name for s in law.state if s.size is not None and s.size != 1]
     if vectors or law.inner_columns.size:
-        what = f"friction {law.name} remembers profiles at each point, for which a grid has no room yet"
+        what = f"friction {law.name} stores profiles at each point, which grids do not support yet"
         problems.error("fault.modifiers", what, "friction without thermal-pressurisation", "Use engine: dg.")
         return None
     return law

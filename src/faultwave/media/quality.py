@@ -94,8 +94,8 @@ def spectrum_of(setting: BandSettings, frequency: float, problems: Problems) -> 
     found = Spectrum(low, high, reference, setting.exponent, setting.corner)
     if found.nearest != found.reference:
         what = (
-            f"{found.reference:g} Hz is outside the band of attenuation, {low:.4g} to {high:.4g} Hz: wave speeds are taken to "
-            f"{found.nearest:.4g} Hz by the law of constant Q"
+            f"{found.reference:g} Hz is outside the band of attenuation, {low:.4g} to {high:.4g} Hz: wave "
+            f"speeds are converted to {found.nearest:.4g} Hz by the law of constant Q"
         )
         problems.warn("attenuation.reference", what)
     return found
@@ -154,11 +154,11 @@ def report_bounds(gains: Bound, strong: Bound, limited: bool, of: tuple[int, str
         Number of the points and noun for them.
     problems : Problems
     """
-    advice = "" if limited else "Or 'attenuation: {limit: true}', which takes what is nearest."
+    advice = "" if limited else "Or 'attenuation: {limit: true}', which uses the nearest possible value."
     reported = problems.warn if limited else problems.error
     for bound, name, what, allowed in (
-        (strong, "Q", "attenuation is stronger than can be had", f"at least {LOWEST_Q:g}"),
-        (gains, "Qp", "Qp is so large beside Qs that compression would gain energy and grow without end", ""),
+        (strong, "Q", "attenuation is stronger than Maxwell elements can represent", f"at least {LOWEST_Q:g}"),
+        (gains, "Qp", "Qp is so large relative to Qs that compression would gain energy and grow without bound", ""),
     ):
         if not bound.share:
             continue

@@ -323,28 +323,29 @@ def source_parameters(found: FinishedRupture) -> Dataset:
     spectrum = moment_spectrum(h.time, h.moment)
     speed, relative = found.speed, found.speed / f["shear_speed"]
     values = {
-        "time": (h.time[-1], "s", "until which the rupture is told"),
+        "time": (h.time[-1], "s", "end of the evaluated period"),
         "seismic_moment": (moment, "N*m", "integral of rigidity times slip path"),
         "moment_magnitude": (magnitude(moment), "", "2/3 (log10(M0) - 9.1)"),
         "potency": (potency, "m^3", "integral of the slip path"),
-        "ruptured_area": (broken, "m^2", "where the slip rate exceeded 1 mm/s"),
+        "ruptured_area": (broken, "m^2", "area in which the slip rate exceeded 1 mm/s"),
         "mean_slip": (_ratio(slipped, broken), "m", "mean over the ruptured area"),
         "largest_slip": (f["slip"].max(initial=0.0), "m", "largest mean slip of a face"),
         "largest_slip_rate": (f["peak_slip_rate"].max(initial=0.0), "m/s", "largest slip rate of a point"),
-        "first_rupture": (_least(f["rupture_time"]), "s", "when the first face had ruptured"),
-        "duration": (released_within(h.time, h.moment), "s", "in which 5 to 95 % of the moment are released"),
+        "first_rupture": (_least(f["rupture_time"]), "s", "time at which the first face had ruptured"),
+        "duration": (released_within(h.time, h.moment), "s", "period in which 5 to 95 % of the moment are released"),
         "rupture_speed": (_median(speed, area), "m/s", "median over the ruptured area"),
         "relative_rupture_speed": (_median(relative, area), "", "median of the rupture speed over the S-wave speed"),
-        "supershear_share": (_share(relative > 1.0, np.isfinite(relative), area), "", "of the ruptured area with a known speed"),
+        "supershear_share": (_share(relative > 1.0, np.isfinite(relative), area), "", "fraction of the ruptured area with a known speed"),
         "cohesive_zone": (_median(found.cohesive_zone, area), "m", "median length"),
-        "cohesive_zone_points": (_median(found.zone_points, area), "", "median of the points of the solution in it"),
+        "cohesive_zone_points": (_median(found.zone_points, area), "", "median number of points of the solution in it"),
         "unresolved_share": (
-            _share(found.zone_points < ENOUGH, np.isfinite(found.zone_points), area), "", "of the area, with fewer than 2 points in it",
+            _share(found.zone_points < ENOUGH, np.isfinite(found.zone_points), area), "", "area fraction with fewer than 2 points in it",
         ),
-        "radiated_energy": (radiated, "J", "frictional work of the traction change minus that of a slow rupture"),
-        "corner_frequency": (np.nan if spectrum is None else spectrum.corner, "Hz", "of the Brune spectrum fitted to the moment rate"),
+        "radiated_energy": (radiated, "J", ("frictional work of the traction change minus that of a quasi-static "
+                                           "rupture")),
+        "corner_frequency": (np.nan if spectrum is None else spectrum.corner, "Hz", "corner frequency of the fitted Brune spectrum"),
         "spectral_misfit": (np.nan if spectrum is None else spectrum.misfit, "", "rms of the logarithm to base 10 of the fit"),
-        "moment_rate_at_the_end": (found.goes_on, "", "over the largest: how far the rupture is over"),
+        "moment_rate_at_the_end": (found.goes_on, "", "final moment rate relative to its maximum"),
     }  # fmt: skip
     if found.has_stress:
         fracture = float(area @ f["breakdown"])
@@ -352,7 +353,7 @@ def source_parameters(found: FinishedRupture) -> Dataset:
             "stress_drop": (_ratio(float(area @ f["drop_times_slip"]), slipped), "Pa", "mean weighted with slip"),
             "apparent_stress": (_ratio(radiated, potency), "Pa", "radiated energy over potency"),
             "fracture_energy": (fracture, "J", "breakdown work of the ruptured area"),
-            "mean_fracture_energy": (_ratio(fracture, broken), "J/m^2", "breakdown work a unit of ruptured area"),
+            "mean_fracture_energy": (_ratio(fracture, broken), "J/m^2", "breakdown work per unit of ruptured area"),
             "radiation_efficiency": (
                 _ratio(radiated, radiated + fracture),
                 "",
@@ -369,14 +370,13 @@ def rupture_warnings(found: FinishedRupture) -> Iterator[Problem]:
     if points < ENOUGH:
         share = 100 * _share(found.zone_points < ENOUGH, np.isfinite(found.zone_points), area)
         what = f"the cohesive zone held {points:.2g} points in the median, fewer than {ENOUGH:g} on {share:.0f} % of the ruptured area"
-        advice = (
-            "Rupture speed and slip rate depend on the mesh: take smaller elements on the fault, or a higher order."
-        )
-        yield Problem("fault", what, f"{ENOUGH:g} to 3 at least (Day et al. 2005)", advice, "warning")
+        advice = "Rupture speed and slip rate depend on the mesh: use smaller elements on the fault, or a higher order."
+        yield Problem("fault", what, f"at least {ENOUGH:g} to 3 (Day et al. 2005)", advice, "warning")
     if found.goes_on > GOES_ON:
-        what = f"the rupture goes on at the end: the moment rate is {100 * found.goes_on:.0f} % of its largest value"
+        what = f"the rupture continues at the end: the moment rate is {100 * found.goes_on:.0f} % of its largest value"
         advice = (
-            "Moment, stress drop, energies and corner frequency are those until then; a later end_time completes them."
+            "Moment, stress drop, energies and corner frequency are values at that time; a later end_time "
+            "completes them."
         )
         yield Problem("output.rupture", what, advice=advice, severity="warning")
 

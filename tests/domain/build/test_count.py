@@ -17,7 +17,7 @@ def test_more_cells_than_memory_are_refused(monkeypatch):
     monkeypatch.setattr(make, "machine_memory", lambda: 2**30)
     make._check_count(1e5, 10.0)
     with pytest.raises(
-        InputError, match=r"mesh\.build: elements down to 0\.9 m are some 2e\+08 cells.*1 GiB of this machine"
+        InputError, match=r"mesh\.build: elements down to 0\.9 m make about 2e\+08 cells.*1 GiB of this machine"
     ):
         make._check_count(2e8, 0.9)
     square = np.array([[[0, 0, 0], [2, 0, 0], [2, 3, 0], [0, 3, 0]]], float)

@@ -86,10 +86,10 @@ def test_fsp_of_segments(tmp_path):
     ("text", "told"),
     [
         ("2.0\nPOINTS 0\n", "names no plane"),
-        ("2.0\nPLANE 1\n -117 34 8 5 8\n 30 90 1\n", "a.srf:3: is no plane"),
+        ("2.0\nPLANE 1\n -117 34 8 5 8\n 30 90 1\n", "a.srf:3: is not a plane"),
         ("2.0\nPLANE 1\n -117 34 8 5 8 5\n 30 5 1\n", "dips by 5 degrees"),
         (HEAD.replace("Dx", "Ex") + "34 -117 0 0 1 1\n", "lacks the size Dx, Dz"),
-        (HEAD + "34 -117 0 zero\n", "is no subfault"),
+        (HEAD + "34 -117 0 zero\n", "is not a subfault"),
     ],
 )
 def test_mistakes(tmp_path, text, told):

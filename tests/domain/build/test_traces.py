@@ -58,11 +58,11 @@ def test_what_is_no_trace_is_told_with_its_place(tmp_path):
     path.write_text("x,y\n1,2\n3\n")
     assert f"{path}:3" in told(path)
     path.write_text("north,south\n1,2\n")
-    assert "names no coordinates" in told(path)
+    assert "defines no coordinates" in told(path)
     path.write_text("lon,lat\n-117,34\n-116.9,34\n")
     assert "no projection" in told(path)
     path.write_text("lat,lon\n34,-117\n34.1,-117\n".replace("lat,lon", "lon,lat"))
-    assert "They look swapped" in told(path, UTM)
+    assert "They seem to be exchanged" in told(path, UTM)
     path.write_text("500000,4000000\n510000,4000000\n")
     assert "metres" in told(path, UTM)
     geojson = tmp_path / "t.geojson"

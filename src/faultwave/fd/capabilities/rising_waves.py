@@ -86,16 +86,14 @@ class RisingWaves(GridCapabilityPlan):
         """Report plane waves that cannot start or would not leave the box, and warn if they do not remain plane."""
         sides, where = checking.sides, f"sources[{self.waves[0].number}]"
         if sides["z-"] != SideKind.ABSORBING:
-            what = f"half of a plane wave goes down, and z- is {sides['z-']}"
+            what = f"half of a plane wave propagates downwards, but z- is {sides['z-']}"
             checking.problems.error(where, what, "grid.boundaries: {z-: absorbing}")
         flanks = {sides[s] for s in ("x-", "x+", "y-", "y+")}
         if SideKind.RIGID in flanks:
             what = "a plane wave cannot move along rigid sides"
             checking.problems.error(where, what, "grid.boundaries: {x: periodic, y: periodic}")
         elif SideKind.ABSORBING in flanks:
-            advice = (
-                "Sides that are periodic keep it plane: grid.boundaries: {x: periodic, y: periodic, z+: free-surface}."
-            )
+            advice = "Periodic sides keep it plane: grid.boundaries: {x: periodic, y: periodic, z+: free-surface}."
             checking.problems.warn(where, "a plane wave is diffracted where it meets absorbing sides", advice=advice)
         with collect_problems(checking.problems):
             for wave in self.waves:
@@ -117,20 +115,23 @@ def _check_plane(wave: Wave, checking: MaterialContext) -> None:
         return
     relief = checking.placing.grid.relief
     if relief is not None and setting.z > relief.bottom - checking.placing.grid.spacing:
-        what = f"z = {setting.z:g} m lies where planes of the grid are bent towards the ground"
+        what = f"z = {setting.z:g} m is in the curvilinear layer below the ground"
         checking.problems.error(f"{where}.z", what, f"below {relief.bottom - checking.placing.grid.spacing:.6g} m")
         return
     x, y = (a.ravel() for a in np.meshgrid(*(np.linspace(lower[k], upper[k], ALONG) for k in (0, 1))))
     shear, pressure = speeds(checking.field, np.stack([x, y, np.full(len(x), setting.z)], 1))
     if not shear.all() and any(setting.velocity[:2]):
-        what = f"there is fluid at z = {setting.z:g} m, which carries no S wave"
+        what = f"the material at z = {setting.z:g} m is fluid, which carries no S wave"
         checking.problems.error(f"{where}.velocity", what)
         return
     for speed in (shear, pressure):
         change = float(np.ptp(speed) / max(speed.max(), 1e-300))
         if change > UNEVEN:
-            what = f"the material of the plane z = {setting.z:g} m varies by {100 * change:.2g} %: a wave that starts there is not plane"
-            checking.problems.warn(f"{where}.z", what, advice="Let it start where the material is even.")
+            what = (
+                f"the material of the plane z = {setting.z:g} m varies by {100 * change:.2g} %: a wave from "
+                "there is not plane"
+            )
+            checking.problems.warn(f"{where}.z", what, advice="Start it where the material is uniform.")
             break
 
 

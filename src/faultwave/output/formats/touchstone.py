@@ -74,12 +74,12 @@ def read_touchstone(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
     options = next((line[1:].upper().split() for line in lines if line.startswith("#")), ["GHZ", "S", "MA", "R", "50"])
     numbers = " ".join(line for line in lines if line and not line.startswith("#")).split()
     if found is None or "S" not in options:
-        raise InputError(Problem(str(path), "is no Touchstone file of scattering parameters", ".s1p, .s2p, ..."))
+        raise InputError(Problem(str(path), "is not a Touchstone file of scattering parameters", ".s1p, .s2p, ..."))
     ports = int(found[1])
     try:
         table = np.array(numbers, float).reshape(-1, 1 + 2 * ports * ports)
     except ValueError:
-        raise InputError(Problem(str(path), f"does not hold rows of {1 + 2 * ports * ports} numbers")) from None
+        raise InputError(Problem(str(path), f"does not contain rows of {1 + 2 * ports * ports} numbers")) from None
     wrong = np.flatnonzero(~np.isfinite(table).all(1) | (table[:, 0] < 0))
     if not len(table) or len(wrong):
         what = (
