@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from faultwave.case.seissol.convert import load_deck
+from tests.messages import expect
 
 DECK = """\
 &equations
@@ -113,7 +114,7 @@ def test_fluxes(deck):
 def test_the_order_is_asked_for(deck):
     _, problems = deck(order=None)
     (warning,) = problems.warnings
-    assert "a deck does not state the order" in str(warning)
+    expect(warning)
 
 
 def test_output_and_until(deck):
@@ -299,7 +300,8 @@ def test_thermal_pressurisation(deck, law, keys):
 def test_thermal_pressurisation_lacks_a_key(deck):
     for line in TP.splitlines():
         case, problems = deck(("FL = 16", f"{RS}\nthermalPress = 1\n{TP.replace(line, '')}"))
-        assert case is None and f"'{line.split(' ')[0]}' is missing" in str(problems.errors[0])
+        assert case is None
+        expect(problems.errors[0])
 
 
 @pytest.mark.parametrize("law", ["16", "33", "34", "35", "1058", "6\npc_vStar = 1\npc_prakashLength = 0.1"])
@@ -308,7 +310,7 @@ def test_thermal_pressurisation_with_a_law_that_has_none_is_told(deck, law):
     case, problems = deck(("FL = 16", f"FL = {law}\nthermalPress = 1"))
     assert "thermal-pressurisation" not in case.fault.modifiers and not problems.errors
     (warning,) = problems.warnings
-    assert "thermalPress: has no effect, as in SeisSol" in str(warning) and "parameters.par:" in str(warning)
+    expect(warning)
 
 
 @pytest.mark.parametrize(
@@ -326,7 +328,8 @@ def test_bimaterial(deck, keys):
 
 def test_bimaterial_wrong(deck):
     case, problems = deck(("FL = 16", "FL = 6\npc_vStar = fast\npc_prakashLength = 1"))
-    assert case is None and "'fast' is not a number" in str(problems.errors[0])
+    assert case is None
+    expect(problems.errors[0])
 
 
 def test_power_law(deck):
@@ -387,19 +390,19 @@ def test_no_dynamic_rupture(deck, change):
 def test_a_welded_fault_is_told(deck):
     case, problems = deck(("FL = 16", "FL = 0"))
     assert case.fault is None
-    assert "welded" in str(problems.warnings[0])
+    expect(problems.warnings[0])
 
 
 def test_older_names(deck):
     case, problems = deck(("t_0 = 0.5", "etahack = 0.5\netastop = 2\nFL_ = 1"))
     assert (case.fault.damping, case.fault.damping_end) == (0.5, 2.0)
     (warning,) = problems.warnings
-    assert "unknown key 'FL_'" in str(warning)
+    expect(warning)
     case, problems = deck(("iOutputMask", "etahack = 0.25\niOutputMask"))
     assert case.fault.damping == 0.25
     case, problems = deck(("t_0 = 0.5", "etahack = 0.5\netaDamp = 0.75"))
     assert case.fault.damping == 0.75
-    assert "older name of 'etaDamp'" in str(problems.warnings[0])
+    expect(problems.warnings[0])
 
 
 def test_unknown_keys_warn_once_each(deck):
@@ -434,7 +437,7 @@ def test_masks_with_fewer_numbers_than_quantities(deck):
     assert case.output.volume.fields == ["v1"]
     line = (deck.folder / "parameters.par").read_text().splitlines().index("iOutputMask = 0 0 0 0 0 0 1") + 1
     assert told.where.endswith(f"parameters.par:{line}") and told.severity == "warning"
-    assert "7 numbers for 9 quantities: v2, v3 are not written" in told.what
+    expect(told)
     assert not deck((mask, "WavefieldOutput = 1\nTimeInterval = 1\n" + mask))[1].items
 
 
@@ -510,7 +513,7 @@ def test_receivers_off(deck):
     assert deck(("RFileName", "ReceiverOutput = 0\nRFileName"))[0].output.receivers is None
     case, problems = deck(("RFileName = 'stations.dat'\n", ""))
     assert case.output.receivers is None
-    assert "'RFileName' is missing" in str(problems.warnings[0])
+    expect(problems.warnings[0])
 
 
 def test_receivers_whose_file_is_missing(deck):
@@ -520,13 +523,14 @@ def test_receivers_whose_file_is_missing(deck):
     assert case.output.receivers is None and told.severity == "warning"
     line = (deck.folder / "parameters.par").read_text().splitlines().index("RFileName = 'statoins.dat'") + 1
     assert told.where == f"{deck.folder}/parameters.par:{line}"
-    assert f"RFileName: no such file: {deck.folder}/statoins.dat nor " in told.what
+    expect(told)
     assert "did you mean 'stations.dat'" in told.advice
 
 
 def test_receivers_that_an_interval_switches_off(deck):
     case, problems = deck(("RFileName", "ReceiverOutputInterval = 0\nRFileName"))
-    assert case.output.receivers is None and "switches receivers off, as in SeisSol" in str(problems.warnings[0])
+    assert case.output.receivers is None
+    expect(problems.warnings[0])
     case, problems = deck(("RFileName", "ReceiverOutputInterval = 5\nRFileName"))
     assert case.output.receivers is not None and not problems.items
 
@@ -592,7 +596,7 @@ def test_exact_initial_states(deck):
     assert not problems.items and case.output.error_norms and case.sea_gravity == 9.81e-3
     assert (case.initial.kind, case.initial.mode, case.initial.depth) == ("ocean", 1, 1.0)
     _, problems = deck(("&IniCondition", "&IniCondition\ncICType = 'Ocean_1'"))
-    assert "a gravity of 0.00981" in str(problems.warnings[0])
+    expect(problems.warnings[0])
     for name, kind in (("Scholte", "scholte"), ("Snell", "snell"), ("planarwave", "plane-wave")):
         case, problems = deck(("&IniCondition", f"&IniCondition\ncICType = '{name}'"))
         assert not problems.items and case.initial.kind == kind and case.output.error_norms
@@ -609,7 +613,8 @@ def test_travelling_waves(deck):
     assert (back.mode, back.k, back.amplitude, back.origin) == ("P", (0, 0, -2.0), 0.5, (1, 2, 3))
     assert (sideways.mode, sideways.k, sideways.amplitude) == ("S", (0, 0, 2.0), 0.25)
     case, problems = deck(("&IniCondition", "&IniCondition\n" + given.replace("0.5 0 0 0", "0.5 0 0 1")))
-    assert case is None and "(modes that do not propagate)" in str(problems.errors[0])
+    assert case is None
+    expect(problems.errors[0])
 
 
 def test_the_cube_generator(deck):
@@ -657,7 +662,7 @@ def test_face_map(deck):
     (deck.folder / "map.yaml").write_text("freesurface: 1\n")
     case, problems = deck(("'PUML'", "'PUML'\nfacemapfile = map.yaml"))
     assert case is None
-    assert "not a face map" in str(problems.errors[0])
+    expect(problems.errors[0])
 
 
 def test_stopping_early(deck):
@@ -666,10 +671,10 @@ def test_stopping_early(deck):
     assert (stop.time_after_rupture, stop.slip_rate_below, stop.moment_rate_below) == (3, 1e-3, None)
     case, problems = deck(("EndTime = 2.0", "EndTime = 2.0\nterminatorMaxTimePostRupture = 3"))
     assert case.stop.time_after_rupture is None
-    assert "has no effect" in str(problems.warnings[0])
+    expect(problems.warnings[0])
     case, problems = deck(("EndTime = 2.0", keys), ("&DynamicRupture", "&DynamicRupture\nenabled = 0"))
     assert case.fault is None and case.stop.time_after_rupture is None
-    assert "needs a fault" in str(problems.warnings[0])
+    expect(problems.warnings[0])
 
 
 def test_clusters_and_transforms(deck):
