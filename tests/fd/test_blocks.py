@@ -151,7 +151,7 @@ def test_a_fault_may_cross_a_face():
     made = two(2, sources=sources, output=output, end_time=1.2, material={"constant": ROCKS})
     made["grid"]["boundaries"] = {"x": "rigid", "y": "rigid", "z-": "rigid", "z+": "free-surface"}
     found = run(made)
-    assert any("is less exact" in str(w) and "3 more are as near" in str(w) for w in found.plan.warnings)
+    assert any("is less exact" in str(w) and "3 more are as close" in str(w) for w in found.plan.warnings)
     made["grid"]["blocks"] = []
     one, other = (of.receivers["values"][..., 6:] for of in (found, run(made)))
     assert np.abs(other).max() > 0
