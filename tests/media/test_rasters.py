@@ -196,7 +196,9 @@ def test_what_is_wrong_is_told(tmp_path):
     (tmp_path / "b.asc").write_text("ncols 3\nnrows x\n")
     assert "b.asc:2" in problem(tmp_path / "b.asc")
     (tmp_path / "b.asc").write_text("ncols 3\nnrows 3\nxllcorner 1,5\n")
-    assert "b.asc:3" in problem(tmp_path / "b.asc") and "Use a decimal point, not a comma" in problem(tmp_path / "b.asc")
+    assert "b.asc:3" in problem(tmp_path / "b.asc") and "Use a decimal point, not a comma" in problem(
+        tmp_path / "b.asc"
+    )
     (tmp_path / "c.asc").write_text("ncols 3\nnrows 3\nxllcorner 0\nyllcorner 0\ncellsize 5\n1 2 3\n")
     assert "holds 3 heights" in problem(tmp_path / "c.asc")
     tifffile.imwrite(tmp_path / "plain.tif", np.zeros((5, 5), np.float32))
