@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import settings
 
 from faultwave.base.errors import BackendError
 from faultwave.cli.launch import mpiexec
+from tests.messages import SESSION
 
 # Machines differ and are shared: a slow example is no failure.
 settings.register_profile("faultwave", deadline=None)
@@ -17,8 +19,38 @@ settings.load_profile("faultwave")
 LISTED = {n: frozenset(Path(__file__).with_name(f"{n}.txt").read_text().splitlines()) for n in ("long", "slow")}
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that rewrites the files of expected messages."""
+    parser.addoption(
+        "--update-messages", action="store_true", help="write the messages that tests find to messages.txt"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Prepare the comparison of messages; files are written by one process only."""
+    SESSION.update = config.getoption("--update-messages")
+    if SESSION.update and (hasattr(config, "workerinput") or config.getoption("numprocesses", None)):
+        raise pytest.UsageError("--update-messages works without -n")
+
+
+def pytest_sessionfinish() -> None:
+    """Write the files of expected messages."""
+    if SESSION.update:
+        SESSION.store()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Compare the messages of each test with those of its package."""
+    SESSION.begin(item.nodeid)
+    yield
+    SESSION.end()
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that ``tools/long_tests.py`` has listed as long or slow."""
+    SESSION.collected.update(SESSION.locate(item.nodeid) for item in items)
     for item in items:
         for mark, names in LISTED.items():
             if item.nodeid in names:

@@ -14,7 +14,7 @@ import numpy as np
 
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import load_results
-from faultwave.plot.triangles import beside, residuals
+from faultwave.plot.triangles import near_sides, residuals
 
 
 def slip_of(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -40,7 +40,7 @@ def main() -> None:
     for folder in given.folders:
         centres, triangles, slip, time = slip_of(folder)
         found = residuals(centres, triangles, slip)
-        found = found[beside(centres, tuple(given.patch), given.reach) & np.isfinite(found)]
+        found = found[near_sides(centres, tuple(given.patch), given.reach) & np.isfinite(found)]
         both = (time > 0) & (first > 0)
         late = 1e3 * (time - first)[both]
         rms, largest = np.sqrt((found**2).mean()), np.abs(found).max()

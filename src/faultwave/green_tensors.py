@@ -152,12 +152,12 @@ def _request(case: Case, points: np.ndarray | None, duration: float | None, dela
     return requested
 
 
-def _forces(asked: _Request, say: Callable[[str], None]) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
+def _forces(request: _Request, say: Callable[[str], None]) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
     """Yield site, direction, times (nt,) [s] and strain (points, component, nt) of each force."""
-    for number, site in enumerate(asked.sites):
+    for number, site in enumerate(request.sites):
         for axis in range(3):
-            say(f"site {number + 1} of {len(asked.sites)}, force along {'xyz'[axis]}")
-            times, strain = _run(asked, site, axis)
+            say(f"site {number + 1} of {len(request.sites)}, force along {'xyz'[axis]}")
+            times, strain = _run(request, site, axis)
             yield number, axis, times, np.moveaxis(strain, 0, -1)
 
 
@@ -165,17 +165,22 @@ DIMS = ("site", "force", "point", "component", "time")
 UNIT, TEXT = "1/(N s)", "strain, components " + " ".join(COMPONENTS)
 
 
-def _variables(asked: _Request, times: np.ndarray) -> dict[str, Variable]:
+def _variables(request: _Request, times: np.ndarray) -> dict[str, Variable]:
     return {
         "time": Variable(times, ("time",), "s", "time"),
-        "site_location": Variable(asked.sites, ("site", "axis"), "m", "where forces along x, y, z act"),
-        "point_location": Variable(asked.points, ("point", "axis"), "m", "where strain was seen"),
+        "site_location": Variable(request.sites, ("site", "axis"), "m", "where forces along x, y, z act"),
+        "point_location": Variable(request.points, ("point", "axis"), "m", "location at which strain was recorded"),
     }
 
 
-def _attrs(asked: _Request) -> Settings:
-    centre = 6 * asked.sigma + asked.delay
-    return {"components": " ".join(COMPONENTS), "duration": asked.sigma, "centre": centre, "interval": asked.interval}
+def _attrs(request: _Request) -> Settings:
+    centre = 6 * request.sigma + request.delay
+    return {
+        "components": " ".join(COMPONENTS),
+        "duration": request.sigma,
+        "centre": centre,
+        "interval": request.interval,
+    }
 
 
 def _plan(case: Case) -> FdPlan:
@@ -188,8 +193,8 @@ def _plan(case: Case) -> FdPlan:
         )
     for name, what in NONLINEAR.items():
         if getattr(case, name) is not None:
-            text = f"{what} does not add up, as strain Green tensors do"
-            problems.error(name, text, "linear ground without a fault", f"Leave {name} out of the case.")
+            text = f"{what} is not linear, as strain Green tensors require"
+            problems.error(name, text, "linear ground without a fault", f"Remove {name} from the case.")
     problems.raise_errors()
     together = world()
     assert case.output.receivers is not None
@@ -203,12 +208,16 @@ def _plan(case: Case) -> FdPlan:
     return plan
 
 
-def _check(asked: _Request) -> None:
-    problems, plan, points = Problems(), asked.plan, asked.points
+def _check(request: _Request) -> None:
+    problems, plan, points = Problems(), request.plan, request.points
     if not len(points):
-        problems.error("sources", "there are none, so no points to see strain at", "sources, or points")
-    if not len(asked.sites):
-        problems.error("output.receivers", "there are none, so no sites where forces act", "one point or more")
+        problems.error(
+            "sources", "the case has no sources, which would define the points of strain", "sources, or points"
+        )
+    if not len(request.sites):
+        problems.error(
+            "output.receivers", "the case has no receivers, which would define the sites of forces", "one point or more"
+        )
     if len(points):
         for i, distance in enumerate(outside(plan.scheme.grid, plan.lower, plan.upper, points)):
             if distance > 0:
@@ -222,28 +231,28 @@ def _check(asked: _Request) -> None:
     problems.raise_errors()
 
 
-def _check_fits_memory(asked: _Request, held: int, folder: Path | None) -> None:
+def _check_fits_memory(request: _Request, held: int, folder: Path | None) -> None:
     """Raise InputError if memory is too small for the strain of one force and of ``held`` sites, or the disk for the file."""
-    problems, numbers = Problems(), len(asked.points) * len(COMPONENTS)
-    one = WORKING * 8.0 * (asked.samples + 2 * BLOCK) * numbers / asked.plan.world.size
-    memory = one + 8.0 * 3 * held * numbers * asked.samples
+    problems, numbers = Problems(), len(request.points) * len(COMPONENTS)
+    one = WORKING * 8.0 * (request.samples + 2 * BLOCK) * numbers / request.plan.world.size
+    memory = one + 8.0 * 3 * held * numbers * request.samples
     if memory > (there := machine_memory() or float("inf")):
-        what = f"strain at {len(asked.points):,} points needs about {memory / 2**30:.3g} GiB, this machine has {there / 2**30:.3g}"
-        problems.error("points", what, advice="Give fewer points at a time, or more processes.")
-    file = 4.0 * 3 * len(asked.sites) * numbers * asked.samples
+        what = f"strain at {len(request.points):,} points needs about {memory / 2**30:.3g} GiB, this machine has {there / 2**30:.3g}"
+        problems.error("points", what, advice="Use fewer points at a time, or more processes.")
+    file = 4.0 * 3 * len(request.sites) * numbers * request.samples
     if folder is not None:
-        advice = "Give fewer points, a longer output.receivers.interval or another folder."
+        advice = "Use fewer points, a longer output.receivers.interval or another folder."
         check_disk(folder, file, problems, "the file of strain needs", advice)
     problems.raise_errors()
 
 
-def _run(asked: _Request, site: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
+def _run(request: _Request, site: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
     """Return times (nt,) [s] and strain (nt, points, 6) of one force, collected from all processes."""
-    plan = asked.plan
-    shape = time_function(TimeFunction.model_validate({"kind": "gaussian", "duration": asked.sigma}), "force")
-    source = PointSource(site, shape, force=FORCE * np.eye(3)[axis], onset=asked.delay, name="force")
+    plan = request.plan
+    shape = time_function(TimeFunction.model_validate({"kind": "gaussian", "duration": request.sigma}), "force")
+    source = PointSource(site, shape, force=FORCE * np.eye(3)[axis], onset=request.delay, name="force")
     force = PointSources(plan.case, Sources.of([source]), np.zeros((1, 3)))
-    seen = Strain(asked.points, asked.interval, FORCE)
+    seen = Strain(request.points, request.interval, FORCE)
     solver = ENGINE.solver(replace(plan, parts={part.name: part for part in (force, seen)}))
     try:
         solver.run(plan.case.end_time, Unattended())
@@ -293,9 +302,9 @@ def save_green_tensors(
     """Compute strain Green tensors and write OUTPUT/PREFIX-sgt.nc, which NumPy and xarray read."""
     places = None
     if points is not None:
-        places = point_lines(points, "x y z in metres, a point a line").points
+        places = point_lines(points, "x y z in metres, one point per line").points
         if not len(places):
-            raise InputError(Problem(str(points), "holds no points", "x y z in metres, a point a line"))
+            raise InputError(Problem(str(points), "holds no points", "x y z in metres, one point per line"))
     settings, problems = load_case(case, overrides)
     problems.raise_errors()
     assert settings is not None
@@ -305,7 +314,8 @@ def save_green_tensors(
     centre = _attrs(requested)["centre"]
     if centre >= settings.end_time:
         say(
-            f"warning: end_time, {settings.end_time:g} s, comes before the forces are strongest, at {centre:.4g} s: add that to it"
+            f"warning: end_time, {settings.end_time:g} s, is before the peak of the forces at {centre:.4g} s: "
+            "raise it by this time"
         )
     path = output / f"{settings.output.prefix}-sgt.nc"
     with ExitStack() as stack:
@@ -320,16 +330,16 @@ def save_green_tensors(
 
 
 @contextmanager
-def _opened(path: Path, asked: _Request, times: np.ndarray) -> Iterator[h5py.Dataset]:
+def _opened(path: Path, request: _Request, times: np.ndarray) -> Iterator[h5py.Dataset]:
     """Open the file, which is filled force by force, so that memory does not grow with the number of sites."""
     import netCDF4
 
     with atomic_path(path) as temporary:
-        write_maps(temporary, Dataset("strain Green tensors", _variables(asked, times), _attrs(asked)))
+        write_maps(temporary, Dataset("strain Green tensors", _variables(request, times), _attrs(request)))
         with netCDF4.Dataset(temporary, "a") as file:
             file.createDimension("force", 3)
             file.createDimension("component", len(COMPONENTS))
-            sizes = (len(asked.sites), 3, len(asked.points), len(COMPONENTS), len(times))
+            sizes = (len(request.sites), 3, len(request.points), len(COMPONENTS), len(times))
             chunk = max(1, min(sizes[2], CHUNK_BYTES // (4 * sizes[3] * sizes[4])))
             made = file.createVariable("strain", "f4", DIMS, zlib=True, chunksizes=(1, 1, chunk, *sizes[3:]))
             made.units, made.long_name = UNIT, TEXT

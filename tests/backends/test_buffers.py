@@ -204,7 +204,7 @@ def test_large_requests_cross_in_pieces(precision: str) -> None:
     """As the state of a large mesh for a checkpoint: neither scratch nor pinned memory of its size, and all items in their places."""
     backend: Any = backends.make(DEVICE, precision)
     piece = backend.host.piece = 1 << 12
-    backend.beside.scratches.most, backend.host.pieces.most = 4 * piece, 8 * piece
+    backend.scratch.scratches.most, backend.host.pieces.most = 4 * piece, 8 * piece
     rng = np.random.default_rng(0)
     items, values = rng.permutation(2048), rng.normal(size=(2048, 4, 3)).astype(backend.dtype)
     q = backend.batch(2048, 4, 3)
@@ -217,7 +217,7 @@ def test_large_requests_cross_in_pieces(precision: str) -> None:
     np.testing.assert_array_equal(q.get(items, slice(1, 3)), (values + 1)[:, 1:3])
     np.testing.assert_array_equal(q.get()[items], values + 1)
     assert len(backend._kind(backend.dtype).lists) == kept == 0, "lists asked for again and again stay, not these"
-    assert backend.beside.scratches.nbytes <= 8 * piece and backend.host.pieces.nbytes <= 12 * piece
+    assert backend.scratch.scratches.nbytes <= 8 * piece and backend.host.pieces.nbytes <= 12 * piece
     assert values.nbytes > 20 * piece
 
 

@@ -171,7 +171,7 @@ def test_a_library_with_flipped_bits_is_made_anew_and_reported(own_cache: Path, 
     library.write_bytes(flipped(whole, seed))
     library.chmod(0o755)
     assert made(doubling(2.0)) == 3.0
-    assert f"{library} in the cache is damaged: its checksum does not match; it is made anew" in caplog.text
+    assert f"{library} in the cache is damaged: its checksum does not match; it is created again" in caplog.text
     assert cache.is_sealed(library) and len(library.read_bytes()) == len(whole)
 
 
@@ -260,7 +260,7 @@ def test_compiler_that_does_not_work(tmp_path: Path, monkeypatch: pytest.MonkeyP
         backends.make("cpu")
     monkeypatch.setenv("CC", "true")  # succeeds, and makes nothing
     forget()
-    with pytest.raises(BackendError, match="'true' does not work: it compiles nothing; set CC"):
+    with pytest.raises(BackendError, match="'true' does not work: no source was compiled; set CC"):
         backends.make("cpu")
 
 

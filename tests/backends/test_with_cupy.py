@@ -469,7 +469,7 @@ def test_launches_that_need_not_wait_for_each_other_are_branches_of_the_graph(cu
     device: Any = backend.device
     made = backend.record(work)
     assert [len(x) for x in concurrent_groups(made.calls)] == [3, 1, 1]
-    assert [s.asked for s in device.beside] == [["wait", "launch", "record"]] * 2 + [[]] * 3
+    assert [s.asked for s in device.side_streams] == [["wait", "launch", "record"]] * 2 + [[]] * 3
     assert device.stream.asked[-7:] == ["synchronize", "record", "launch", "wait", "wait", "launch", "launch"]
     assert len(cupy.functions["scale"].calls) == 10
 
@@ -484,7 +484,7 @@ def test_without_graphs_a_recording_is_its_launches(cupy: Any, monkeypatch: pyte
 
 def test_running_out_of_memory_is_told_with_numbers(cupy: Any) -> None:
     backend = DeviceBackend("cuda", with_cupy.CupyDevice("cuda"))
-    with pytest.raises(BackendError, match=r"H200 has no room for another 32.00 GiB, 1.00 GiB are free"):
+    with pytest.raises(BackendError, match=r"H200 cannot allocate 32.00 GiB, 1.00 GiB are free"):
         backend.device.allocate(1 << 35)
     # The driver may only tell when it is too late: what is taken is counted here.
     backend.store(1 << 16, 1 << 10)
@@ -495,7 +495,7 @@ def test_running_out_of_memory_is_told_with_numbers(cupy: Any) -> None:
     backend.store(471, 1 << 17)  # 0.96 GiB in all
     with pytest.raises(BackendError, match="0.96 GiB are taken and 16.00 MiB more are needed"):
         backend.store(1 << 11, 1 << 10)
-    backend.beside.scratches.take(1 << 24)  # what a run brings to the host has room kept for it
+    backend.scratch.scratches.take(1 << 24)  # what a run brings to the host has room kept for it
 
 
 def test_what_is_missing(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ def test_the_child_that_probes_files(guest: Path, monkeypatch: pytest.MonkeyPatc
         file["x"] = [1.0]
     probe(guest / "a.h5", "file")
     (guest / "b.h5").write_bytes((guest / "a.h5").read_bytes()[:200])
-    with pytest.raises(InputError, match="is no sound file"):
+    with pytest.raises(InputError, match="is not a valid file"):
         probe(guest / "b.h5", "file")
     assert not (guest / "imported").exists()
 

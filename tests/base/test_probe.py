@@ -126,7 +126,7 @@ def test_a_crash_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number
 def test_an_endless_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe_child, "look", lambda *_: time.sleep(60))
     monkeypatch.setattr(probe_child, "PATIENCE", 0.2)
-    assert "does not come to an end" in probe_child.answer("probe HDF5", str(tmp_path), {}, len)
+    assert "does not finish" in probe_child.answer("probe HDF5", str(tmp_path), {}, len)
 
 
 def test_without_a_child_files_are_read_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ def test_tensors_turn_with_north():
     assert voigt(geographic_tensor(ned, np.array([1.0, 0.0]))) == pytest.approx([1, 4, 6, -2, 5, -3])
 
 
-@pytest.mark.parametrize(("crs", "words"), [("EPSG:99999", "is no projection"), ("EPSG:4326", "no metres")])
+@pytest.mark.parametrize(("crs", "words"), [("EPSG:99999", "is not a projection"), ("EPSG:4326", "no metres")])
 def test_what_is_no_projection(crs, words):
     with pytest.raises(InputError, match=words):
         Projection(crs)

@@ -87,7 +87,7 @@ def test_the_answer_to_another_question_is_none(tmp_path: Path, monkeypatch: pyt
 def test_a_file_that_ends_the_process_is_refused(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     child(DIES, tmp_path, monkeypatch)
     for look in (open_netcdf, probe):
-        with pytest.raises(InputError, match="model.nc.*ends without an answer"):
+        with pytest.raises(InputError, match="model.nc.*ended without a reply"):
             look(model, "model")
 
 

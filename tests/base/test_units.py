@@ -84,7 +84,7 @@ def test_numbers_are_finite(value):
 
 @pytest.mark.parametrize("value", ["1e400", "1e308 km", "1e400 km", "9" * 400, 10**400, 1e308, "1e9999999999999 m"])
 def test_numbers_are_not_beyond_all_physics(value):
-    with pytest.raises(ValueError, match="too large a number of m") as error:
+    with pytest.raises(ValueError, match="is too large: magnitudes in m must be") as error:
         to_si(value, "m")
     assert len(str(error.value)) < 200
     with pytest.raises(ValueError, match="too small a number of m"):

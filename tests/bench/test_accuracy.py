@@ -149,7 +149,7 @@ def test_files_are_read_back_and_others_refused(tmp_path):
     results.write_json(path, whole(made()))
     assert table.read(path)["problems"] == json.loads(json.dumps([made()]))
     path.write_text("{}")
-    with pytest.raises(InputError, match="no file of faultwave bench accuracy"):
+    with pytest.raises(InputError, match="not a file of faultwave bench accuracy"):
         table.read(path)
     with pytest.raises(InputError, match="cannot be read"):
         table.read(tmp_path / "absent.json")
@@ -229,7 +229,7 @@ def test_accuracies_are_shares(text, share):
 
 @pytest.mark.parametrize("text", ["", "much", "-1%", "100 %", "nan"])
 def test_other_texts_are_no_accuracies(text):
-    with pytest.raises(InputError, match="a share of the seismograms' size"):
+    with pytest.raises(InputError, match="a fraction of the seismograms' amplitude"):
         proposals.accuracy(text)
 
 

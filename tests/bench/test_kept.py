@@ -64,7 +64,7 @@ def test_commands_tell_all_that_is_wrong_with_files_before_they_measure(
     done = CliRunner().invoke(app, ["bench", command, *asked])
     told = " ".join(done.output.split())
     assert done.exit_code == 2, told
-    assert f"<!-- {COMMANDS[command]} table: begin -->" in told and "has no place for the table" in told
+    assert f"<!-- {COMMANDS[command]} table: begin -->" in told and "has no markers for the table" in told
     assert told.count("the folder does not exist") == (1 if command == "device" else 2)
     assert "old" in page.read_text()
 

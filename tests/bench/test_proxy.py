@@ -229,7 +229,7 @@ def test_the_mesh_has_about_the_cells_asked_for():
         ({"faults": 0.1, "law": "acoustic"}, "has no friction"),
         ({"faults": 0.1, "friction": "rate-and-state-agein"}, "did you mean 'rate-and-state-ageing'"),
         ({"faults": 0.1, "friction": "imposed-delta+prakash-clifton"}, "does not work with"),
-        ({"friction": "rate-and-state-ageing"}, "--friction: does nothing without faults"),
+        ({"friction": "rate-and-state-ageing"}, "--friction: has no effect without faults"),
         ({"order": 9}, "--order: is 9"),
         ({"precision": "half"}, "--precision"),
         ({"backend": "abacus"}, "--backend"),
@@ -251,7 +251,7 @@ def test_all_that_is_wrong_is_said_at_once():
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("{}", "is no proxy result"), ("{", "is no JSON"), (None, "cannot be read")]
+    ("text", "words"), [("{}", "is not a proxy result"), ("{", "is not JSON"), (None, "cannot be read")]
 )
 def test_a_file_that_is_no_result(tmp_path, text, words):
     path = tmp_path / "x.json"

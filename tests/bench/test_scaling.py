@@ -152,7 +152,7 @@ def test_the_tuned_file(tmp_path, monkeypatch):
     assert read_tuned(file, 1, 3, "polling") == (1, 3, "polling")
     assert read_tuned(None, None, 3) == (None, 3, None)
     file.write_text("{}")
-    with pytest.raises(InputError, match="no file of faultwave tune"):
+    with pytest.raises(InputError, match="not a file of faultwave tune"):
         read_tuned(file, None, None)
     assert _without_ranks(["run", "a", "--ranks", "3", "--force", "--ranks=2"]) == ["run", "a", "--force"]
 

@@ -133,6 +133,6 @@ def test_everything_wrong_is_told_before_the_first_minute(tmp_path: Path) -> Non
             size.check(Setting(cells=(cells,)), Files())
     with pytest.raises(InputError, match="is auto"):
         size.check(Setting(precision="auto"), Files())
-    assert all(word in text for word in ("--cells", "--steps", "--threads", "order", "no place for the table"))
+    assert all(word in text for word in ("--cells", "--steps", "--threads", "order", "no markers for the table"))
     with pytest.raises(RunError, match="bricks failed"):
         size.apart({"mesh": {"generate": {"cells": [1, 1, 1]}}}, 1)

@@ -81,7 +81,7 @@ def test_what_a_kind_does_not_use_is_refused_by_name(group, kind):
             group.model_validate({**needed, "kind": kind, name: VALUES[name]})
         causes = [item.get("ctx", {}).get("error") for item in caught.value.errors()]
         told = [c.wrong[name] for c in causes if isinstance(c, ParameterErrors)]
-        assert told and f"does nothing with kind {kind}, which uses" in told[0]
+        assert told and f"has no effect with kind {kind}, which uses" in told[0]
 
 
 def sampled(**values: Any) -> np.ndarray:
@@ -156,7 +156,7 @@ def test_a_case_tells_the_line_and_the_word(tmp_path):
     case, problems = load_case(path)
     assert case is None
     told = {p.where.rsplit(":", 1)[1]: str(p) for p in problems.errors}
-    assert "time_function.frequency: does nothing with kind brune, which uses duration" in told["12"], told
+    assert "time_function.frequency: has no effect with kind brune, which uses duration" in told["12"], told
 
 
 def test_what_else_is_wrong_is_told_as_well() -> None:

@@ -6,6 +6,7 @@ from faultwave.base.errors import InputError
 from faultwave.case import Case, describe
 from faultwave.case.describe import settings_markdown
 from faultwave.case.load import example_text, examples, load_case
+from tests.messages import expect, raises
 
 SETTINGS = {
     "end_time": "2 s",
@@ -70,7 +71,7 @@ def test_mappings_get_dotted_places():
     case, problems = load_case(SETTINGS | {"numerics": {"order": 1}, "sources": [{"kind": "nrf", "file": "no.nrf"}]})
     assert case is None
     assert {p.where for p in problems.errors} == {"numerics.order", "sources[0].file"}
-    with pytest.raises(InputError, match="integer >= 2 and <= 8"):
+    with raises(InputError):
         problems.raise_errors()
 
 
@@ -93,7 +94,7 @@ def test_no_such_case(name, words):
 def test_a_folder_is_no_case(tmp_path):
     case, problems = load_case(tmp_path)
     assert case is None
-    assert "is a folder" in str(problems.errors[0])
+    expect(problems.errors[0])
 
 
 def _settings(model, path=""):
@@ -128,7 +129,7 @@ def test_reference_tells_every_setting():
     ("changes", "words"),
     [
         ({"numerics": {"halo_compression": "zfp-99"}}, "is 'zfp-99' (allowed: exact, single, zfp-8 to zfp-64)"),
-        ({"output": {"prefix": "a/b"}}, "is 'a/b' (allowed: text without /"),
+        ({"output": {"prefix": "a/b"}}, "is 'a/b' (allowed: a non-empty string without /"),
     ],
 )
 def test_texts_that_follow_a_pattern_say_which(changes, words):

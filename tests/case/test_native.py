@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from faultwave.case.load import load_case
 from faultwave.case.native import load_native
 from faultwave.case.settings.parameters import parameter_to_si
+from tests.messages import expect, raises
 
 MINIMAL = """\
 end_time: 1 s
@@ -163,7 +164,7 @@ def test_mesh_needs_one_source(write):
     both = MINIMAL.replace("mesh:\n", "mesh:\n  file: case.yaml\n")
     case, problems = load_native(write(both))
     assert case is None
-    only(problems, 2, "give one of file, generate and build")
+    only(problems, 2, "set one of file, generate and build")
 
 
 def test_shapes_are_named(write):
@@ -193,7 +194,7 @@ def test_names_that_nobody_knows_are_refused(write):
     assert [p.where.rsplit(":", 1)[1] for p in problems.errors] == ["5"]
     regions = "regions: {1: {relative_permitivity: 2}}"
     _, problems = load_native(write(re.sub(r"constant: \{.*?\}", regions, MINIMAL)))
-    assert any("did you mean 'relative_permittivity'" in str(p) for p in problems.errors), problems
+    expect(problems.errors)
 
 
 def test_parameters_are_converted_by_name(write):
@@ -218,14 +219,14 @@ def test_nucleation_starts_with_the_run_or_later(write, start):
     text = MINIMAL + fault + "  - {start: START, duration: 2 s, stress: {constant: {nuc_p: 1}}}\n"
     case, problems = load_native(write(text.replace("START", str(start))))
     assert case is None
-    only(problems, 10, "start is -", "before the run", "into the initial stress of fault.parameters")
+    only(problems, 10, "start is -", "before the run", "to the initial stress in fault.parameters")
     assert load_native(write(text.replace("START", "0")))[0].fault.nucleation[0].start == 0
 
 
 def test_a_parameter_is_given_once(write):
     case, problems = load_native(write(MINIMAL + "  expression: {vs: return 3.0;}\n"))
     assert case is None
-    only(problems, 4, "given twice", "vs")
+    only(problems, 4, "defined both as constant and as expression", "vs")
 
 
 @pytest.mark.parametrize(
@@ -277,25 +278,26 @@ def test_a_decimal_comma_is_told(write):
     assert case is None
     only(problems, 5, "'5 km/s' has no value", "decimal point")
     _, problems = load_native(write(MINIMAL.replace("vp: 6 km/s", "vp: 6,5 km/s").replace("vs:", "vvs:")))
-    assert len(problems.errors) == 2 and "'vvs'" in str(problems), problems  # of one line, and all are told
+    assert len(problems.errors) == 2, problems
+    expect(problems)  # of one line, and all are told
 
 
 def test_dips_of_a_built_mesh_say_both_ways(write):
     build = "build: {lower: [0, 0], upper: [9e3, 5e3], depth: 9e3, faults: [{planes: x.srf, dip: 95 deg}]}"
     _, problems = load_native(write(re.sub("generate:.*", build, MINIMAL)))
-    assert any("number >= 10 and <= 90 [deg], or rows [depth [m], dip [deg]]" in str(p) for p in problems.errors)
+    expect(problems.errors)
 
 
 def test_corners_say_which_axis_is_turned(write):
     turned = MINIMAL.replace("lower: [0, 0, 0]", "lower: [0, 0, 5]")
     _, problems = load_native(write(turned))
-    assert any("lower must be below upper on every axis: z is from 5 to 1" in str(p) for p in problems.errors), problems
+    expect(problems.errors)
 
 
 def test_a_missing_file_is_a_problem(tmp_path):
     case, problems = load_case(tmp_path / "none.yaml")
     assert case is None
-    assert "No such file" in str(problems.errors[0])
+    expect(problems.errors[0])
 
 
 @pytest.mark.parametrize(
@@ -339,7 +341,7 @@ def test_values_that_nothing_has(tmp_path, name, value, words):
 def test_what_never_happens_may_be_infinite(tmp_path):
     assert parameter_to_si("forced_rupture_time", float("inf")) == math.inf
     assert parameter_to_si("Qp", "inf") == math.inf
-    with pytest.raises(ValueError, match="not a number"):
+    with raises(ValueError):
         parameter_to_si("mu_s", "inf")
 
 

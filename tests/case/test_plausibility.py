@@ -63,7 +63,11 @@ def told(base: dict[str, Any], *changes: tuple[str, Any]) -> str:
 
 @pytest.mark.parametrize("base", (SOUND, GRID), ids=("dg", "fd"))
 def test_a_sound_case_has_no_warnings(base: dict[str, Any]) -> None:
-    known = ("radiate above", "act outside of the run", "sends back")  # as mesh, run and box are small
+    known = (
+        "radiate above",
+        "act partly outside of the run",
+        "cause errors of displacement",
+    )  # as mesh, run and box are small
     assert not [p for p in fw.check(deepcopy(base)).items if not any(words in p.what for words in known)]
 
 
@@ -74,15 +78,19 @@ MISTAKES: tuple[tuple[str, Any, str], ...] = (
     ("material.constant.vs", 90.0, "Vp/Vs is up to 66.67"),
     ("material.constant.vp", 4200.0, "Are vp and vs exchanged"),
     ("sources.0.location", [50, 30, 1000], "Is depth positive? z points up: write -1000 for a depth of 1000 m."),
-    ("sources.0.location", [5e5, 3e5, -1.2e6], "Is the place in mm?"),
+    ("sources.0.location", [5e5, 3e5, -1.2e6], "Is the location in mm?"),
     ("sources.0.location", [50, 30, -1.0e6], "Is only the depth 1000 times too large?"),
-    ("sources.0.location", [0.05, 0.03, -1], "Is the depth in km? Numbers are in m; texts may carry units: '-1 km'."),
-    ("output.receivers.points", [[1, 0.4, -0.1], [0.5, 1.2, -0.1]], "Are places in km?"),
+    (
+        "sources.0.location",
+        [0.05, 0.03, -1],
+        "Is the depth in km? Numbers are in m; strings may include units: '-1 km'.",
+    ),
+    ("output.receivers.points", [[1, 0.4, -0.1], [0.5, 1.2, -0.1]], "Are locations in km?"),
     ("output.receivers.points", [[50, 30, -1000]], "lies at source 1, where the motion is not finite"),
     ("sources.0.magnitude", 8.9, "even with a stress drop of 100 MPa"),
     ("sources.0.rake", 1.2217, ""),
     ("end_time", 0.05, "All seismograms will be zero. Is the time in ms"),
-    ("end_time", 2000.0, "Is the time in ms, or are places in km?"),
+    ("end_time", 2000.0, "Is the time in ms, or are locations in km?"),
 )
 
 
@@ -119,8 +127,8 @@ def test_longitudes_of_the_other_sign(base: dict[str, Any]) -> None:
     couple = {key: value for key, value in COUPLE.items() if key != "location"}
     projection = {"crs": "EPSG:32611", "origin": [-118.1, 34.1]}
     for place, words in (
-        ([118.1, 34.1, -1000], "Is the longitude of the other sign?"),
-        ([-118.1, -34.1, -1000], "Is the latitude of the"),
+        ([118.1, 34.1, -1000], "Is the sign of the longitude wrong?"),
+        ([-118.1, -34.1, -1000], "Is the sign of the latitude wrong"),
     ):
         found = told(base, ("sources", [couple | {"geographic": place}]), ("projection", projection))
         assert words in found, found
@@ -270,7 +278,7 @@ def test_built_in_examples_have_no_warnings(name: str) -> None:
 
 ANSWERS = {
     "a07_vs_gt_vp": "are they exchanged?", "a08_source_positive_depth": "Is depth positive?", "a14_mw_big_short": "Is it a magnitude?",
-    "a30_no_free_surface": "full space", "a35_receivers_no_unit_km": "Are places in km?", "c06_depth_positive": "Is depth positive?",
+    "a30_no_free_surface": "full space", "a35_receivers_no_unit_km": "Are locations in km?", "c06_depth_positive": "Is depth positive?",
     "c07_depth_km_bare": "Is the depth in km?", "c14_epsg_number": "write 'EPSG:32611'",
     "c18_origin_east_pos": "Is the longitude west of Greenwich, -118.1?", "c19_stations_headerless": "Is the first line a station?",
 }  # fmt: skip

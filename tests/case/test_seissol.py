@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from faultwave.case.seissol.convert import load_deck
+from tests.messages import expect
 
 DECK = """\
 &equations
@@ -113,7 +114,7 @@ def test_fluxes(deck):
 def test_the_order_is_asked_for(deck):
     _, problems = deck(order=None)
     (warning,) = problems.warnings
-    assert "a deck does not state the order" in str(warning)
+    expect(warning)
 
 
 def test_output_and_until(deck):
@@ -157,22 +158,26 @@ def test_netcdf_meshes(deck, tmp_path):
         ("EndTime = 2.0", "EndTime = 0", "EndTime is 0.0 (allowed: number > 0 [s])"),
         ("EndTime = 2.0", "EndTime = -1", "> 0"),
         ("EndTime = 2.0", "EndTime = soon", "'soon' is not a number"),
-        ("FL = 16", "FL = 101", "(FL 101) is not built yet"),
+        ("FL = 16", "FL = 101", "(FL 101) is not supported yet"),
         ("FL = 16", "FL = 6\npc_vStar = 1", "'pc_prakashLength' is missing in '&dynamicrupture'"),
         ("FL = 16", "FL = 6\npc_prakashLength = 1", "'pc_vStar' is missing"),
         ("FL = 16", "FL = 12", "allowed: 0, 2, 3, 4, 6, 7, 16, 33, 34, 35, 103, 1058"),
         ("FL = 16", "FL = 16.5", "not a whole number"),
         ("t_0 = 0.5", "refPointMethod = 2", "0 (point), 1 (direction)"),
         ("t_0 = 0.5", "NucleationCount = 17", "0 to 16"),
-        ("t_0 = 0.5", "s_0 = -1", "s_0 = -1 (allowed: >= 0 s). Put what was added before 0 s into the initial stress"),
+        (
+            "t_0 = 0.5",
+            "s_0 = -1",
+            "s_0 = -1 (allowed: >= 0 s). Add the stress applied before 0 s to the initial stress",
+        ),
         ("t_0 = 0.5", "NucleationCount = 2\ns2_0 = -0.5", "s2_0 = -0.5 (allowed: >= 0 s)"),
         ("t_0 = 0.5", "etaDamp = 1.5", "<= 1"),
-        ("t_0 = 0.5", "ModelFileName0 = 'fault.yaml'", "several simulations"),
+        ("t_0 = 0.5", "ModelFileName0 = 'fault.yaml'", "fused simulations"),
         ("OutputPointType = 5", "OutputPointType = 7", "3 receivers"),
         (
             "'material.yaml'",
             "'material.yaml'\nPlasticity = 1\nPlasticityFileName1 = 'material.yaml'",
-            "several simulations",
+            "fused simulations",
         ),
         (
             "'material.yaml'",
@@ -192,14 +197,14 @@ def test_netcdf_meshes(deck, tmp_path):
         ),
         ("iOutputMask", "SurfaceOutput = 1\nSurfaceVtkOrder = 9\niOutputMask", "allowed: 1 to 8, or -1"),
         ("'material.yaml'", "'material.yaml'\nNumFlux = 'upwind'", "allowed: godunov, rusanov"),
-        ("&IniCondition", "&IniCondition\ncICType = 'Vortex'", "initial condition is not built"),
+        ("&IniCondition", "&IniCondition\ncICType = 'Vortex'", "initial condition is not supported"),
         (
             "&IniCondition",
             "&IniCondition\ncICType = 'PressureInjection'\nwidth = 1\norigin = 0 0 0",
             "'magnitude' is missing",
         ),
         ("&IniCondition", "&IniCondition\ncICType = easi", "'filename' is missing"),
-        ("'PUML'", "'Gambit3D-fast'", "mesh source is not built"),
+        ("'PUML'", "'Gambit3D-fast'", "mesh source is not supported"),
         ("&IniCondition", "&IniCondition\ncICType = Travelling\nkVec = 1 0 0\norigin = 0 0 0", "'ampField' is missing"),
         ("'PUML'", "'PUML'\nscalingmatrixx = 0 0 0", "scaling must be invertible"),
         ("'PUML'", "'PUML'\ndisplacement = 1 2", "has 2 numbers, needs 3"),
@@ -295,7 +300,8 @@ def test_thermal_pressurisation(deck, law, keys):
 def test_thermal_pressurisation_lacks_a_key(deck):
     for line in TP.splitlines():
         case, problems = deck(("FL = 16", f"{RS}\nthermalPress = 1\n{TP.replace(line, '')}"))
-        assert case is None and f"'{line.split(' ')[0]}' is missing" in str(problems.errors[0])
+        assert case is None
+        expect(problems.errors[0])
 
 
 @pytest.mark.parametrize("law", ["16", "33", "34", "35", "1058", "6\npc_vStar = 1\npc_prakashLength = 0.1"])
@@ -304,7 +310,7 @@ def test_thermal_pressurisation_with_a_law_that_has_none_is_told(deck, law):
     case, problems = deck(("FL = 16", f"FL = {law}\nthermalPress = 1"))
     assert "thermal-pressurisation" not in case.fault.modifiers and not problems.errors
     (warning,) = problems.warnings
-    assert "thermalPress: has no effect, as in SeisSol" in str(warning) and "parameters.par:" in str(warning)
+    expect(warning)
 
 
 @pytest.mark.parametrize(
@@ -322,7 +328,8 @@ def test_bimaterial(deck, keys):
 
 def test_bimaterial_wrong(deck):
     case, problems = deck(("FL = 16", "FL = 6\npc_vStar = fast\npc_prakashLength = 1"))
-    assert case is None and "'fast' is not a number" in str(problems.errors[0])
+    assert case is None
+    expect(problems.errors[0])
 
 
 def test_power_law(deck):
@@ -383,19 +390,19 @@ def test_no_dynamic_rupture(deck, change):
 def test_a_welded_fault_is_told(deck):
     case, problems = deck(("FL = 16", "FL = 0"))
     assert case.fault is None
-    assert "welded" in str(problems.warnings[0])
+    expect(problems.warnings[0])
 
 
 def test_older_names(deck):
     case, problems = deck(("t_0 = 0.5", "etahack = 0.5\netastop = 2\nFL_ = 1"))
     assert (case.fault.damping, case.fault.damping_end) == (0.5, 2.0)
     (warning,) = problems.warnings
-    assert "unknown key 'FL_'" in str(warning)
+    expect(warning)
     case, problems = deck(("iOutputMask", "etahack = 0.25\niOutputMask"))
     assert case.fault.damping == 0.25
     case, problems = deck(("t_0 = 0.5", "etahack = 0.5\netaDamp = 0.75"))
     assert case.fault.damping == 0.75
-    assert "older name of 'etaDamp'" in str(problems.warnings[0])
+    expect(problems.warnings[0])
 
 
 def test_unknown_keys_warn_once_each(deck):
@@ -430,7 +437,7 @@ def test_masks_with_fewer_numbers_than_quantities(deck):
     assert case.output.volume.fields == ["v1"]
     line = (deck.folder / "parameters.par").read_text().splitlines().index("iOutputMask = 0 0 0 0 0 0 1") + 1
     assert told.where.endswith(f"parameters.par:{line}") and told.severity == "warning"
-    assert "7 numbers for 9 quantities: v2, v3 are not written" in told.what
+    expect(told)
     assert not deck((mask, "WavefieldOutput = 1\nTimeInterval = 1\n" + mask))[1].items
 
 
@@ -506,7 +513,7 @@ def test_receivers_off(deck):
     assert deck(("RFileName", "ReceiverOutput = 0\nRFileName"))[0].output.receivers is None
     case, problems = deck(("RFileName = 'stations.dat'\n", ""))
     assert case.output.receivers is None
-    assert "'RFileName' is missing" in str(problems.warnings[0])
+    expect(problems.warnings[0])
 
 
 def test_receivers_whose_file_is_missing(deck):
@@ -516,13 +523,14 @@ def test_receivers_whose_file_is_missing(deck):
     assert case.output.receivers is None and told.severity == "warning"
     line = (deck.folder / "parameters.par").read_text().splitlines().index("RFileName = 'statoins.dat'") + 1
     assert told.where == f"{deck.folder}/parameters.par:{line}"
-    assert f"RFileName: no such file: {deck.folder}/statoins.dat nor " in told.what
+    expect(told)
     assert "did you mean 'stations.dat'" in told.advice
 
 
 def test_receivers_that_an_interval_switches_off(deck):
     case, problems = deck(("RFileName", "ReceiverOutputInterval = 0\nRFileName"))
-    assert case.output.receivers is None and "switches receivers off, as in SeisSol" in str(problems.warnings[0])
+    assert case.output.receivers is None
+    expect(problems.warnings[0])
     case, problems = deck(("RFileName", "ReceiverOutputInterval = 5\nRFileName"))
     assert case.output.receivers is not None and not problems.items
 
@@ -536,7 +544,7 @@ ELEMENTWISE = "&Elementwise\nprinttimeinterval_sec = 0.2\nOutputMask = 1 1 1\n/\
         ("OutputPointType = 5", True, True, []),
         ("OutputPointType = 4", True, False, ["'&pickpoint' has no effect: OutputPointType = 4"]),
         ("OutputPointType = 3", False, True, ["'&elementwise' has no effect: OutputPointType = 3"]),
-        ("", False, False, ["'&elementwise' has no effect: OutputPointType = 0, as it is not given",
+        ("", False, False, ["'&elementwise' has no effect: OutputPointType = 0 (not set)",
                             "'&pickpoint' has no effect", "FaultOutputFlag = 1: has no effect, as in SeisSol"]),
     ],
 )  # fmt: skip
@@ -556,9 +564,9 @@ def test_outputs_on_the_fault_are_written_or_it_is_said(deck, kind, fault, recei
 @pytest.mark.parametrize(
     ("old", "new", "word"),
     [
-        ("EnergyOutput = 1\n", "", "EnergyOutputInterval has no effect: EnergyOutput is not given"),
+        ("EnergyOutput = 1\n", "", "EnergyOutputInterval has no effect: EnergyOutput is not set"),
         ("RFileName", "SurfaceOutputInterval = 1\nSurfaceOutputRefinement = 1\nRFileName",
-         "SurfaceOutputInterval, SurfaceOutputRefinement have no effect: SurfaceOutput is not given"),
+         "SurfaceOutputInterval, SurfaceOutputRefinement have no effect: SurfaceOutput is not set"),
         ("RFileName", "IntegrationMask = 1 1 1 1 1 1 1 1 1\nRFileName", "IntegrationMask has no effect: WavefieldOutput"),
     ],
 )  # fmt: skip
@@ -588,7 +596,7 @@ def test_exact_initial_states(deck):
     assert not problems.items and case.output.error_norms and case.sea_gravity == 9.81e-3
     assert (case.initial.kind, case.initial.mode, case.initial.depth) == ("ocean", 1, 1.0)
     _, problems = deck(("&IniCondition", "&IniCondition\ncICType = 'Ocean_1'"))
-    assert "a gravity of 0.00981" in str(problems.warnings[0])
+    expect(problems.warnings[0])
     for name, kind in (("Scholte", "scholte"), ("Snell", "snell"), ("planarwave", "plane-wave")):
         case, problems = deck(("&IniCondition", f"&IniCondition\ncICType = '{name}'"))
         assert not problems.items and case.initial.kind == kind and case.output.error_norms
@@ -605,7 +613,8 @@ def test_travelling_waves(deck):
     assert (back.mode, back.k, back.amplitude, back.origin) == ("P", (0, 0, -2.0), 0.5, (1, 2, 3))
     assert (sideways.mode, sideways.k, sideways.amplitude) == ("S", (0, 0, 2.0), 0.25)
     case, problems = deck(("&IniCondition", "&IniCondition\n" + given.replace("0.5 0 0 0", "0.5 0 0 1")))
-    assert case is None and "which do not travel" in str(problems.errors[0])
+    assert case is None
+    expect(problems.errors[0])
 
 
 def test_the_cube_generator(deck):
@@ -653,7 +662,7 @@ def test_face_map(deck):
     (deck.folder / "map.yaml").write_text("freesurface: 1\n")
     case, problems = deck(("'PUML'", "'PUML'\nfacemapfile = map.yaml"))
     assert case is None
-    assert "no face map" in str(problems.errors[0])
+    expect(problems.errors[0])
 
 
 def test_stopping_early(deck):
@@ -662,10 +671,10 @@ def test_stopping_early(deck):
     assert (stop.time_after_rupture, stop.slip_rate_below, stop.moment_rate_below) == (3, 1e-3, None)
     case, problems = deck(("EndTime = 2.0", "EndTime = 2.0\nterminatorMaxTimePostRupture = 3"))
     assert case.stop.time_after_rupture is None
-    assert "has no effect" in str(problems.warnings[0])
+    expect(problems.warnings[0])
     case, problems = deck(("EndTime = 2.0", keys), ("&DynamicRupture", "&DynamicRupture\nenabled = 0"))
     assert case.fault is None and case.stop.time_after_rupture is None
-    assert "needs a fault" in str(problems.warnings[0])
+    expect(problems.warnings[0])
 
 
 def test_clusters_and_transforms(deck):

@@ -49,7 +49,7 @@ def errors(room):
 
     def estimate(folder, report, threads):
         state.asked = (str(folder), threads)
-        return types.SimpleNamespace(attrs={"estimated_from": "orders 3 and 2 beside order 4", "cost": 0.31})
+        return types.SimpleNamespace(attrs={"estimated_from": "orders 3 and 2 in addition to order 4", "cost": 0.31})
 
     def check_coarser(case):
         if state.refused:
@@ -69,7 +69,7 @@ def test_a_run_estimates_errors_afterwards(cli, simulate, errors):
     assert result.exit_code == 0
     assert simulate.simulation.ran
     assert errors.asked == ("results", 2)
-    assert "orders 3 and 2 beside order 4" in result.stdout
+    assert "orders 3 and 2 in addition to order 4" in result.stdout
     assert "velocity  1.1 %   2 %             3.4 %    7" in result.stdout
     assert "0.31 times as long as the run" in result.stdout
 
@@ -128,11 +128,11 @@ def test_run_shows_warnings_once_and_goes_on(cli, simulate):
 
 
 def test_run_shows_what_its_results_make_doubtful(cli, simulate):
-    early, late = (Problem("fault", text, severity="warning") for text in ("is coarse", "goes on at the end"))
+    early, late = (Problem("fault", text, severity="warning") for text in ("is coarse", "continues at the end"))
     simulate.simulation = Simulation(warnings=(early,), remarks=(late,))
     result = cli("run", "tpv5")
-    assert result.stderr.count("is coarse") == 1 and result.stderr.count("goes on at the end") == 1
-    assert result.stderr.index("is coarse") < result.stderr.index("50 %") < result.stderr.index("goes on at the end")
+    assert result.stderr.count("is coarse") == 1 and result.stderr.count("continues at the end") == 1
+    assert result.stderr.index("is coarse") < result.stderr.index("50 %") < result.stderr.index("continues at the end")
 
 
 def test_every_error_is_shown_and_nothing_runs(cli, simulate):
@@ -250,7 +250,7 @@ def test_plan_for_a_processor_that_is_not_here(cli, case, room):
     assert result.exit_code == 0 and "memory of one H200" in result.stdout
     assert case.asked == ("deck.par", {"backend": "auto"}), "times are measured on what is here"
     result = cli("plan", "deck.par", "--backend", "hip", "--arch", "sm_90")
-    assert result.exit_code == 2 and "'sm_90' is no processor of the backend 'hip'" in result.stderr
+    assert result.exit_code == 2 and "'sm_90' is not a processor of the backend 'hip'" in result.stderr
 
 
 def test_plan_prints_every_section(cli, case, room):

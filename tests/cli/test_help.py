@@ -110,7 +110,7 @@ def test_output_that_cannot_be_written_is_told(arguments):
         command = [sys.executable, "-m", "faultwave", *arguments]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == "error: what this command prints could not be written: the disk is full\n"
+    assert done.stderr == "error: the output of this command could not be written: the disk is full\n"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -107,6 +107,6 @@ def test_report_breaks_no_word(cli, monkeypatch):
 def test_report_of_an_architecture_of_another_backend(cli):
     result = cli("kernels", "report", "--backend", "hip", "--arch", "sm_90")
     assert result.exit_code == 2
-    assert "'sm_90' is no processor of the backend 'hip'" in result.stderr and "gfx90a, gfx942" in result.stderr
+    assert "'sm_90' is not a processor of the backend 'hip'" in result.stderr and "gfx90a, gfx942" in result.stderr
     result = cli("kernels", "report", "--backend", "opencl")
     assert result.exit_code == 2 and "'opencl' has no architectures" in result.stderr

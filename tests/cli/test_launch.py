@@ -201,7 +201,7 @@ def test_a_command_that_is_stopped_leaves_no_compiler(tmp_path, number):
     command = [sys.executable, "-c", HEEDING + SLOW, str(int(number)), str(marks)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 128 + number, done.stderr
-    assert f"told to stop by {number.name}" in done.stderr
+    assert f"stopped by {number.name}" in done.stderr
     assert not any(alive(int(mark.name)) for mark in marks.iterdir())
 
 
@@ -228,8 +228,8 @@ def test_a_run_that_is_told_to_stop_twice_ends_at_once(tmp_path, number):
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 128 + number, done.stderr
     told = " ".join(done.stderr.split())
-    assert "told to stop a second time: ended at once at t = 0" in told and "Traceback" not in told
-    assert "go on from the last checkpoint with: faultwave resume" in told
+    assert "stopped by a second signal: ended at once at t = 0" in told and "Traceback" not in told
+    assert "continue from the last checkpoint with: faultwave resume" in told
     (manifest,) = (tmp_path / "out").glob("*manifest.json")
     assert json.loads(manifest.read_text())["status"] == "failed"
 

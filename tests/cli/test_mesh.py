@@ -109,7 +109,7 @@ def test_no_mesh(cli, tmp_path):
     (tmp_path / "x.msh").write_text("hello")
     result = cli("mesh", "info", tmp_path / "x.msh")
     assert result.exit_code == 2
-    assert "is no known mesh file" in result.stderr
+    assert "is not a known mesh file" in result.stderr
 
 
 def test_generate_with_units(cli, tmp_path):

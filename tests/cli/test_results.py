@@ -38,7 +38,7 @@ def test_compare_over_a_limit(cli, tmp_path):
 
 @pytest.mark.parametrize(
     ("option", "text"),
-    [("energy", "NAME=LIMIT"), ("energy=tiny", "'tiny' is not a number"), ("slips=0.1", "'slips' is no group")],
+    [("energy", "NAME=LIMIT"), ("energy=tiny", "'tiny' is not a number"), ("slips=0.1", "'slips' is not a group")],
 )
 def test_a_wrong_limit_is_an_error(cli, tmp_path, option, text):
     a, b = energies(tmp_path / "a"), energies(tmp_path / "b")
@@ -127,7 +127,7 @@ def test_verify_that_falls_short(cli, known):
     result = cli("verify", "bad")
     assert result.exit_code == 1
     assert "FAILED" in result.stdout
-    assert "fell short: bad" in result.stderr
+    assert "below the limit: bad" in result.stderr
 
 
 def test_verify_all_goes_on_after_a_failure(cli, known):

@@ -95,7 +95,7 @@ def test_a_check_ends(tmp_path: Path, does: str, number: signal.Signals) -> None
     _, told = process.communicate(timeout=600)
     took = time.monotonic() - begun
     assert process.returncode == (-signal.SIGKILL if does == "held" else 128 + number), told
-    assert number.name in told and "the same command starts anew" in told and "Traceback" not in told
+    assert number.name in told and "run the same command to start again" in told and "Traceback" not in told
     assert took < signals.GRACE + signals.LAST + 3.0  # 2 s where nothing else is computed
     assert not Path(folder).exists() and gone(int(child))
 
@@ -213,6 +213,6 @@ def test_a_second_signal_ends_a_run_that_writes(tmp_path: Path) -> None:
     process.send_signal(signal.SIGTERM)
     _, told = process.communicate(timeout=600)
     assert time.monotonic() - begun < signals.GRACE + signals.LAST + 3.0
-    assert "SIGTERM" in told and "Go on from that" in told and "faultwave resume" in told, told
+    assert "SIGTERM" in told and "Continue from it" in told and "faultwave resume" in told, told
     there = sorted(p.name for p in (tmp_path / "out" / "p-checkpoints").iterdir())
     assert there and not any(name.startswith(".") for name in there)

@@ -11,7 +11,9 @@ from faultwave.observe.stations.points import AS_CASE, GROUND, SEA_LEVEL
 from tests.dg.test_spread_sources import TENSOR, made
 
 
-@pytest.mark.parametrize(("spread", "seen"), [("cells", "smooth function"), ("point", "roughness of its cell")])
+@pytest.mark.parametrize(
+    ("spread", "seen"), [("cells", "smooth function"), ("point", "discretisation error of its cell")]
+)
 def test_receivers_within_the_reach_of_a_source(spread, seen):
     """Those nearer than an edge, by number; the nearest with its distance."""
     case = made(TENSOR, (130.0, -270.0, 90.0), 2).case.model_dump(exclude_unset=True)
@@ -22,7 +24,7 @@ def test_receivers_within_the_reach_of_a_source(spread, seen):
         found = [p.what for p in problems.warnings if p.where == "output.receivers"]
         assert len(found) == told
         if told:
-            assert seen in found[0] and ": 2, 3; receiver 2 is 200 m from sources[0], which reaches" in found[0]
+            assert seen in found[0] and ": 2, 3; receiver 2 is 200 m from sources[0], whose extent is" in found[0]
 
 
 def test_waves_that_get_nowhere():

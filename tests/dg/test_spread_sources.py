@@ -123,7 +123,7 @@ def test_when_sources_are_spread(monkeypatch):
     sim = subfaults([(1.0, 2.0), (600.0, 2.0)])
     assert part_of(sim).spread is None
     (told,) = [p for p in sim.plan.warnings if p.where == "sources" and "act in one cell each" in p.what]
-    assert told.what.startswith("2 places of sources, more than 1, act") and "source_spread: cells" in told.advice
+    assert told.what.startswith("2 source locations, more than 1, act") and "source_spread: cells" in told.advice
     assert part_of(made(TENSOR, place, 2, {"source_spread": "cells"})).spread is not None
 
 
@@ -134,7 +134,7 @@ def test_points_on_faces_are_told(place, told):
     """At a vertex and beside a face, where a source in one cell errs by 5 to 16 %; not where it is spread."""
     for source, spread in product((TENSOR, FORCE), ("point", "cells")):
         sim = made(source, place, 2, {"source_spread": spread}, {"perturb": 0.0})
-        found = [p for p in sim.plan.warnings if "1 of 1 lie on faces of cells" in p.what]
+        found = [p for p in sim.plan.warnings if "1 of 1 are on faces of cells" in p.what]
         assert len(found) == (told and spread == "point")
 
 

@@ -9,6 +9,7 @@ from faultwave.domain.tets.connectivity.overlaps import check_part_folds
 from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.load import read_mesh
 from faultwave.domain.tets.mesh import make_mesh, orient, permute_vertices, signed_volumes, turn_mirrored
+from tests.messages import expect, raises
 
 
 def texts(mesh, boundaries=None):
@@ -72,7 +73,7 @@ def test_duplicate_cells(two_cells):
     )
     found = texts(twice)
     assert found[0].startswith("3 faces shared by more than two cells: ") and "cell 2 at" in found[0]
-    with pytest.raises(InputError, match="more than two cells"):
+    with raises(InputError):
         tets.build_topology(twice)
 
 
@@ -110,7 +111,8 @@ def test_boundary_tag_inside(box):
 def test_unknown_tag(box):
     tags = np.where(box.tags == 1, 42, box.tags).astype(np.int32)
     problem = tets.check_mesh(replace(box, tags=tags)).errors[0]
-    assert problem.what.startswith("24 faces with an unknown tag: ") and "with tag 42" in problem.what
+    assert problem.what.startswith("24 faces with an unknown tag: ")
+    expect(problem)
     assert "5 absorbing" in problem.allowed and "65 and up fault" in problem.allowed
     known = {"free-surface": [42], "fault": [3], "absorbing": [5]}
     assert texts(replace(box, tags=tags), known) == []
@@ -151,7 +153,7 @@ def test_cells_turned_inside_out(periodic):
     vertices[inner] += [1.4, 0.2, 0.1]
     moved = replace(mesh, vertices=vertices)
     volumes = signed_volumes(moved)
-    text = only(moved, f"{(volumes < 0).sum()} cells with negative volume are turned inside out")
+    text = only(moved, f"{(volumes < 0).sum()} cells with negative volume are inverted")
     for cell in np.flatnonzero(volumes < 0)[:10]:
         assert f"cell {cell} at (" in text
     more = 100 * (np.abs(volumes).sum() / 64 - 1)
@@ -187,10 +189,11 @@ def test_two_bodies():
     assert tets.check_mesh(with_other((10, 0, 0))).items == []
     for shift in ((6, 0.2, 0.3), (0.2, 5, 0.3), (0.2, 0.3, 4)):
         [warning] = tets.check_mesh(with_other(shift)).items
-        assert warning.severity == "warning" and "touch without common vertices" in warning.what
+        assert warning.severity == "warning"
+        expect(warning)
         assert any(f"{x:g}" in warning.what.split("at (")[1] for x in (4, 5, 6))
     for shift, scale in (((5.5, 1, 1), 1), ((1, 1, 1), 0.5), ((-1, -1, -1), 3), ((2, 4.7, 1), 1), ((0, 0, 0), 4)):
-        assert "cells overlap that are no neighbours: about (" in texts(with_other(shift, scale))[0]
+        assert "cells that are not neighbours overlap: at (" in texts(with_other(shift, scale))[0]
 
 
 def test_opposite_order_in_all_cells(box, tmp_path):
@@ -206,7 +209,8 @@ def test_opposite_order_in_all_cells(box, tmp_path):
     turned = orient(permute_vertices(box, order), remark=True)
     assert texts(turned) == []
     assert turned.remarks[0].what.startswith(f"2 of {len(box.cells)} cells have their vertices in the opposite order")
-    assert "cell 7 at (" in turned.remarks[0].what and turned.remarks[0].severity == "warning"
+    assert turned.remarks[0].severity == "warning"
+    expect(turned.remarks[0])
     assert orient(mirrored, remark=True).remarks == ()
 
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from faultwave.base.errors import InputError
 from faultwave.domain import tets
 from faultwave.domain.tets.generators.box import Box, box_mesh
+from tests.messages import raises
 
 
 @pytest.fixture(scope="module")
@@ -86,17 +87,17 @@ def test_real_mesh_at_order_4(tpv5_file):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "text"),
+    "wrong",
     [
-        ({"rates": ()}, "rates"), ({"rates": (2, 1, 2)}, "rates"), ({"rates": (0,)}, "rates"),
-        ({"wiggle": tets.Wiggle(0.5)}, "more than 1/2"), ({"rates": (1,), "wiggle": tets.Wiggle(0.9)}, "wiggle_minimum"),
-        ({"wiggle": tets.Wiggle(step=0.0)}, "wiggle_step"), ({"maximum": 0}, "at least 1 cluster"),
+        {"rates": ()}, {"rates": (2, 1, 2)}, {"rates": (0,)},
+        {"wiggle": tets.Wiggle(0.5)}, {"rates": (1,), "wiggle": tets.Wiggle(0.9)},
+        {"wiggle": tets.Wiggle(step=0.0)}, {"maximum": 0},
     ],
 )  # fmt: skip
-def test_impossible_settings(topology, wrong, text):
+def test_impossible_settings(topology, wrong):
     dt = np.ones(len(topology.cells))
-    with pytest.raises(InputError, match=text):
+    with raises(InputError):
         tets.assign_clusters(dt, topology.neighbours, np.zeros((len(dt), 4), bool), **wrong)
     dt[[3, 5]] = 0, np.nan
-    with pytest.raises(InputError, match=r"cells \[3, 5\] have no positive"):
+    with raises(InputError):
         tets.assign_clusters(dt, topology.neighbours, np.zeros((len(dt), 4), bool))

@@ -13,6 +13,7 @@ from faultwave.domain.tets.generators.generate import generate
 from faultwave.domain.tets.generators.graded import Tpv5, graded_mesh
 from faultwave.domain.tets.geometry import aspect_ratios
 from faultwave.domain.tets.mesh import SORTED_FACES, signed_volumes
+from tests.messages import raises
 
 
 def measured(mesh):
@@ -100,7 +101,7 @@ def test_faces_follow_patches(mesher, dip):
 
 
 def test_patches_that_no_bricks_follow():
-    with pytest.raises(InputError, match="planes along all sides of the patches"):
+    with raises(InputError):
         graded_mesh(Tpv5(size=1500.0, patches=[(-1501.3, 1507.7, 6000.0, 9000.0)]))
 
 
@@ -145,19 +146,24 @@ def test_without_gmsh(monkeypatch, caplog):
         mesh = generate({"shape": "tpv5", "size": 3000.0})
     assert "built-in" in mesh.name
     assert "apt-get install libglu1-mesa" in caplog.text and "pip install" in caplog.text
-    with pytest.raises(InputError, match="Gmsh cannot be loaded.*libglu1-mesa libgl1"):
+    with raises(InputError):
         generate({"shape": "tpv5", "mesher": "gmsh"})
 
 
 def test_bad_fault_settings():
-    with pytest.raises(InputError, match="unknown setting.*did you mean 'far_size'"):
+    with raises(InputError):
         generate({"shape": "tpv5", "far_sice": 1.0})
-    with pytest.raises(InputError, match="'tvp5'.*did you mean 'tpv5'"):
+    with raises(InputError):
         generate({"shape": "tvp5"})
-    for wrong, text in (({"fault_length": 90e3}, "does not fit"), ({"dip": 5.0}, "dip: 5.0"),
-                        ({"size": -1.0}, "size: -1.0"), ({"size": 9e3}, "at most far_size"),
-                        ({"mesher": "netgen"}, "'netgen'"), ({"depth": 14e3}, "does not fit")):  # fmt: skip
-        with pytest.raises(InputError, match=text):
+    for wrong in (
+        {"fault_length": 90e3},
+        {"dip": 5.0},
+        {"size": -1.0},
+        {"size": 9e3},
+        {"mesher": "netgen"},
+        {"depth": 14e3},
+    ):
+        with raises(InputError):
             generate({"shape": "tpv5", **wrong})
 
 
@@ -186,7 +192,7 @@ def test_a_box_of_five_tetrahedra_a_brick(periodic):
 
 
 def test_an_odd_number_of_mirrored_bricks_does_not_close():
-    with pytest.raises(InputError, match="odd number of bricks along x does not close"):
+    with raises(InputError):
         box_mesh(Box((3, 2, 2), (0, 0, 0), (1, 1, 1), {"x": "periodic"}, tetrahedra=5))
 
 
@@ -202,7 +208,7 @@ def test_box_perturbation_and_seed():
     np.testing.assert_allclose(shift[left], shift[right], atol=1e-15)
     assert np.array_equal(moved.vertices, box_mesh(setting).vertices)
     assert not np.array_equal(moved.vertices, box_mesh(replace(setting, seed=5)).vertices)
-    with pytest.raises(InputError, match="turns a tetrahedron over"):
+    with raises(InputError):
         box_mesh(replace(setting, perturb=0.49))
 
 
@@ -226,9 +232,9 @@ def test_box_mistakes_are_all_reported():
     for part in ("at least one brick", "lower below upper", "one side is periodic", "'w' is not a side",
                  "did you mean 'absorbing'?", "0 to below 0.5"):  # fmt: skip
         assert part in text
-    with pytest.raises(InputError, match="no plane between bricks"):
+    with raises(InputError):
         box_mesh(Box((2, 2, 2), (0, 0, 0), (1, 1, 1), fault=("x", 0.3)))
-    with pytest.raises(InputError, match="cells: is missing"):
+    with raises(InputError):
         generate({"shape": "box", "lower": (0, 0, 0), "upper": (1, 1, 1)})
 
 
@@ -244,7 +250,7 @@ def test_load_mesh_maps_vertices(tmp_path, box):
         before = tets.build_topology(box)
         assert np.array_equal(topology.neighbours, before.neighbours)
         assert np.array_equal(topology.tags, before.tags)
-    with pytest.raises(InputError, match="flattens"):
+    with raises(InputError):
         tets.load_mesh(SimpleNamespace(file=tmp_path / "no-suffix", scaling=np.ones((3, 3))))
 
 
@@ -258,17 +264,13 @@ def test_mirroring_does_not_hide_bad_cells(tmp_path, box):
 
 
 def test_load_mesh_recognises_files(tmp_path):
-    for name, content, text in (
-        ("a", b"", "is empty"),
-        ("b", b"CDF\x01xxxx", "netCDF file of the classic kind"),
-        ("c", b"solid", "no known mesh"),
-    ):
+    for name, content in (("a", b""), ("b", b"CDF\x01xxxx"), ("c", b"solid")):
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(InputError, match=text):
+        with raises(InputError):
             tets.load_mesh(SimpleNamespace(file=tmp_path / name))
-    with pytest.raises(InputError, match="cannot be opened: No such file"):
+    with raises(InputError):
         tets.load_mesh(SimpleNamespace(file=tmp_path / "none"))
-    with pytest.raises(InputError, match="either file or generate"):
+    with raises(InputError):
         tets.load_mesh(SimpleNamespace(file=None, generate=None))
     setting = SimpleNamespace(shape="box", cells=(1, 1, 2), lower=(0, 0, 0), upper=(1, 1, 1), boundaries={"z": "rigid"},
                               perturb=0.0, seed=0, shuffle=False)  # fmt: skip

@@ -15,6 +15,7 @@ from faultwave.domain import tets
 from faultwave.domain.tets.generators import generate
 from faultwave.domain.tets.gmsh import child
 from faultwave.domain.tets.load import read_mesh
+from tests.messages import raises
 
 gmsh = pytest.importorskip("gmsh", exc_type=(ImportError, OSError))
 
@@ -54,7 +55,7 @@ def test_shapes_come_in_metres_and_are_named(tmp_path: Path) -> None:
         gmsh.write(str(path))
     finally:
         gmsh.finalize()
-    with pytest.raises(InputError, match="says no element sizes"):
+    with raises(InputError):
         read_mesh(path)
     mesh = read_mesh(path, size=0.006)
     assert np.ptp(mesh.vertices, axis=0) == pytest.approx([0.04, 0.01, 0.01])
@@ -66,11 +67,11 @@ def test_shapes_come_in_metres_and_are_named(tmp_path: Path) -> None:
 def test_what_cannot_be_meshed_is_told(tmp_path: Path) -> None:
     path = tmp_path / "wrong.geo"
     path.write_text("Box(1) = {0, 0\n")
-    with pytest.raises(InputError, match=r"wrong.geo"):
+    with raises(InputError):
         read_mesh(path)
     mesh = tmp_path / "some.msh"
     mesh.write_text("$MeshFormat\n4.1 0 8\n$EndMeshFormat\n")
-    with pytest.raises(InputError, match="meshed already"):
+    with raises(InputError):
         read_mesh(mesh, size=0.1)
 
 
@@ -94,7 +95,7 @@ ESCAPES = {
 def test_a_script_that_reaches_beyond_its_geometry_is_refused(tmp_path: Path, word: str) -> None:
     path = tmp_path / "guest.geo"
     path.write_text(SCRIPT + ESCAPES[word].replace("PWNED", str(tmp_path / "PWNED")) + "\n")
-    with pytest.raises(InputError, match=rf"guest.geo:10: .{word.strip(chr(39))}. .*FAULTWAVE_TRUST_GEO"):
+    with raises(InputError):
         read_mesh(path)
     assert not (tmp_path / "PWNED").exists()
 
@@ -105,7 +106,7 @@ def test_a_script_that_reaches_beyond_its_geometry_is_refused(tmp_path: Path, wo
 def test_statements_cannot_hide_in_texts_and_comments(tmp_path: Path, hidden: str) -> None:
     path = tmp_path / "guest.geo"
     path.write_text(hidden + "\n" + SCRIPT)
-    with pytest.raises(InputError, match="guest.geo:[12]: "):
+    with raises(InputError):
         read_mesh(path)
 
 
@@ -160,14 +161,14 @@ def test_a_script_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(generate, "OPENING", 0.5)
     path = tmp_path / "endless.geo"
     path.write_text("For i In {1:1000000000}\n  x = i;\nEndFor\n" + SCRIPT)
-    with pytest.raises(InputError, match=r"does not come to an end: it may read for 0.5 s"):
+    with raises(InputError):
         read_mesh(path)
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "nan", "soon", "1e30"])
 def test_a_limit_that_is_no_time(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
     monkeypatch.setenv(generate.MESHING, given)
-    with pytest.raises(InputError, match="FAULTWAVE_GMSH_SECONDS: '?.*is no time"):
+    with raises(InputError):
         generate.meshing_seconds()
 
 
@@ -175,5 +176,5 @@ def test_meshing_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv(generate.MESHING, "0.3")
     path = tmp_path / "fine.geo"
     path.write_text(SCRIPT.replace("0.3;", "0.005;"))
-    with pytest.raises(InputError, match=r"mesh for 0.3 s of processor time.*FAULTWAVE_GMSH_SECONDS"):
+    with raises(InputError):
         read_mesh(path)

@@ -8,6 +8,7 @@ from faultwave.base.errors import InputError
 from faultwave.domain import tets
 from faultwave.domain.tets.gmsh.reader import read_gmsh
 from faultwave.domain.tets.mesh import signed_volumes
+from tests.messages import raises
 
 NODES = {10: (0, 0, 0), 20: (1, 0, 0), 30: (0, 1, 0), 40: (0, 0, 1), 55: (1, 1, 1), 99: (9, 9, 9)}
 # One tetrahedron is given the wrong way round; node 99 belongs to no tetrahedron.
@@ -140,32 +141,32 @@ def test_numbers_of_the_file_are_known_and_kept_apart(tmp_path):
     mesh = read(tmp_path, V2)
     assert mesh.written == {101: 1, 103: 3}
     assert mesh.surface(103) == mesh.surface("3") == mesh.surface("the fault") == 3
-    with pytest.raises(InputError, match="103 and 3 would get the same face tag"):
+    with raises(InputError):
         read(tmp_path, V2.replace("22 2 2 5 ", "22 2 2 3 "))
 
 
 def test_second_order_is_refused(tmp_path):
     text = V2.replace("30 4 2 3 1 10 30 20 40", "30 11 2 3 1 10 30 20 40 1 2 3 4 5 6")
-    with pytest.raises(InputError, match="second-order tetrahedra.*ElementOrder = 1"):
+    with raises(InputError):
         read(tmp_path, text)
-    with pytest.raises(InputError, match="second-order triangles on entity 1"):
+    with raises(InputError):
         read(tmp_path, CONTENTS["4.1"].replace(b"2 1 2 1\n", b"2 1 9 1\n"))
-    with pytest.raises(InputError, match="hexahedra"):
+    with raises(InputError):
         read(tmp_path, V2.replace("30 4 2 3 1 10 30 20 40", "30 5 2 3 1 10 30 20 40 1 2 3 4"))
 
 
 def test_contradictions(tmp_path):
     twice = V2.replace("$Elements\n6", "$Elements\n7").replace("22 2 2 5", "23 2 2 165 1 30 20 40\n22 2 2 5")
-    with pytest.raises(InputError, match=r"two face tags, one of them \[3, 65\]"):
+    with raises(InputError):
         read(tmp_path, twice)
     same = twice.replace("2 2 165 1", "2 2 103 1")
     assert (read(tmp_path, same).tags == 3).sum() == 2
     lost = V2.replace("20 2 2 103 1 20 30 40", "20 2 2 103 1 10 30 55")
-    with pytest.raises(InputError, match="1 triangles of 'the fault' are no face of any tetrahedron.*embedded"):
+    with raises(InputError):
         read(tmp_path, lost)
-    with pytest.raises(InputError, match=r"nodes of tetrahedra do not exist, first \[77\]"):
+    with raises(InputError):
         read(tmp_path, V2.replace("20 30 40 55", "20 30 40 77"))
-    with pytest.raises(InputError, match="no tetrahedra"):
+    with raises(InputError):
         read(tmp_path, V2.split("$Elements")[0] + "$Elements\n1\n1 15 2 1 1 10\n$EndElements\n")
 
 
@@ -173,7 +174,7 @@ def test_contradictions(tmp_path):
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.6, 0.9, 0.97])
 def test_truncated_files(tmp_path, version, share):
     data = CONTENTS[version]
-    with pytest.raises(InputError, match="m.msh: "):
+    with raises(InputError):
         read(tmp_path, data[: int(share * len(data))])
 
 
@@ -181,16 +182,16 @@ def test_damaged_text(tmp_path):
     for old, new in (("1 0 0\n", "1 0 x\n"), ("$Nodes\n6", "$Nodes\n7"), ("$Elements\n6", "$Elements\n5"),
                      ("2.2 0 8", "2.2"), ("20 30 40 55", "20 30 40")):  # fmt: skip
         assert old in V2
-        with pytest.raises(InputError, match="cannot be read|incomplete"):
+        with raises(InputError):
             read(tmp_path, V2.replace(old, new))
 
 
 def test_unknown_versions(tmp_path):
-    with pytest.raises(InputError, match="format 4 .*allowed: 2.2, 4.1"):
+    with raises(InputError):
         read(tmp_path, V2.replace("2.2 0 8", "4 0 8"))
-    with pytest.raises(InputError, match="no Gmsh mesh"):
+    with raises(InputError):
         read(tmp_path, "solid\n")
-    with pytest.raises(InputError, match="does not exist"):
+    with raises(InputError):
         read_gmsh(tmp_path / "none.msh")
 
 

@@ -9,6 +9,7 @@ from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.generators.graded import Tpv5, graded_mesh
 from faultwave.domain.tets.mesh import SORTED_FACES
 from faultwave.domain.tets.triangles import nearest_on_triangles
+from tests.messages import raises
 
 
 def prepared(mesh):
@@ -73,7 +74,7 @@ def test_real_receivers(cases):
 
 
 def test_bad_points(box):
-    with pytest.raises(InputError, match="point 1 .* is not finite"):
+    with raises(InputError):
         tets.locate(np.array([[0, 0, 0], [0, np.nan, 0]]), *prepared(box))
     assert len(tets.locate(np.empty((0, 3)), *prepared(box)).cells) == 0
 
@@ -93,7 +94,7 @@ def test_nearest_fault_face(box):
     for x, triangle in zip(found.points, corners, strict=True):
         assert barycentric(x, triangle).min() > -1e-9
     welded = replace(box, tags=np.where(box.tags == 3, 0, box.tags).astype(np.int32))
-    with pytest.raises(InputError, match="no fault faces"):
+    with raises(InputError):
         tets.nearest_fault_face(points, *prepared(welded))
 
 

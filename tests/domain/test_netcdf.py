@@ -10,6 +10,7 @@ from faultwave.base.errors import InputError
 from faultwave.domain import tets
 from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.mesh import FILE_FACES, signed_volumes
+from tests.messages import expect, raises
 
 THEIR_FACES = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
 """Faces as SeisSol numbers them (its MeshTools)."""
@@ -91,7 +92,7 @@ def test_periodic_faces_need_an_opposite_side(tmp_path):
     mesh = box_mesh(Box((2, 2, 2), (0, 0, 0), (1, 1, 1), {"x-": "rigid"}))
     mesh.tags[mesh.tags == 8] = 6
     write(tmp_path / "m.nc", mesh)
-    with pytest.raises(InputError, match=r"8 periodic faces \(tag 6\) have no opposite side, the first at \(0, "):
+    with raises(InputError):
         tets.load_mesh(SimpleNamespace(file=tmp_path / "m.nc"))
 
 
@@ -113,7 +114,7 @@ def test_what_is_wrong_is_told(tmp_path, box):
     def beyond(file):
         file["element_vertices"][1, 4, 2] = 10**6
 
-    assert "1 cells name vertices that their block has not" in told(beyond)
+    assert "1 cells refer to vertices that their block lacks" in told(beyond)
 
     def longer(file):
         file["element_size"][0] = 10**6
@@ -121,11 +122,11 @@ def test_what_is_wrong_is_told(tmp_path, box):
     assert "/element_size: counts from" in told(longer)
     write(tmp_path / "whole.nc", box)
     (tmp_path / "cut.nc").write_bytes((tmp_path / "whole.nc").read_bytes()[:4000])
-    with pytest.raises(InputError, match="is no sound"):
+    with raises(InputError):
         tets.load_mesh(SimpleNamespace(file=tmp_path / "cut.nc"))
-    with pytest.raises(InputError, match=r"mesh\.boundary_format.*netCDF mesh"):
+    with raises(InputError):
         tets.load_mesh(SimpleNamespace(file=tmp_path / "whole.nc", boundary_format="i32"))
-    with pytest.raises(InputError, match="does not exist"):
+    with raises(InputError):
         tets.load_mesh(SimpleNamespace(file=tmp_path / "none.nc", format="netcdf"))
 
 
@@ -143,7 +144,7 @@ def test_vertices_of_blocks_that_differ_by_rounding_are_joined(tmp_path, box):
     mesh = tets.load_mesh(SimpleNamespace(file=tmp_path / "m.nc", scaling=2.0 * np.eye(3)))
     assert len(mesh.vertices) == len(box.vertices)
     (remark,) = mesh.remarks
-    assert "vertices lie up to 0.0" in remark.what and "were joined with it, the first at (" in remark.what
+    expect(remark)
     tets.check_mesh(mesh).raise_errors()
     found, expected = tets.build_topology(mesh), tets.build_topology(box)
     assert np.array_equal(np.sort(found.neighbours, 1), np.sort(expected.neighbours, 1))
@@ -156,7 +157,7 @@ def test_blocks_that_lie_apart_are_refused_with_the_place(tmp_path, box):
     rounded(tmp_path / "m.nc", box, 0.1)
     mesh = tets.load_mesh(SimpleNamespace(file=tmp_path / "m.nc"))
     assert not mesh.remarks
-    with pytest.raises(InputError, match=r"faces without neighbour .* cell \d+ at \("):
+    with raises(InputError):
         tets.check_mesh(mesh).raise_errors()
 
 

@@ -14,6 +14,7 @@ from faultwave.domain.tets.formats.parts import read_slice, slice_topology, spli
 from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.load import read_mesh
 from faultwave.domain.tets.partition import imbalance, partition, weights
+from tests.messages import raises
 
 
 def prepared(n=6, **more):
@@ -69,7 +70,7 @@ def test_one_cell_a_part(method):
     _, topology, shape, _, given = prepared(2)
     found = partition(topology.neighbours, shape.centroids, given, 48, method)
     np.testing.assert_array_equal(np.bincount(found), np.ones(48))
-    with pytest.raises(InputError, match="49 parts of 48 cells"):
+    with raises(InputError):
         partition(topology.neighbours, shape.centroids, given, 49, method)
 
 
@@ -78,7 +79,7 @@ def test_finer_parts_lie_in_coarser_ones():
     found = split([12, 3], lambda chosen, n: np.arange(len(chosen)) * n // len(chosen), len(cells))
     assert len(np.unique(found)) == 12
     np.testing.assert_array_equal(np.bincount(found // 4), [20, 20, 20])
-    with pytest.raises(InputError, match="4 does not divide 6"):
+    with raises(InputError):
         split([4, 6], lambda chosen, n: np.zeros(len(chosen)), 60)
 
 
@@ -107,7 +108,7 @@ def test_a_stored_mesh_is_the_mesh_and_its_slices_make_it_up(tmp_path, method, p
             np.testing.assert_array_equal(s.mesh.tags, whole.tags[a:b])
             own = sort_cells(s.mesh, s.leading)[1]
             np.testing.assert_array_equal(own, known.order[a:b])  # faces are seen with the same vertex order
-    with pytest.raises(InputError, match=r"4 parts: it is stored in 2, 6"):
+    with raises(InputError):
         read_slice(path, 4, 0)
 
 
@@ -136,7 +137,7 @@ def test_an_ordinary_mesh_is_not_stored_in_parts(tmp_path):
     mesh = prepared(2)[0]
     tets.write_puml(tmp_path / "a.h5", mesh)
     assert stored_parts(tmp_path / "a.h5") == ()
-    with pytest.raises(InputError, match="faultwave mesh partition MESH -n 2"):
+    with raises(InputError):
         read_slice(tmp_path / "a.h5", 2, 0)
 
 

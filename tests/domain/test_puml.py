@@ -7,6 +7,7 @@ import pytest
 from faultwave.base.errors import InputError
 from faultwave.domain import tets
 from faultwave.domain.tets.generators.box import Box, box_mesh
+from tests.messages import raises
 
 
 def same(a, b):
@@ -33,7 +34,7 @@ def test_round_trip(tmp_path, box, largest, packing):
     same(tets.read_puml(tmp_path / "m.h5"), mesh)
     assert [p.name for p in tmp_path.iterdir()] == ["m.h5"]
     for narrow in {"i32": (), "i64": ("i32",), "i32x4": ("i32", "i64")}[packing]:
-        with pytest.raises(InputError, match="do not fit"):
+        with raises(InputError):
             tets.write_puml(tmp_path / "n.h5", mesh, narrow)
     assert not (tmp_path / "n.h5").exists()
 
@@ -55,7 +56,7 @@ def test_packing_is_not_guessed_from_the_integer_width(tmp_path, box):
     wide = (box.tags.astype(np.int64) << 2 * shifts).sum(axis=1)
     write(tmp_path / "i64.h5", box, wide)
     same(tets.read_puml(tmp_path / "i64.h5", "i64"), box)
-    with pytest.raises(InputError, match="more than 32 bits.*boundary_format to i64"):
+    with raises(InputError):
         tets.read_puml(tmp_path / "i64.h5")
     write(tmp_path / "told.h5", box, wide, **{"boundary-format": np.bytes_("i64")})
     same(tets.read_puml(tmp_path / "told.h5"), box)
@@ -87,21 +88,21 @@ def test_second_connectivity(tmp_path):
     crack = tets.read_puml(tmp_path / "m.h5")
     corners = mesh.vertices[mesh.cells]
     assert np.array_equal(crack.vertices[crack.cells], corners)
-    with pytest.raises(InputError, match="without neighbour"):
+    with raises(InputError):
         tets.build_topology(crack)
 
 
 def test_corrupt_files(tmp_path, box):
-    with pytest.raises(InputError, match="does not exist"):
+    with raises(InputError):
         tets.read_puml(tmp_path / "none.h5")
     (tmp_path / "text.h5").write_text("not a mesh")
-    with pytest.raises(InputError, match="is no sound PUML mesh"):
+    with raises(InputError):
         tets.read_puml(tmp_path / "text.h5")
     tets.write_puml(tmp_path / "m.h5", box)
     data = (tmp_path / "m.h5").read_bytes()
     for share in (0.2, 0.6, 0.95):
         (tmp_path / "cut.h5").write_bytes(data[: int(share * len(data))])
-        with pytest.raises(InputError, match="truncated"):
+        with raises(InputError):
             tets.read_puml(tmp_path / "cut.h5")
 
 
@@ -121,8 +122,8 @@ def test_everything_wrong_is_reported_at_once(tmp_path, box):
 
 def test_lengths_that_disagree(tmp_path, box):
     write(tmp_path / "m.h5", box, box.tags[:-1])
-    with pytest.raises(InputError, match=r"/boundary: holds int32 of shape .* \(allowed: 360x4 integers\)"):
+    with raises(InputError):
         tets.read_puml(tmp_path / "m.h5")
     write(tmp_path / "m.h5", box, box.tags, **{"boundary-format": "i32"})
-    with pytest.raises(InputError, match="format i32 does not fit"):
+    with raises(InputError):
         tets.read_puml(tmp_path / "m.h5")

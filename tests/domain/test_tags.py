@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from faultwave.base.errors import InputError
 from faultwave.domain.tets.connectivity.tags import UNKNOWN, kind_of, tag_table
 from faultwave.domain.tets.mesh import BoundaryKind
+from tests.messages import raises
 
 
 def kinds(table, *tags):
@@ -32,9 +31,9 @@ def test_a_surface_named_like_a_kind_is_of_that_kind(two_cells):
 
 def test_a_name_of_which_nothing_says_what_it_is(two_cells):
     mesh = replace(two_cells, names={(2, "top"): 1, (2, "rim"): 5})
-    with pytest.raises(InputError, match="surface 'top' is: its number 1 may mean free-surface") as caught:
+    with raises(InputError) as caught:
         tag_table(None, mesh)
-    assert len(caught.value.problems) == 2 and "boundaries: {absorbing: [rim]}" in str(caught.value)
+    assert len(caught.value.problems) == 2
     table = tag_table({"free-surface": ["top"], "absorbing": ["rim"]}, mesh)
     assert kinds(table, 1, 5) == [BoundaryKind.FREE_SURFACE, BoundaryKind.ABSORBING]
 
@@ -53,5 +52,5 @@ def test_numbers_as_the_file_has_them(two_cells):
 
 def test_a_name_against_its_number(two_cells):
     mesh = replace(two_cells, names={(2, "absorbing"): 1}, written={101: 1})
-    with pytest.raises(InputError, match="'absorbing' has the number 101, which is that of free-surface faces"):
+    with raises(InputError):
         tag_table(None, mesh)

@@ -152,9 +152,9 @@ def test_a_lattice_may_cross_the_face(tmp_path):
     ("lower", "upper", "words"),
     [
         ([400, 400, -2900], [1200, 1200, -1700], "the face z = -1700 m is too close to the face between two blocks of the grid (allowed: "
-         "at most -1800 m). A box lies in one block, 8 of its points or more from others."),
+         "at most -1800 m). A box must be in one block, at least 8 of its points away from others."),
         ([400, 400, -700], [1200, 1200, 0], "the face z = -700 m is too close to the face between two blocks of the grid (allowed: -600 m"),
-        ([400, 400, -1600], [1200, 1200, -200], "A box lies in one block, 8 of its points or more from others."),
+        ([400, 400, -1600], [1200, 1200, -200], "A box must be in one block, at least 8 of its points away from others."),
         ([400, 400, -3200], [1200, 1200, -1900], "the face z = -3200 m is too close to the side of the grid or to its layers"),
     ],
 )  # fmt: skip

@@ -136,6 +136,8 @@ def test_processes_compute_the_same_bits(tmp_path):
 def test_what_it_needs_is_told():
     grid = settings()["grid"]
     words = problems(grid=grid | {"blocks": []}, sources=[], output={})
-    assert "grid.order: 8 is for flat planes, and those below a topography bend" in words and "grid.blocks" in words
+    assert (
+        "grid.order: 8 needs flat planes, but those below a topography are curved" in words and "grid.blocks" in words
+    )
     flat = {name: value for name, value in grid.items() if name != "topography"}
     assert "100 m is 1 times the 100 m of the block above" in problems(grid=flat, sources=[], output={})

@@ -151,7 +151,7 @@ def test_a_fault_may_cross_a_face():
     made = two(2, sources=sources, output=output, end_time=1.2, material={"constant": ROCKS})
     made["grid"]["boundaries"] = {"x": "rigid", "y": "rigid", "z-": "rigid", "z+": "free-surface"}
     found = run(made)
-    assert any("is less exact" in str(w) and "3 more are as near" in str(w) for w in found.plan.warnings)
+    assert any("is less exact" in str(w) and "3 more are as close" in str(w) for w in found.plan.warnings)
     made["grid"]["blocks"] = []
     one, other = (of.receivers["values"][..., 6:] for of in (found, run(made)))
     assert np.abs(other).max() > 0
@@ -249,17 +249,17 @@ def test_resumed_is_undisturbed(tmp_path, monkeypatch):
     ("grid", "text"),
     [
         ({"blocks": [{"below": 1400.0, "spacing": 400.0}]}, "400 m is 4 times the 100 m of the block above"),
-        ({"blocks": [{"below": 1400.0, "spacing": 50.0}]}, "a finer one below is not built"),
+        ({"blocks": [{"below": 1400.0, "spacing": 50.0}]}, "a finer block below is not supported"),
         ({"blocks": [{"below": 1450.0, "spacing": 200.0}]}, "no multiple of the spacing of the block above"),
         (
             {"blocks": [{"below": 700.0, "spacing": 200.0}]},
-            "leaves 7 planes of 100 m in the block from 0 to 700 m (allowed: 12 planes or more at 1200 m or deeper)",
+            "leaves only 7 planes of 100 m in the block from 0 to 700 m (allowed: 12 planes or more at 1200 m or deeper)",
         ),
         ({"blocks": [{"below": 5000.0, "spacing": 200.0}]}, "lies below the box"),
         ({"blocks": [{"below": 3000.0, "spacing": 200.0}, {"below": 2400.0, "spacing": 400.0}]}, "lies above the face"),
         ({"upper": [2500.0, 2400.0, 0.0]}, "12.5 of the largest spacing, 200 m, long along x"),
         ({"boundaries": {"z": "periodic"}}, "z is periodic"),
-        ({"spacing": None, "frequency": 2.0}, "give spacing, that of the uppermost block"),
+        ({"spacing": None, "frequency": 2.0}, "blocks need spacing, that of the uppermost block"),
     ],
 )
 def test_bad_blocks_are_told_before_a_run(grid, text):

@@ -77,7 +77,7 @@ def test_shallow_water_is_told():
 
     def told(**changes):
         found = check(load_case(settings(**changes))[0]).items
-        return [str(p) for p in found if "fluid beside rock" in str(p)]
+        return [str(p) for p in found if "fluid next to rock" in str(p)]
 
     near = {name: text.replace(str(FLOOR), "-300.0") for name, text in SEA.items()}
     assert told() == [] and "within 9 cells of the surface" in told(material=near)[0]

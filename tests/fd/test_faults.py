@@ -197,18 +197,21 @@ BESIDE = {
 @pytest.mark.parametrize(
     "changes, told",
     [
-        ({"grid__fault": None}, "says not where the fault lies"),
+        ({"grid__fault": None}, "lacks the location of the fault"),
         (
             {"grid__fault": {"lower": [-4500, 100, -7500], "upper": [4500, 100, 0]}},
             "lies 100 m from the nearest centres",
         ),
-        ({"grid__fault": {"lower": [-4500, 0, -7500], "upper": [4500, 900, 0]}}, "not of a fault that a grid can have"),
+        (
+            {"grid__fault": {"lower": [-4500, 0, -7500], "upper": [4500, 900, 0]}},
+            "not define a fault that a grid supports",
+        ),
         ({"grid__fault": {"lower": [-9000, 0, -7500], "upper": [4500, 0, 0]}}, "begins 2000 m from the side x-"),
         ({"grid__fault": {"lower": [-4500, 0, -7500], "upper": [4500, 0, -500]}}, "ends 500 m from the side z+"),
-        ({"grid__order": 8}, "order 8 and a fault are not combined yet"),
+        ({"grid__order": 8}, "order 8 and a fault cannot be combined on a grid yet"),
         ({"attenuation": {}, "material": {"constant": ROCK | {"Qp": 100, "Qs": 50}}}, "attenuation and a fault"),
-        ({"fault__friction": "rate-and-state-ageing"}, "loses its balance of forces in single"),
-        ({"fault__modifiers": ["thermal-pressurisation"]}, "a grid has no room yet"),
+        ({"fault__friction": "rate-and-state-ageing"}, "does not maintain the balance of forces in single precision"),
+        ({"fault__modifiers": ["thermal-pressurisation"]}, "grids do not support yet"),
         ({"fault__parameters": {"constant": {"mu_s": 0.6}}}, "mu_d"),
         ({"fault": None}, "the case has no fault with friction"),
         ({"grid__boundaries": {"z+": "rigid"}}, "ends 0 m from the side z+"),
@@ -234,13 +237,13 @@ WEAK_SPOT = "if (abs(x) < 400) { if (z > -4800) { if (z < -4200) { return 816000
 @pytest.mark.parametrize(
     "changed, told",
     [
-        ({}, ["hold 1.7 points in the median", "take a smaller grid.spacing"]),
+        ({}, ["points in the cohesive zone is 1.7", "use a smaller grid.spacing"]),
         ({"T_s": 9e7}, ["all of the fault is above its strength at the start"]),
         ({"T_s": 7e7}, ["no point of the fault is above its strength; the nearest point lacks 11.2 MPa"]),
         ({"T_s": WEAK_SPOT}, ["m in radius, less than the critical half length"]),
         ({"T_s": 6e7}, ["below the dynamic strength on 100 %"]),
-        ({"T_n": 120e6}, ["no compression on 100 %"]),
-        ({"T_n": -120.0, "T_s": 81.0}, ["is 120 Pa in the median"]),
+        ({"T_n": 120e6}, ["not compressive on 100 %"]),
+        ({"T_n": -120.0, "T_s": 81.0}, ["the median normal stress is 120 Pa"]),
         ({"mu_d": 0.7}, ["mu_d is larger than mu_s at"]),
     ],
 )

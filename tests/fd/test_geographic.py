@@ -125,19 +125,19 @@ def test_without_a_projection(engine, tmp_path):
     made, found = load_case(settings)
     assert made is not None, found.items
     text = "\n".join(map(str, check(made).errors))
-    for place in ("output.receivers.geographic: gives longitudes", "sources[0].geographic: gives longitudes"):
+    for place in ("output.receivers.geographic: contains longitudes", "sources[0].geographic: contains longitudes"):
         assert place in text, text
-    assert "Give projection: {crs: ..., origin: [longitude, latitude]}" in text
+    assert "Add projection: {crs: ..., origin: [longitude, latitude]}" in text
 
 
 def test_what_is_no_place(tmp_path):
     (tmp_path / "sites.txt").write_text("-117.9 34.2 0\n34.2 -117.9 0\n-117.9 34.2\n")
     text = told(receivers={"geographic": [[34.2, -117.9, 0], [-117.9, 94, 0]]}, projection=PLACE)
-    assert "output.receivers.geographic[0]: longitude 34.2, latitude -117.9 is no place" in text
-    assert "output.receivers.geographic[1]: longitude -117.9, latitude 94 is no place" in text
+    assert "output.receivers.geographic[0]: longitude 34.2, latitude -117.9 is not a valid location" in text
+    assert "output.receivers.geographic[1]: longitude -117.9, latitude 94 is not a valid location" in text
     assert "longitude first" in text
     text = told(receivers={"geographic_file": str(tmp_path / "sites.txt")}, projection=PLACE)
-    assert "sites.txt:3: '-117.9 34.2' is no point (allowed: longitude latitude z" in text
+    assert "sites.txt:3: '-117.9 34.2' is not a point (allowed: longitude latitude z" in text
     (tmp_path / "sites.txt").write_text("-117.9 34.2 0\n34.2 -117.9 0\n-116.9 34.2 0\n")
     text = told(receivers={"geographic_file": str(tmp_path / "sites.txt")}, projection=PLACE)
     assert "sites.txt:2: longitude 34.2" in text
@@ -161,12 +161,12 @@ def test_location_or_geographic():
     settings = case(projection=PLACE)
     settings["sources"][0]["geographic"] = [-117.9, 34.2, -500]
     made, found = load_case(settings)
-    assert made is None and "give location or geographic, not both" in str(found.errors[0])
+    assert made is None and "set location or geographic, not both" in str(found.errors[0])
     settings["sources"] = [
         {"kind": "awp", "file": __file__, "geographic": [0, 0, 0], "nodes": {"spacing": 1, "interval": 1, "steps": 1}}
     ]
     made, found = load_case(settings)
-    assert made is None and "geographic: does nothing with kind awp" in str(found.errors[0])
+    assert made is None and "geographic: has no effect with kind awp" in str(found.errors[0])
 
 
 @pytest.mark.parametrize("engine", ["fd", "dg"])

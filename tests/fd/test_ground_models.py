@@ -66,7 +66,7 @@ def test_poison_is_told_before_the_run(tmp_path, engine):
         file["blocks/top"][10:20, 12, 4] = -999.0
 
     text = problems(case(files.geomodelgrids(tmp_path / "m.h5", spoil=spoil), engine))
-    assert "m.h5" in text and "no sound value" in text and "point" in text and ", -1" in text
+    assert "m.h5" in text and "no valid value" in text and "point" in text and ", -1" in text
 
 
 @pytest.mark.parametrize("engine", ["fd", "dg"])
@@ -85,7 +85,7 @@ def test_a_negative_speed_is_no_speed(tmp_path, engine):
     step = {"vs": "if (z > -200) { return -999; } return 2000;"}
     settings["material"] = {"constant": {"rho": 2700, "vp": 4000}, "expression": step}
     text = problems(settings)
-    assert "vs is negative (down to -999) at" in text and ("point(s): " in text or "points, eight a cell: " in text)
+    assert "vs is negative (down to -999) at" in text and ("point(s): " in text or "points, eight per cell: " in text)
 
 
 def test_all_wrong_settings_of_a_model(tmp_path):
@@ -100,8 +100,8 @@ def test_all_wrong_settings_of_a_model(tmp_path):
     for part in (
         "needs shape and spacing",
         "a model with topography",
-        "shape: does nothing with kind netcdf",
-        "crs: does nothing with kind netcdf",
+        "shape: has no effect with kind netcdf",
+        "crs: has no effect with kind netcdf",
         "no such file",
     ):
         assert part in text, part
@@ -115,11 +115,12 @@ def test_what_becomes_of_topography(tmp_path):
     made = files.geomodelgrids(tmp_path / "m.h5", topography=hill)
     text = problems(case(made))
     assert (
-        "its ground lies above the box, whose surface is z = 0 m, at 100 % of it, by up to 220 m at (2400, 400)" in text
+        "its ground is above the box, whose surface is z = 0 m, at 100 % of the area, by up to 220 m at (2400, 400)"
+        in text
     )
-    assert "the rock above is left out" in text and "'vertical: ground'" in text
+    assert "the rock above is omitted" in text and "'vertical: ground'" in text
     made.vertical = "ground"
-    assert "its ground, 120 to 220 m above sea level, is made flat" in problems(case(made))
+    assert "its ground, 120 to 220 m above sea level, is flattened" in problems(case(made))
     made = files.geomodelgrids(tmp_path / "flat.h5", topography=lambda x, y: 0 * x)
     assert "its ground" not in problems(case(made))
 
@@ -130,9 +131,9 @@ def test_what_becomes_of_topography(tmp_path):
         (
             [400, 400, -1400],
             [2400, 2400, 400],
-            "in the air, above the top of the model: 'vertical: ground' would hang it",
+            "in the air, above the top of the model: 'vertical: ground' would place it",
         ),
-        ([400, 400, -3400], [2400, 2400, 0], "outside of the model, below its bottom; 'outside: nearest' would go on"),
+        ([400, 400, -3400], [2400, 2400, 0], "outside of the model, below its bottom; 'outside: nearest' would extend"),
         ([400, 400, -1400], [2400, 9400, 0], "outside of the model, which spans 0 to 4000 and 0 to 3200"),
     ],
 )
@@ -140,7 +141,7 @@ def test_a_model_smaller_than_the_box_is_counted_once(tmp_path, lower, upper, wo
     """Of all cells, not of the part that a reading happens to find first, and where attenuation needs a look at the speeds first."""
     made = files.geomodelgrids(tmp_path / "m.h5", topography=lambda x, y: 50 + 0 * x)
     text = problems(case(made, grid__lower=lower, grid__upper=upper, attenuation={}))
-    assert text.count(words) == 1 and "points, eight a cell: (" in text, text
+    assert text.count(words) == 1 and "points, eight per cell: (" in text, text
     count, total = (
         int(n.replace(",", "")) for n in text.split(words)[1].split(" at ")[1].split(" points")[0].split(" of ")
     )
@@ -160,8 +161,8 @@ def test_poison_is_counted_over_the_whole_box(tmp_path):
                 file[block][index] = np.nan
 
         text = problems(case(files.geomodelgrids(tmp_path / "m.h5", spoil=spoil)))
-        assert text.count("no sound value") == 1
-        return int(text.split(" of 44,800 points, eight a cell: (")[0].split(" at ")[-1])
+        assert text.count("no valid value") == 1
+        return int(text.split(" of 44,800 points, eight per cell: (")[0].split(" at ")[-1])
 
     high, deep = ("blocks/top", (10, 12, 4)), ("blocks/bottom", (8, 8, 4))
     assert count(high, deep) == count(high) + count(deep)

@@ -130,7 +130,7 @@ def test_files_for_opensees_have_one_layer(tmp_path):
     assert internal.sum() == 5 * 5 * 7 - 3 * 3 * 6
     made = let_in(tmp_path / "again", tmp_path / "run.h5drm")
     assert "4 planes of nodes or more across its layers" in told(made)
-    assert "which are not made of velocities in rock that attenuates" in told(made | {"attenuation": {}})
+    assert "which cannot be computed from velocities in attenuating rock" in told(made | {"attenuation": {}})
 
 
 def test_waves_of_tetrahedra_come_in(tmp_path, recorded):
@@ -199,12 +199,12 @@ def test_an_oblique_plane_wave_with_what_the_surface_sends_back(tmp_path, mode):
     [
         ({"onset": -0.5}, {}, "s before the run begins (allowed: an onset of -0.0267 s or later)"),
         ({"polarisation": None}, {}, "an S wave needs a polarisation that is not along its direction"),
-        ({"direction": [1, 0, 0.3], "polarisation": [0.3, 0, -1]}, {}, "its P wave would not leave the free surface"),
-        ({}, {"attenuation": {}, "material": {"constant": {"rho": 2700, "vp": 3464, "vs": 2000, "Qp": 60, "Qs": 30}}}, "attenuates"),
+        ({"direction": [1, 0, 0.3], "polarisation": [0.3, 0, -1]}, {}, "its P wave would not propagate away from the free surface"),
+        ({}, {"attenuation": {}, "material": {"constant": {"rho": 2700, "vp": 3464, "vs": 2000, "Qp": 60, "Qs": 30}}}, "attenuating rock"),
         ({}, {"material": {"constant": {"rho": 2700, "vp": 3464}, "expression": {"vs": "return 2000 + 0.1*x;"}}},
-         "is of uniform rock, and lambda beside the faces of the box is"),
+         "needs uniform rock, but lambda next to the faces of the box is"),
         ({}, {"injection": {"plane_wave": PULSE}}, "a plane_wave needs lower and upper of the box"),
-        ({}, {"injection": {}}, "give one of file and plane_wave"),
+        ({}, {"injection": {}}, "set either file or plane_wave"),
     ],
 )  # fmt: skip
 def test_plane_waves_reported_before_the_run(tmp_path, pulse, more, words):
@@ -217,10 +217,10 @@ def test_plane_waves_reported_before_the_run(tmp_path, pulse, more, words):
     ("box", "words"),
     [
         ({"spacing": 150.0, "interval": 0.02}, "150 m does not divide the box of 640 x 640 x 960 m"),
-        ({"spacing": 160.0}, "spacing and interval go together"),
+        ({"spacing": 160.0}, "spacing and interval must be set together"),
         ({"formats": ["h5drm"]}, "h5drm needs a spacing, the edge of its elements, and an interval"),
-        ({"layers": 2}, "layers are of h5drm"),
-        ({"spacing": 320.0, "interval": 0.02}, "leave the grid"),
+        ({"layers": 2}, "layers apply to h5drm only"),
+        ({"spacing": 320.0, "interval": 0.02}, "are partly outside of the grid"),
         ({"upper": [400, 1120, 0]}, "lower must be below upper on every axis: x is from "),
     ],
 )
@@ -239,7 +239,7 @@ def test_records_of_other_points_are_refused(tmp_path, recorded):
 
 
 def test_damaged_h5drm_files_are_refused(tmp_path, recorded):
-    """A velocity that is no number, and a node far from all others."""
+    """A velocity that is not a number, and a node far from all others."""
     for number, (name, at, value, words) in enumerate(
         (
             ("DRM_Data/velocity", (4, 20), np.nan, "is nan at the node at"),

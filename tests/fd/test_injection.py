@@ -140,7 +140,7 @@ def test_order_eight(tmp_path):
     assert (scale > 0).all() and (largest(again - plain, [0, 1]) < 1e-13 * scale).all()
     assert (largest(again, [2, 3]) < 1e-13 * scale).all()
     made = let_in(tmp_path / "four", tmp_path / "plain/run-box.h5", **(changes | {"grid__order": 4}))
-    assert "was recorded by differences of order 8, which ask for other points" in told(made)
+    assert "was recorded by differences of order 8, which need other points" in told(made)
 
 
 def test_a_wrong_number_of_the_differences_leaks(tmp_path, recorded, monkeypatch):
@@ -206,20 +206,20 @@ def told(made):
         ({"injection__lower": [0, 480, -960], "injection__upper": TOP}, "the face x = 0 m is too close to the side of the grid"),
         ({"injection__lower": LOWER, "injection__upper": [1120, 1040, -240]}, "z = -240 m is too close to the free surface"),
         ({"injection__lower": [480, 480, -400], "injection__upper": TOP}, "the lower face z = -400 m is too close"),
-        ({"injection__lower": [560, 480, -960], "injection__upper": TOP}, "the record has nothing around"),
-        ({"injection__lower": LOWER, "injection__upper": BURIED}, "the box of the record reaches the free surface, that of"),
+        ({"injection__lower": [560, 480, -960], "injection__upper": TOP}, "the record has no points around"),
+        ({"injection__lower": LOWER, "injection__upper": BURIED}, "the box of the record reaches the free surface, the injection box"),
         ({"injection__lower": [480, 480, -960], "injection__upper": [640, 1040, 0]}, "the box has 2 cells of 80 m along x"),
-        ({"injection__lower": LOWER}, "give both lower and upper, or neither"),
+        ({"injection__lower": LOWER}, "set both lower and upper, or neither"),
         ({"end_time": 0.9}, "the record ends at 0.695 s, the run at 0.9 s"),
         ({"material__constant__rho": 2600.0}, "was recorded in other rock"),
         ({"grid__boundaries": {"z+": "absorbing"}}, "z = 0 m is too close to the side of the grid or to its layers"),
         ({"initial": {"kind": "plane-wave", "wave": [{"mode": "P", "k": [1e-3, 0, 0]}]}}, "has an initial state"),
-        ({"grid__time_dispersion": "remove"}, "and its time dispersion is taken out of sources and seismograms"),
-        ({"grid__step": 0.005}, "waves are interpolated in time. grid.step: 0.01 lets them in exactly"),
+        ({"grid__time_dispersion": "remove"}, "but sources and seismograms"),
+        ({"grid__step": 0.005}, "waves are interpolated in time. grid.step: 0.01 injects them exactly"),
         ({"sources": [{"kind": "force", "location": [500, 800, -400], "force": [1e9, 0, 0],
-                       "time_function": {"kind": "ricker", "duration": 0.3}}]}, "within 4 points of a face of the box"),
+                       "time_function": {"kind": "ricker", "duration": 0.3}}]}, "within 4 points of a face of the injection box"),
         ({"sources": [{"kind": "force", "location": [80, 800, -400], "force": [1e9, 0, 0],
-                       "time_function": {"kind": "ricker", "duration": 0.3}}]}, "are added to the scattered field"),
+                       "time_function": {"kind": "ricker", "duration": 0.3}}]}, "are part of the scattered field"),
         ({"engine": "dg", "mesh": {"generate": {"shape": "box", "cells": [2, 2, 2], "lower": [0, 0, -1600], "upper": [1600, 1600, 0]}}},
          "injection: is simulated on grids only"),
     ],
@@ -237,7 +237,7 @@ def test_reported_before_the_run(tmp_path, recorded, changes, words):
 
 def test_other_bands_of_attenuation_are_told(tmp_path):
     """Softer rock in the box resolves less, which moves the band and with it all moduli; one band for both lets the waves in."""
-    for band, words in (({}, "give attenuation.high in both cases"), ({"attenuation__high": 3.0}, "")):
+    for band, words in (({}, "set attenuation.high in both cases"), ({"attenuation__high": 3.0}, "")):
         changes = {"attenuation": True, "grid__frequency": None, **band}
         folder = tmp_path / str(len(band))
         motion(settings(folder, **changes | {"end_time": 0.2}))
@@ -249,7 +249,7 @@ def test_other_bands_of_attenuation_are_told(tmp_path):
     ("east", "words"),
     [
         (500.0, "sources[0]: the source at (500, 800, -400) lies within 4 points"),
-        (80.0, "1 of 1 act outside of the box"),
+        (80.0, "1 of 1 act outside of the injection box"),
     ],
 )
 def test_sources_by_longitude_or_of_files_are_looked_at_too(tmp_path, recorded, east, words):
@@ -281,7 +281,9 @@ def test_files_that_are_no_records_are_refused(tmp_path, recorded):
     assert "lacks s_xy, v2" in told(let_in(tmp_path, broken))
     with h5py.File(broken, "w") as file:
         file["something"] = [1.0]
-    assert "is no record of a box (allowed: a file of output.box, or an H5DRM file)" in told(let_in(tmp_path, broken))
+    assert "is not a record of a box (allowed: a file of output.box, or an H5DRM file)" in told(
+        let_in(tmp_path, broken)
+    )
     with pytest.raises(InputError):
         RecordSource(read_box_record(broken))
 

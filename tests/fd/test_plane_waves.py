@@ -109,13 +109,13 @@ def told(changes, **more):
     ("changes", "more", "words"),
     [
         ({"z": -1600}, {}, "the plane z = -1600 m is not in the box (allowed: between -1500 and 0 m)"),
-        ({}, {"boundaries": {**SIDES, "z-": "rigid"}}, "half of a plane wave goes down, and z- is rigid"),
+        ({}, {"boundaries": {**SIDES, "z-": "rigid"}}, "half of a plane wave propagates downwards, but z- is rigid"),
         ({}, {"boundaries": {"x": "rigid", "z+": "free-surface"}}, "cannot move along rigid sides"),
         ({}, {"boundaries": {"z+": "free-surface"}}, "is diffracted where it meets absorbing sides"),
         ({"velocity": [0, 0, 0]}, {}, "needs a velocity that is not zero"),
         ({"z": None}, {}, "needs z"),
-        ({"location": [0, 0, 0]}, {}, "location: does nothing with kind plane-wave, which uses z, velocity"),
-        ({"kind": "force", "force": [1, 0, 0]}, {}, "velocity: does nothing with kind force"),
+        ({"location": [0, 0, 0]}, {}, "location: has no effect with kind plane-wave, which uses z, velocity"),
+        ({"kind": "force", "force": [1, 0, 0]}, {}, "velocity: has no effect with kind force"),
         ({"time_function": {"kind": "ricker", "duration": 0.05}}, {}, "radiate above"),
     ],
 )
@@ -127,7 +127,7 @@ def test_uneven_material():
     made = settings()
     made["material"] = {"constant": {"rho": RHO, "vp": VP}, "expression": {"vs": "return 2000 + 0.2 * x;"}}
     read, _ = load_case(made)
-    assert "varies by 3.8 %: a wave that starts there is not plane" in "\n".join(map(str, check(read).warnings))
+    assert "varies by 3.8 %: a wave from there is not plane" in "\n".join(map(str, check(read).warnings))
 
 
 def test_dg_has_none():

@@ -162,12 +162,12 @@ NARROW = "if ((x - 470)*(x - 470) + (y - 660)*(y - 660) < 14400) { return 1e6; }
         (lambda c: strength(c).update(s_xy="return x;"), "stress at rest that depends on z alone"),
         (lambda c: strength(c).update(s_xy=NARROW), "stress at rest that depends on z alone"),
         (lambda c: c["plasticity"].update(elastic=["water"]), "a grid has no volumes"),
-        (lambda c: c["plasticity"].update(initial_stress="fault"), "a grid has no fault in rock that yields yet"),
-        (lambda c: c["plasticity"]["constants"].update(seissol_strain=1), "grids add up the plastic strain"),
-        (lambda c: c["plasticity"].update(points="lattice"), "plasticity.points: does nothing on a grid"),
+        (lambda c: c["plasticity"].update(initial_stress="fault"), "faults in yielding rock are not supported on grids yet"),
+        (lambda c: c["plasticity"]["constants"].update(seissol_strain=1), "on grids plastic strain"),
+        (lambda c: c["plasticity"].update(points="lattice"), "plasticity.points: has no effect on a grid"),
         (lambda c: c["grid"].update(order=8), "removing time dispersion and plasticity"),
         (lambda c: c["grid"].update(time_dispersion="remove"), "removing time dispersion and plasticity"),
-        (lambda c: c["material"]["constant"].update(vs=0.0, Qs=1e9), "water cannot yield"),
+        (lambda c: c["material"]["constant"].update(vs=0.0, Qs=1e9), "water cannot be combined with yielding rock"),
         (lambda c: c["sources"].append({"kind": "plane-wave", "z": -900.0, "velocity": [1, 0, 0],
                                         "time_function": {"kind": "ricker", "duration": 0.5}}), "rising plane waves and plasticity"),
     ],
@@ -227,13 +227,13 @@ PULLED = {"s_xx": 5e7, "s_yy": 5e7, "s_zz": 5e7, "s_xy": 0.0, "s_yz": 0.0, "s_xz
 @pytest.mark.parametrize(
     ("plasticity", "text"),
     [
-        ({"rock_quality": QUALITY}, "no initial stress is given"),
-        ({"overburden": WEIGHT}, "give parameters, or on grids rock_quality"),
+        ({"rock_quality": QUALITY}, "the initial stress is missing"),
+        ({"overburden": WEIGHT}, "set parameters or, on grids, rock_quality"),
         ({"overburden": WEIGHT | {"largest": 0.4}, "rock_quality": QUALITY}, "largest must not be below smallest"),
         ({"overburden": WEIGHT, "rock_quality": QUALITY | {"index": 0}}, "rock_quality.index"),
         ({"overburden": WEIGHT, "rock_quality": QUALITY | {"intact_strength": "granite"}}, "sandstone"),
         ({"overburden": WEIGHT, "rock_quality": QUALITY | {"loose_angle": 30}}, "loose_angle needs loose_below"),
-        ({"overburden": WEIGHT, "initial_stress": "parameters", "rock_quality": QUALITY}, "give initial_stress or overburden"),
+        ({"overburden": WEIGHT, "initial_stress": "parameters", "rock_quality": QUALITY}, "set initial_stress or overburden"),
         ({"overburden": WEIGHT, "rock_quality": QUALITY, "parameters": {"constant": {"plastic_cohesion": 1e6}}},
          "'plastic_cohesion' is not a parameter"),
         ({"overburden": WEIGHT | {"largest": 60.0}, "rock_quality": QUALITY}, "are beyond yield, the first at"),
@@ -258,4 +258,4 @@ def test_tetrahedra_refuse_strength_from_quality():
         for name in ("grid", "attenuation"):
             made.pop(name)
 
-    assert "only built for grids" in told(change)
+    assert "supported on grids" in told(change)

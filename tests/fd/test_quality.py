@@ -98,5 +98,5 @@ def test_that_is_told():
     assert (
         problem.severity == "warning"
         and "100 Hz is outside the band" in str(problem)
-        and "taken to 2 Hz" in str(problem)
+        and "are converted to 2 Hz" in str(problem)
     )

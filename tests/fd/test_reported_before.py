@@ -127,8 +127,8 @@ def test_sources_above_what_is_resolved_are_a_warning(told):
         ("-1700", "-700"), ("10]", "0]"), ("cfl: 1.2", "cfl: 0.9"), ("1e-6", "1"), ("  intensity:\n    formats: [shakemap]\n", ""),
         ("frequency: 4 Hz", "frequency: 2 Hz"),
     ]  # fmt: skip
-    (warning,) = (t for t in told(*sound, stations="100 100 0\n") if "sends back" not in t)
-    assert warning.startswith("case.yaml:11: sources: radiate above the 2 Hz") and re.search("(9.|100) %", warning)
+    (warning,) = (t for t in told(*sound, stations="100 100 0\n") if "reflections of the side" not in t)
+    assert warning.startswith("case.yaml:11: sources: radiate above 2 Hz") and re.search("(9.|100) %", warning)
 
 
 def test_the_run_has_the_warnings_too():
@@ -152,14 +152,15 @@ def test_sources_that_act_outside_of_the_run(engine, onset):
     more = {"mesh": mesh} if engine == "dg" else {}
     text = warned(engine=engine, end_time=2.0, sources=[settings[0], {**settings[0], "onset": onset}], **more)
     assert (
-        f"1 of 2 act outside of the run, 0 to 2 s, and lose that part (sources[1] with onset {onset} s: 100 %)" in text
+        f"1 of 2 act partly outside of the run, 0 to 2 s, and that part is lost (sources[1] with onset {onset} s: 100 %)"
+        in text
     )
     assert "act outside" not in warned(engine=engine, end_time=2.0, **more)
 
 
 def test_spectral_accelerations_that_the_grid_does_not_resolve():
     text = warned(end_time=2.0, output__intensity={"periods": [0.0001, 0.25, 0.31, 3.0]})
-    assert "output.intensity.periods: 0.0001, 0.25 s lie below the 0.3 s" in text
+    assert "output.intensity.periods: 0.0001, 0.25 s are shorter than 0.3 s" in text
     assert "periods" not in warned(end_time=2.0, output__intensity={"periods": [0.3]})
 
 
@@ -209,12 +210,12 @@ QUALITY = {"constant": {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0, "Qp": 50, "Qs
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"numerics": {"order": 4}}, ["numerics.order does nothing on a grid"]),
+        ({"numerics": {"order": 4}}, ["numerics.order has no effect on a grid"]),
         ({"numerics": {"clustering": {"maximum": 2}, "flux": "godunov"}}, ["numerics.flux", "numerics.clustering"]),
         ({"output__sync": True}, ["output.sync"]),
         ({"output__energies": {"interval": 0.1, "plain_mean": True}}, ["output.energies.plain_mean"]),
-        ({"output__xdmf": True}, ["output.xdmf without output.surface"]),
-        ({"material": QUALITY}, ["material gives Qp and Qs, and the case is elastic"]),
+        ({"output__xdmf": True}, ["output.xdmf has no effect without output.surface"]),
+        ({"material": QUALITY}, ["material defines Qp and Qs, but the case is elastic"]),
         ({"grid__boundaries": dict.fromkeys("xyz", "rigid")}, ["grid.absorbing width: no side is absorbing"]),
         ({"output__energies": {"interval": 0.1}, "numerics": {"precision": "double", "cfl": 0.5}}, []),
         ({"material": QUALITY, "attenuation": {}}, []),
@@ -222,7 +223,7 @@ QUALITY = {"constant": {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0, "Qp": 50, "Qs
 )  # fmt: skip
 def test_settings_that_do_nothing_are_warnings(changes, expected):
     """Beside what waves longer than the box do at its sides."""
-    found = [w for w in warnings(**changes) if not w.startswith("sources ") and "sends back" not in w]
+    found = [w for w in warnings(**changes) if not w.startswith("sources ") and "reflections of the side" not in w]
     assert len(found) == len(expected), found
     for text in expected:
         assert any(text in w for w in found), (text, found)
@@ -239,9 +240,9 @@ def test_a_case_for_both_engines_may_have_the_settings_of_both():
     [
         (
             {"grid__absorbing": {"kind": "sponge", "along": 0.02, "frequency": 2}},
-            "frequency: does nothing with kind sponge",
+            "frequency: has no effect with kind sponge",
         ),
-        ({"attenuation": {"corner": 0.5}, "material": QUALITY}, "corner does nothing without an exponent"),
+        ({"attenuation": {"corner": 0.5}, "material": QUALITY}, "corner has no effect without an exponent"),
     ],
 )
 def test_settings_that_contradict_are_errors(changes, expected):
@@ -282,9 +283,9 @@ WAVE = {"kind": "plane-wave", "wave": [{"mode": "S", "k": [0, 0, 0.004], "polari
 def test_plane_waves_as_initial_state_need_one_material():
     gradient = {"constant": {"rho": 2700.0, "vp": 4000.0}, "expression": {"vs": "return 2000 - z / 10;"}}
     text = problems(initial=WAVE, sources=[], material=gradient)
-    assert "fill a uniform medium, and lambda varies by" in text and "lets a wave rise" in text
+    assert "need a uniform medium, but lambda varies by" in text and "starts a wave below" in text
     assert problems(initial=WAVE, sources=[]) == ""
-    assert any("absorbing sides let none in" in w for w in warnings(initial=WAVE, sources=[]))
+    assert any("no waves enter through its absorbing sides" in w for w in warnings(initial=WAVE, sources=[]))
     still = {
         "initial": WAVE,
         "sources": [],

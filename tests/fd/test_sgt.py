@@ -167,11 +167,11 @@ def test_a_run_that_is_too_short_says_so(tmp_path):
     deck, said = tmp_path / "case.yaml", []
     deck.write_text(yaml.safe_dump(settings({}) | {"end_time": 0.1}))
     save_green_tensors(str(deck), tmp_path / "out", None, 0.1, said.append)
-    assert any("comes before the forces are strongest, at 0.6 s" in text for text in said)
+    assert any("is before the peak of the forces at 0.6 s" in text for text in said)
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("# none\n", "holds no points"), ("1 2 3\n4 5\n", r"p\.txt:2: '4 5' is no point")]
+    ("text", "words"), [("# none\n", "holds no points"), ("1 2 3\n4 5\n", r"p\.txt:2: '4 5' is not a point")]
 )
 def test_a_file_of_points_that_holds_none(tmp_path, text, words):
     (tmp_path / "p.txt").write_text(text)

@@ -113,7 +113,7 @@ def test_flat_files_cut_short(run, tmp_path):
         (tmp_path / f"run-surface-{name}").write_bytes(data[:-4] if name == "SY" else data)
     with pytest.raises(InputError, match=r"run-surface-S\.json"):
         read_awp(tmp_path / "run-surface-S")
-    with pytest.raises(InputError, match="is no sound series of images"):
+    with pytest.raises(InputError, match="is not a valid series of images"):
         ImageReader(tmp_path / "run-surface-SX")
 
 
@@ -154,7 +154,7 @@ def test_dg_has_no_such_formats():
 
     made, found = load_case(settings)
     text = "\n".join(map(str, found.errors if made is None else check(made).errors))
-    assert "output.surface.formats: only grids have others" in text and "output.surface.every" in text
+    assert "output.surface.formats: other formats need a grid" in text and "output.surface.every" in text
 
 
 def test_an_unknown_format_is_told_with_what_there_is():

@@ -410,7 +410,7 @@ def test_stress_below_a_hill_must_keep_its_proportions(stress):
     uneven = rock()
     uneven["parameters"]["expression"]["s_xx"] = stress
     found = problems(**{k: v for k, v in hill(plasticity=uneven).items() if k in ("plasticity", "material", "grid")})
-    assert "does not keep in proportion" in found and "plasticity.overburden" in found
+    assert "is not proportional to it" in found and "plasticity.overburden" in found
 
 
 def test_surface_maps_of_rock_that_does_not_yield_have_no_plastic_strain():

@@ -179,14 +179,14 @@ def test_layered_model(easi, at, kind, expected):
 def test_layered_model_takes_infinite_nodes_unless_linear(easi, at):
     text = LAYERS.replace("10e2.0: [0, 0]", ".inf: [9, 90]")
     assert at(easi(text.format(kind="upper")), "p", [[0, 0, -5000]]) == [9]
-    with pytest.raises(InputError, match=r"model.yaml:9:\d+: an infinite node"):
+    with pytest.raises(InputError, match=r"model.yaml:9:\d+: interpolation towards an infinite node"):
         easi(text.format(kind="linear"))
 
 
 def test_layered_model_refuses_bad_nodes(easi):
     with pytest.raises(InputError, match=r"model.yaml:9:\d+: a node is '10e2.0'"):
         easi(LAYERS.format(kind="lower"))
-    with pytest.raises(InputError, match="node 1000 is given twice"):
+    with pytest.raises(InputError, match="node 1000 is defined twice"):
         easi(LAYERS.replace("10e2.0", "1e3").format(kind="lower"))
     with pytest.raises(InputError, match="node 2000 has 1 values"):
         easi(LAYERS.replace("10e2.0: [0, 0]", "2e3: [0]").format(kind="lower"))
@@ -209,7 +209,7 @@ def test_eval_model_passes_only_its_parameters(easi, at):
 
 
 def test_eval_model_whose_model_lacks_a_parameter(easi):
-    with pytest.raises(InputError, match="the model does not deliver stength.*did you mean 'strength'"):
+    with pytest.raises(InputError, match="the model does not provide stength.*did you mean 'strength'"):
         easi("!EvalModel\nparameters: [stength]\nmodel: !ConstantMap {map: {strength: 1}}\n")
 
 
@@ -266,7 +266,7 @@ def test_missing_files_below_lists_and_models_are_told(tmp_path, easi):
     (tmp_path / "inner.yaml").write_text(f"!Any\ncomponents:\n- {grid}\n")
     with pytest.raises(InputError, match=r"inner.yaml:3:17: 'none.nc' does not exist"):
         easi("!EvalModel\nparameters: [p]\nmodel: !Include inner.yaml\n")
-    with pytest.raises(InputError, match="!Any has a list in place of keys, which easi ignores"):
+    with pytest.raises(InputError, match="!Any has a list instead of keys, which easi ignores"):
         easi("!Any\n- !ConstantMap {map: {p: 3}}\n")
 
 
@@ -314,7 +314,7 @@ def test_many_points_are_chunked_with_rows_kept(easi):
     ("text", "message"),
     [
         ("!ConstantMap\nmap:\n  rho: 2700 kg\n", r":3:8: 'rho' is '2700 kg' \(allowed: a number"),
-        ("!ConstantMap\nmap:\n  rho: 1\n  rho: 2\n", ":4:3: 'rho' is given twice"),
+        ("!ConstantMap\nmap:\n  rho: 1\n  rho: 2\n", ":4:3: 'rho' occurs twice"),
         ("!ConstantMap\nmap: [1]\n", ":2:6: 'map' is a list .allowed: a mapping"),
         ("!ConstantMap\nmapp: {a: 1}\n", "has no 'map'"),
         ("!ConstnatMap\nmap: {a: 1}\n", ":1:1: unknown component !ConstnatMap.*did you mean '!ConstantMap'"),
@@ -326,13 +326,13 @@ def test_many_points_are_chunked_with_rows_kept(easi):
         ("", "the file is empty"),
         ("!AffineMap {matrix: {a: [1, 2]}, translation: {a: 0}}", "has 2 numbers .allowed: 3, one for each of x, y, z"),
         ("!AffineMap {matrix: {a: [1, 2, 3]}, translation: {b: 0}}", "name different dimensions: a, b"),
-        ("!PolynomialMap {map: {a: [1]}}", "sees 3 dimensions: x, y, z"),
+        ("!PolynomialMap {map: {a: [1]}}", "receives 3 dimensions: x, y, z"),
         ("!GroupFilter {groups: one}", "a group is 'one' .allowed: an integer"),
         ("!SphericalDomainFilter {radius: -1, centre: {x: 0, y: 0, z: 0}}", "'radius' is -1"),
         ("!SphericalDomainFilter {radius: 1, centre: {x: 0, y: 0}}", "lacks z"),
         (
             "!AxisAlignedCuboidalDomainFilter {limits: {x: [0, 1], depth: [0, 1]}}",
-            "lacks y, z and names depth, which it does not see",
+            "lacks y, z and names depth, which it does not receive",
         ),
         ("!AxisAlignedCuboidalDomainFilter {limits: {x: [0], y: [0, 1], z: [0, 1]}}", "limits of 'x' are 1 numbers"),
         ("!EvalModel {parameters: [a, a], model: !Any }", "lists a more than once"),

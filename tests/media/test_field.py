@@ -39,7 +39,7 @@ def evaluate(thing, *names: str, time: float | None = None) -> list[list[float]]
 def test_constant():
     thing = Constant({"rho": 2700.0, "mu": 3e10})
     assert evaluate(thing, "mu", "rho") == [[3e10, 3e10], [2700, 2700]]
-    with pytest.raises(InputError, match="no parameter muu.*did you mean 'mu'"):
+    with pytest.raises(InputError, match="parameter muu is missing.*did you mean 'mu'"):
         evaluate(thing, "muu")
 
 
@@ -94,7 +94,7 @@ def test_layers_with_declared_units_answer_for_moduli(tmp_path):
     ("text", "message"),
     [
         ("depth vp vx\n0 1 2\n", "layers.txt:1: unknown column 'vx'"),
-        ("depth vp Vp\n0 1 2\n", "layers.txt:1: column 'vp' stands twice"),
+        ("depth vp Vp\n0 1 2\n", "layers.txt:1: column 'vp' occurs twice"),
         ("vp rho\n1 2\n", "layers.txt:1: the header lacks 'depth'"),
         ("depth vp[kg]\n0 1\n", "layers.txt:1: column 'vp'"),
         ("depth vp\n0 1\n# gap\n5\n", "layers.txt:4: '5' .allowed: 2 finite numbers"),
@@ -126,7 +126,7 @@ def test_duplicates_and_broken_ways_are_all_told(tmp_path):
     with pytest.raises(InputError) as caught:
         load_field(Setting(constant={"mu": 1.0, "a": 1.0}, expression={"mu": "x", "a": "y"}), "fault.parameters")
     assert [str(p) for p in caught.value.problems] == [
-        f"fault.parameters.expression: parameter {name} is given twice, also by fault.parameters.constant. "
+        f"fault.parameters.expression: parameter {name} is defined twice, also by fault.parameters.constant. "
         "Remove one of the two"
         for name in ("a", "mu")
     ]
@@ -135,7 +135,7 @@ def test_duplicates_and_broken_ways_are_all_told(tmp_path):
             Setting(easi=tmp_path / "none.yaml", expression={"mu": "u"}, layers=tmp_path / "none.txt"), "material"
         )
     assert len(caught.value.problems) == 3
-    with pytest.raises(InputError, match="material: no parameters are given"):
+    with pytest.raises(InputError, match="material: no parameters are defined"):
         load_field(Setting(), "material")
 
 
@@ -143,7 +143,7 @@ def test_check_field_names_who_needs_what():
     problems = check_field(Constant({"rho": 1.0, "lamda": 1.0}, "m.yaml"), ["rho", "lambda", "mu"], "law elastic")
     told = [str(p) for p in problems.errors]
     assert len(told) == 2
-    assert told[0].startswith("law elastic: parameter lambda is needed but m.yaml does not give it")
+    assert told[0].startswith("law elastic: parameter lambda is required, but m.yaml does not define it")
     assert "did you mean 'lamda'" in told[0]
 
 
@@ -190,7 +190,7 @@ def test_a_header_of_layers_may_be_a_comment_and_must_be_there(tmp_path):
     found = read_layers(file)
     assert found.tops.tolist() == [0.0, 2000.0] and found.names == ("vp", "vs", "rho")
     file.write_text("# my crust\n" + rows)
-    with pytest.raises(InputError, match=r"crust.txt:2: .*nothing names the columns .*depth vp vs rho"):
+    with pytest.raises(InputError, match=r"crust.txt:2: .*so the columns .*depth vp vs rho"):
         read_layers(file)
 
 

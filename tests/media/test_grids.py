@@ -87,7 +87,7 @@ def test_single_layer_in_one_direction(tmp_path, easi, at):
 def test_asagi_mistakes(grid, easi):
     cases = {
         "!ASAGI {file: none.nc, parameters: [p]}": "'none.nc' does not exist. Looked for",
-        "!ASAGI {file: model.yaml, parameters: [p]}": "is no sound NetCDF grid",
+        "!ASAGI {file: model.yaml, parameters: [p]}": "is not a valid NetCDF grid",
         "!ASAGI {file: grid.nc, parameters: [p], var: dta}": "has no variable 'dta' .allowed: x, y, z, data, plain",
         "!ASAGI {file: grid.nc, parameters: [p]}": "lists 1 name.s., the file has 2 value",
         "!ASAGI {file: grid.nc, parameters: [p], var: x}": "the grid has 1 dimension",
@@ -110,7 +110,7 @@ def test_asagi_axes_follow_from_their_ends(tmp_path, easi, at, caplog):
     text = ("!AffineMap {matrix: {a: [1, 0, 0], b: [0, 1, 0]}, translation: {a: 0, b: 0}, "
             "components: !ASAGI {file: odd.nc, parameters: [p]}}")  # fmt: skip
     assert at(easi(text), "p", [[2, 0, 0], [3, 1, 0], [6, 0.5, 0]]) == [2, 3, 8]
-    assert "its steps are 1 to 2.5. ASAGI takes all as 2" in caplog.text and "from 1 to 2" in caplog.text
+    assert "its steps are 1 to 2.5. ASAGI assumes 2" in caplog.text and "from 1 to 2" in caplog.text
     assert "'y' has no coordinate variable, so its vertices lie at 0 to 1" in caplog.text
 
 

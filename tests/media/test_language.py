@@ -171,7 +171,7 @@ def test_points_that_never_return_are_marked() -> None:
         ("a = x;\nreturn a +;", "f:2:11", "found ';'"),
         ("if (x > 0) { return 1;", "f:1:23", "expected '}'"),
         ("if (x) { return 1; }", "f:1:5", "is a number"),
-        ("return x > 0;", "f:1:8", "no number value"),
+        ("return x > 0;", "f:1:8", "no numerical value"),
         ("return (x > 0) + 1;", "f:1:8", "takes numbers"),
         ("if (x && y > 1) { return 1; }", "f:1:5", "takes conditions"),
         ("if (x < y < 1) { return 1; }", "f:1:5", "takes numbers"),

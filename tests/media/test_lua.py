@@ -140,11 +140,11 @@ def test_what_never_returns_from_luas_own_library_ends(easi, at, monkeypatch, na
     monkeypatch.setattr(lua, "SLOWEST", 1e9)
     field = easi(model(f"function f(x)\n if x.x > 0 then local y = {ENDLESS[name]} end\n return {{p = 1}}\nend"))
     begun = time.monotonic()
-    with pytest.raises(InputError, match=r"does not come to an end within 0.3 s at a point|instructions") as caught:
+    with pytest.raises(InputError, match=r"does not finish within 0.3 s at a point|instructions") as caught:
         at(field, "p", [[0, 0, 0], [7, 8, 9]])
     assert time.monotonic() - begun < 10 and "(7, 8, 9)" in str(caught.value)
     assert at(field, "p", [[0, 0, 0]]) == [1]  # another process goes on
-    with pytest.raises(InputError, match=r"does not come to an end|instructions"):
+    with pytest.raises(InputError, match=r"does not finish|instructions"):
         easi(model(f"local y = {ENDLESS[name]}\nfunction f(x) return {{p = 1}} end"))
 
 

@@ -169,14 +169,12 @@ def test_what_is_wrong_is_told(tmp_path):
     lon, lat, geographic = degrees()
     tiff = write_tiff(tmp_path / "a.tif", projected(), EASTING, NORTHING, 32611)
     assert "does not cover the box" in problem(tiff, xy=XY * 20) and "% of it lies outside" in problem(tiff, xy=XY * 20)
-    assert "(allowed: a case with a projection, or '" in problem(tiff, None) and "Give projection" in problem(
-        tiff, None
-    )
+    assert "(allowed: a case with a projection, or '" in problem(tiff, None) and "Add projection" in problem(tiff, None)
     swapped = write_netcdf(tmp_path / "s.nc", geographic.T, lat, lon, ("lon", "lat"))
-    assert "swapped" in problem(swapped)
+    assert "seem to be exchanged" in problem(swapped)
     km = write_ascii(tmp_path / "km.asc", projected(), EASTING / 1000, NORTHING / 1000)
     assert "kilometres" in problem(km, crs="EPSG:32611")
-    assert "names no projection" in problem(km)
+    assert "does not state" in problem(km)
     holes = projected()
     holes[20:40, 20:40] = np.nan
     missing = write_tiff(tmp_path / "h.tif", np.nan_to_num(holes, nan=-9999), EASTING, NORTHING, 32611, missing=-9999)
@@ -184,7 +182,7 @@ def test_what_is_wrong_is_told(tmp_path):
     for filler in (-9999, 32767):
         undeclared = write_tiff(tmp_path / "u.tif", np.nan_to_num(holes, nan=filler), EASTING, NORTHING, 32611)
         assert f"has 400 heights of {filler} m in the box" in problem(undeclared)
-        assert f"gdal_edit -a_nodata {filler} tells so" in problem(undeclared)
+        assert f"gdal_edit -a_nodata {filler} declares it;" in problem(undeclared)
     deep = projected() - projected()[30, 31] - 9999  # a trench that is so deep at one point
     trench = load_ground(setting(write_tiff(tmp_path / "d.tif", deep, EASTING, NORTHING, 32611)), PROJECTION, "w")
     assert (trench.elevation(XY, 10.0) < -9000).all()
@@ -198,11 +196,13 @@ def test_what_is_wrong_is_told(tmp_path):
     (tmp_path / "b.asc").write_text("ncols 3\nnrows x\n")
     assert "b.asc:2" in problem(tmp_path / "b.asc")
     (tmp_path / "b.asc").write_text("ncols 3\nnrows 3\nxllcorner 1,5\n")
-    assert "b.asc:3" in problem(tmp_path / "b.asc") and "a point, not a comma" in problem(tmp_path / "b.asc")
+    assert "b.asc:3" in problem(tmp_path / "b.asc") and "Use a decimal point, not a comma" in problem(
+        tmp_path / "b.asc"
+    )
     (tmp_path / "c.asc").write_text("ncols 3\nnrows 3\nxllcorner 0\nyllcorner 0\ncellsize 5\n1 2 3\n")
     assert "holds 3 heights" in problem(tmp_path / "c.asc")
     tifffile.imwrite(tmp_path / "plain.tif", np.zeros((5, 5), np.float32))
-    assert "not where it lies" in problem(tmp_path / "plain.tif")
+    assert "not georeferenced" in problem(tmp_path / "plain.tif")
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5, 24, 51])

@@ -131,7 +131,7 @@ def test_in_a_deck_constants_and_parent_share_the_inputs(easi, at):
     [
         (
             "!OptimalStress {constants: {mu_d: 0.2}}",
-            "lacks mu_s, strike, dip, rake, effectiveConfiningStress.*seen here",
+            "lacks mu_s, strike, dip, rake, effectiveConfiningStress.*available inputs",
         ),
         ("!AndersonianStress {constants: {SHmax: 0.2}}", "no input 'SHmax'.*did you mean 'SH_max'"),
         (

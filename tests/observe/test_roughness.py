@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from faultwave.plot.triangles import beside, neighbours, residuals
+from faultwave.plot.triangles import near_sides, neighbours, residuals
 
 
 def sheet(n: int = 8) -> tuple[np.ndarray, np.ndarray]:
@@ -37,5 +37,5 @@ def test_a_plane_is_smooth_and_one_triangle_is_rough() -> None:
 
 def test_beside_the_sides_of_a_patch() -> None:
     places = np.array([[0.0, 0.0], [0.9, 0.0], [1.2, 0.0], [1.4, 1.4], [5.0, 0.0]])
-    assert beside(places, (-1.0, 1.0, -1.0, 1.0), 0.5).tolist() == [False, True, True, False, False]
-    assert beside(places, (-1.0, 1.0, -1.0, 1.0), 0.6).tolist() == [False, True, True, True, False]
+    assert near_sides(places, (-1.0, 1.0, -1.0, 1.0), 0.5).tolist() == [False, True, True, False, False]
+    assert near_sides(places, (-1.0, 1.0, -1.0, 1.0), 0.6).tolist() == [False, True, True, True, False]

@@ -37,7 +37,9 @@ def true(order):
 
 def test_errors_of_damped_waves_are_found_for_every_unit():
     ours, near, far = (run(n) for n in ORDERS)
-    found = estimated(ours, [near, far], extrapolate_by_laws([polynomial_law(ORDERS)]), "orders 3 and 2 beside order 4")
+    found = estimated(
+        ours, [near, far], extrapolate_by_laws([polynomial_law(ORDERS)]), "orders 3 and 2 in addition to order 4"
+    )
     for name in ("velocity", "stress"):
         assert found[f"relative_error_of_{name}"][:3] == pytest.approx(true(4), rel=0.35)  # one factor for all
         assert np.isnan(found[f"relative_error_of_{name}"][3])
@@ -56,11 +58,11 @@ def test_a_coarser_run_with_fewer_samples_is_compared_as_far_as_it_goes():
 def test_seismograms_keep_everything_and_know_their_errors():
     ours, near, far = (run(n) for n in ORDERS)
     errors = estimated(
-        ours, [near, far], extrapolate_by_laws([polynomial_law(ORDERS)]), "orders 3 and 2 beside order 4"
+        ours, [near, far], extrapolate_by_laws([polynomial_law(ORDERS)]), "orders 3 and 2 in addition to order 4"
     )
     made = with_errors(with_errors(ours, errors), errors)
     assert made["values"] is ours["values"]
-    assert made.attrs["errors_estimated_from"] == "orders 3 and 2 beside order 4"
+    assert made.attrs["errors_estimated_from"] == "orders 3 and 2 in addition to order 4"
     assert made.attrs["stations"] == ["A", "B", "C", "D"]
     np.testing.assert_array_equal(made["relative_error"], errors["relative_error"])
     assert len(made.variables) == len(ours.variables) + 3

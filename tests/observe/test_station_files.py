@@ -104,7 +104,7 @@ def test_sw4_without_a_corner_has_its_own_axes(tmp_path):
 
 
 def test_sw4_tells_heights_from_depths(tmp_path):
-    """z of SW4 is absolute, depth counts from the ground."""
+    """z of SW4 is absolute, depth is relative to the ground."""
     text = SW4_GRID.format(0) + "".join(
         f"rec\tx=100 y=200\t{below} sta={name}\r\n" for name, below in
         (("A", "z=-500"), ("B", "depth=20"), ("C", "topodepth=30"), ("D", ""), ("E", "z=1.5D+02"))
@@ -125,20 +125,20 @@ def test_sw4_names_stay_whole(tmp_path):
     ("line", "told"),
     [
         ("rec x=1 y=2 dpeth=3 sta=A", r"q.in:2: 'dpeth=3' is not a key of rec .*did you mean 'depth'"),
-        ("rec x=1 y=2 z=3 depth=3 sta=A", r"q.in:2: gives depth and z"),
+        ("rec x=1 y=2 z=3 depth=3 sta=A", r"q.in:2: contains depth and z"),
         ("rec x=1 y=north sta=A", r"q.in:2: y=north is not a number"),
-        ("rec x=1 sta=A", r"q.in:2: .* has no place"),
+        ("rec x=1 sta=A", r"q.in:2: .* has no location"),
         ("rec x=1 y=2 depth=deep sta=A", r"q.in:2: depth=deep is not a number"),
-        ("rec x=1 y=2 sta=this/that", r"q.in:2: 'this/that' is no station code"),
-        ("rec x=1 y=2 sta=" + 33 * "A", r"q.in:2: 'A+' is no station code of 1 to 32"),
+        ("rec x=1 y=2 sta=this/that", r"q.in:2: 'this/that' is not a station code"),
+        ("rec x=1 y=2 sta=" + 33 * "A", r"q.in:2: 'A+' is not a station code of 1 to 32"),
         ("rec lat=-118 lon=34 sta=A", r"q.in:2: longitude 34, latitude -118 .*exchanged"),
-        ("rechdf5 infile=none.h5", r"q.in:2: rechdf5 infile=none.h5 is no file"),
+        ("rechdf5 infile=none.h5", r"q.in:2: rechdf5 infile=none.h5 is not a file"),
     ],
 )
 def test_sw4_mistakes(tmp_path, line, told):
     with pytest.raises(InputError, match=told):
         listed(tmp_path, "q.in", "grid h=100\n" + line + "\n")
-    with pytest.raises(InputError, match=r"q.in:1: gives one of lat and lon"):
+    with pytest.raises(InputError, match=r"q.in:1: contains only one of lat and lon"):
         listed(tmp_path, "q.in", "grid h=100 lat=3\nrec x=1 y=2 sta=A\n")
 
 
@@ -175,7 +175,7 @@ def test_sw4_stations_in_hdf5(tmp_path):
         file.create_group("LOCAL")["STX,STY,STZ"] = np.array([3000.0, 1000.0, 5.0])
     points, _, codes = stations_of(tmp_path, SW4_GRID.format(90) + "rechdf5 infile=xy.h5 outfile=out.h5\n")
     assert codes == ["LOCAL"] and points[0] == pytest.approx([3000, -1000, -5], abs=35)
-    with pytest.raises(InputError, match=r"LOCAL: is at x and y of a grid .*rechdf5 infile="):
+    with pytest.raises(InputError, match=r"LOCAL: uses x and y of a grid .*rechdf5 infile="):
         read_station_file(tmp_path / "xy.h5")
     (tmp_path / "cut.h5").write_bytes((tmp_path / "xy.h5").read_bytes()[:600])
     with pytest.raises(InputError, match="cut.h5"):
@@ -244,16 +244,16 @@ def test_stationxml(tmp_path):
     ("name", "text", "told"),
     [
         ("STATIONS", "PASC CI 34.1\n", r"STATIONS:1: 'PASC CI 34.1' has 3 words"),
-        ("STATIONS", "PASC CI here there 0 0\n", r"STATIONS:1: .* has no place"),
+        ("STATIONS", "PASC CI here there 0 0\n", r"STATIONS:1: .* has no location"),
         ("STATIONS", "\n", "names no station"),
         ("STATIONS", "PASC CI -118.1 34.1 0 0\n", r"STATIONS:1: latitude -118.1, longitude 34.1 .*exchanged"),
-        ("s.json", '{"type": "FeatureCollection",\n "features": []}', "s.json:1: is JSON, which is not read"),
-        ("s.csv", "station,longitude,latitude\nLos Angeles,-117,35\n", r"s.csv:2: 'Los Angeles' is no station code"),
+        ("s.json", '{"type": "FeatureCollection",\n "features": []}', "s.json:1: is JSON, which is not a"),
+        ("s.csv", "station,longitude,latitude\nLos Angeles,-117,35\n", r"s.csv:2: 'Los Angeles' is not a station code"),
         ("s.csv", "station,lon,lat,depth[yd]\nA,1,2,3\n", r"s.csv:1: 'depth\[yd\]' has no known unit"),
         ("s.csv", "station,lon\nA,1\n", r"s.csv:1: the header has no column latitude"),
         ("s.csv", "station,longitude,latitude\nA,35.5,-117.4\n", r"s.csv:2: .*exchanged"),
-        ("s.csv", "station,longitude,latitude\nA,x,1\n", r"s.csv:2: 'A,x,1' has no place"),
-        ("s.xml", "<Station", "is no XML"),
+        ("s.csv", "station,longitude,latitude\nA,x,1\n", r"s.csv:2: 'A,x,1' has no location"),
+        ("s.xml", "<Station", "is not XML"),
     ],
 )
 def test_mistakes(tmp_path, name, text, told):
@@ -293,12 +293,12 @@ def test_control_characters_of_sw4_and_of_geographic_points_are_refused(tmp_path
     """In HDF5 the name is that of a group; the third column of geographic points is a depth."""
     with h5py.File(tmp_path / "stations.h5", "w") as file:
         file[f"PA{character}C/STLA,STLO,STDP"] = np.array([34.1, -118.1, 0.0])
-    with pytest.raises(InputError, match="is no station code"):
+    with pytest.raises(InputError, match="is not a station code"):
         read_station_file(tmp_path / "stations.h5")
     (tmp_path / "sites").write_text(f"-118.1 34.1 0 PA{character}C CI\n", encoding="utf-8")
     case = in_a_case(tmp_path / "sites", 0.0)
     case["output"]["receivers"] = {"geographic_file": str(tmp_path / "sites")}
-    assert any("is no station code" in str(p) for p in fw.check(case).errors)
+    assert any("is not a station code" in str(p) for p in fw.check(case).errors)
     (tmp_path / "sites").write_text("-118.1 34.1 0 PAC CI\n")
     assert not fw.check(case).errors
 

@@ -51,7 +51,7 @@ def test_an_index_that_is_none(tmp_path: Path, text: str) -> None:
     (folder / INDEX).write_text(text)
     with pytest.raises(InputError, match="index.json: is damaged"):
         read(folder)
-    with pytest.raises(InputError, match="none of its 1 checkpoints is whole"):
+    with pytest.raises(InputError, match="none of its 1 checkpoints is complete"):
         latest(tmp_path)
 
 
@@ -88,7 +88,7 @@ def test_names_that_are_no_numbers_are_passed_over(tmp_path: Path) -> None:
         ({"cells/dofs": np.zeros((3, 10, 9))}, r"allowed: 4 x n x 9"),
         ({"cells/id": np.arange(4.0)}, "holds float64"),
         ({"time": np.zeros(2)}, "time: holds .* one number"),
-        ({"time": "soon"}, "time: holds object, no array of numbers or names"),
+        ({"time": "soon"}, "time: holds object, not an array of numbers or names"),
     ],
 )
 def test_arrays_of_another_form(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
@@ -99,7 +99,7 @@ def test_arrays_of_another_form(tmp_path: Path, changes: dict[str, Any], words: 
     assert "part-000000.h5" in str(error.value)
 
 
-@pytest.mark.parametrize(("notes", "words"), [({}, "says nothing of 'order'"), ({"order": "3"}, "says 'order' is '3'")])
+@pytest.mark.parametrize(("notes", "words"), [({}, "has no entry 'order'"), ({"order": "3"}, "contains 'order' = '3'")])
 def test_notes_of_another_form(tmp_path: Path, notes: dict[str, Any], words: str) -> None:
     found = read(written(tmp_path, notes={"time": 0.5, **notes}))
     with pytest.raises(InputError, match=words):
@@ -108,7 +108,7 @@ def test_notes_of_another_form(tmp_path: Path, notes: dict[str, Any], words: str
 
 def test_what_is_not_there_is_told_by_name(tmp_path: Path) -> None:
     found = read(written(tmp_path))
-    with pytest.raises(InputError, match="index.json: says nothing of 'energies'"):
+    with pytest.raises(InputError, match="index.json: has no entry 'energies'"):
         found.notes["energies"]
     with found.opened(0) as part, pytest.raises(InputError, match="part-000000.h5: says nothing of 'fault/stress'"):
         part["fault/stress"]

@@ -112,7 +112,7 @@ def test_scec_needs_to_know_the_strike(tmp_path: Path) -> None:
     """SeisSol's text files state no directions: places of fault receivers tell the strike, none does not."""
     body = 'TITLE = "x"\nVARIABLES = "Time","v1","v2","v3"\n# x1 -3000\n# x2 12000\n# x3 0\n0 1 2 3\n1 1 2 3\n'
     (tmp_path / "run-receiver-00001.dat").write_text(body)
-    with pytest.raises(InputError, match=r"say how it strikes.*at least two fault receivers"):
+    with pytest.raises(InputError, match=r"define its strike.*at least two fault receivers"):
         convert(tmp_path, "scec", prefix="run")
     names = '"SRs" ,"SRd" ,"Ts0" ,"Td0" ,"Pn0" ,"Sls" ,"Sld"'
     for number, y in enumerate((0.0, 5e3), start=1):
@@ -299,7 +299,7 @@ def test_what_cannot_be_converted(tmp_path: Path) -> None:
     make_run(tmp_path)
     with pytest.raises(
         InputError,
-        match=r"'msed' is no known format \(allowed: csv, dtopo, motions, mseed, sac, scec, stationxml\).*'mseed'",
+        match=r"'msed' is not a known format \(allowed: csv, dtopo, motions, mseed, sac, scec, stationxml\).*'mseed'",
     ):
         convert(tmp_path, "msed")
     pytest.importorskip("obspy", reason="the obspy package is not installed")

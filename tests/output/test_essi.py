@@ -50,11 +50,11 @@ def test_a_killed_run_goes_on(tmp_path):
 
 
 def test_room_for_what_was_asked_only(tmp_path):
-    with pytest.raises(RunError, match="has room for 1 snapshots"), EssiWriter(tmp_path / "run", LATTICE, 1) as writer:
+    with pytest.raises(RunError, match="can store 1 snapshots"), EssiWriter(tmp_path / "run", LATTICE, 1) as writer:
         writer.append(0.1, snapshot(0))
         writer.append(0.2, snapshot(1))
     assert not list(tmp_path.iterdir())
-    with pytest.raises(InputError, match="is of the volume, not of a surface"):
+    with pytest.raises(InputError, match="applies to the volume, not to a surface"):
         EssiWriter(tmp_path / "run", Lattice((0.0, 0.0, 0.0), 1.0, (3, 2)), 1)
 
 

@@ -212,7 +212,7 @@ def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: type
 
     monkeypatch.setattr(writer, moment, full)
     path = tmp_path / f"a{suffix(writer)}"
-    with pytest.raises(RunError, match=r"disk is full; the unfinished file was removed.*kept") as caught:
+    with pytest.raises(RunError, match=r"disk is full; the unfinished file was removed.*retained") as caught:
         write(path, writer, TETS, 2)
     assert str(path) in str(caught.value)
     assert list(tmp_path.iterdir()) == []
@@ -238,7 +238,9 @@ def test_snapshots_before_a_full_disk_are_kept(
 
     monkeypatch.setattr(writer, "_write_step", write_step)
     monkeypatch.setattr(writer, "_resize", copied)
-    with pytest.raises(RunError, match=r"disk is full; the snapshot at 3 s is not complete, the 3 before it are kept"):
+    with pytest.raises(
+        RunError, match=r"disk is full; the snapshot at 3 s is incomplete; the 3 before it are retained"
+    ):
         with writer(path, points, cells, {}, ["v1"], np.float64, 10) as file:
             for step in range(10):
                 file.append(float(step), {"v1": np.array([10.0 + step])})
@@ -290,8 +292,8 @@ def test_file_size_limit_of_the_system(tmp_path: Path, writer: type) -> None:
     command = [sys.executable, "-c", textwrap.dedent(script), str(path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
-    assert "exceeds the size limit" in done.stdout and "before it are kept" in done.stdout
-    count = int(done.stdout.split(" before it are kept")[0].rsplit("the ", 1)[1])
+    assert "exceeds the size limit" in done.stdout and "before it are retained" in done.stdout
+    count = int(done.stdout.split(" before it are retained")[0].rsplit("the ", 1)[1])
     assert 0 < count < 100 and not list(tmp_path.glob(".*"))
     if writer is VtkHdfWriter:
         with VtkHdfReader(path) as file:

@@ -157,7 +157,7 @@ def test_prefix_is_found(tmp_path: Path, names: list[str], prefix: str) -> None:
 def test_prefix_not_found(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not a folder"):
         find_prefix(tmp_path / "absent")
-    with pytest.raises(InputError, match="holds no results"):
+    with pytest.raises(InputError, match="contains no results"):
         find_prefix(tmp_path)
     for name in ("a-energy.csv", "b-receivers.h5"):
         (tmp_path / name).touch()
@@ -184,7 +184,7 @@ def test_manifest(tmp_path: Path) -> None:
     assert found["outputs"] == ["x.csv"]
     assert found["status"] == "finished"
     assert {"faultwave", "python", "numpy", "h5py"} <= set(found["versions"])
-    json.loads(path.read_text(), parse_constant=lambda text: pytest.fail(f"{text} is no JSON"))
+    json.loads(path.read_text(), parse_constant=lambda text: pytest.fail(f"{text} is not JSON"))
 
 
 def test_machine() -> None:
@@ -199,10 +199,10 @@ def test_broken_manifests(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         read_manifest(path)
     path.write_text("{")
-    with pytest.raises(InputError, match="is no JSON"):
+    with pytest.raises(InputError, match="is not JSON"):
         read_manifest(path)
     path.write_text("[]")
-    with pytest.raises(InputError, match="is no run manifest"):
+    with pytest.raises(InputError, match="is not a run manifest"):
         read_manifest(path)
     with pytest.raises(InputError, match="absent: cannot be read"):
         build_manifest({}, [tmp_path / "absent"])

@@ -238,7 +238,7 @@ def test_energies_round_trip(tmp_path_factory: pytest.TempPathFactory, rows: lis
 def test_energy_mistakes(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("time,seismic_moment\n0,1\n1,abc\n")
-    with pytest.raises(InputError, match=r"a\.csv:3: is no row of energies.*abc"):
+    with pytest.raises(InputError, match=r"a\.csv:3: is not a row of energies.*abc"):
         read_energies(path)
     path.write_text("a,b\n0,1\n")
     with pytest.raises(InputError, match="no column 'time'"):

@@ -66,7 +66,7 @@ def test_an_archive_behind_a_record_is_not_unpacked(tmp_path: Path) -> None:
     stream().write(str(tmp_path / "plain"), format="SAC")
     with zipfile.ZipFile(tmp_path / "a.sac", "w") as file:
         file.writestr("inner.sac", (tmp_path / "plain").read_bytes())
-    with pytest.raises(ValueError, match="it is no SAC file"):
+    with pytest.raises(ValueError, match="it is not a SAC file"):
         read_waveforms(tmp_path / "a.sac")
     both = tmp_path / "both.mseed"
     stream().write(str(both), format="MSEED")
@@ -108,7 +108,7 @@ ROOT = '<FDSNStationXML xmlns="http://www.fdsn.org/xml/station/1" schemaVersion=
         (f'<?xml version="1.0"?>{BOMB}{ROOT}', "declares '<!DOCTYPE'"),
         (f'<?xml version="1.0" encoding="utf-7"?>{ROOT}', "encoding is 'utf-7'"),
         (ROOT.format("<a>" * 300 + "</a>" * 300), "nested more than 200"),
-        ("<other/>", "no StationXML"),
+        ("<other/>", "not StationXML"),
     ],
 )
 def test_xml_declares_nothing(tmp_path: Path, text: str, told: str) -> None:

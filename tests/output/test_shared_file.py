@@ -80,4 +80,4 @@ def test_without_threads_in_mpi(tmp_path: Path) -> None:
     serialized = "import mpi4py; mpi4py.rc.thread_level = 'serialized'"
     assert launch(WRITE, "auto", path, serialized).split() == ["posix"] * 2
     refused = "try:\n    SharedFile(world(), path, way)\nexcept BackendError as error:\n    tell(str(error))"
-    assert launch(refused, "mpi", path, serialized).count("take posix") == 2
+    assert launch(refused, "mpi", path, serialized).count("use posix") == 2

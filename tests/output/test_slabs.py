@@ -116,7 +116,7 @@ def test_what_all_have_written_stays_when_the_disk_fills_for_one(tmp_path: Path,
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert (
         done.returncode == 1
-        and "the disk is full; the snapshots that all processes have written are kept" in done.stderr
+        and "the disk is full; the snapshots that all processes have written are retained" in done.stderr
     )
     (tmp_path / "written").unlink()
     names = {"vtkhdf": ["a.vtkhdf"], "xdmf": ["a.h5", "a.xdmf"]}[form]

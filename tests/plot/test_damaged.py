@@ -44,7 +44,7 @@ def test_an_infinite_energy_is_left_out_and_said(run):
     words[lines[0].split(",").index("elastic_energy")] = "inf"
     table.write_text("\n".join([*lines[:-1], ",".join(words), ""]))
     assert "run-energies.png" in {p.name for p in plot(run, dpi=40)}
-    assert "1 values are infinite and left out" in write_report(run).read_text()
+    assert "1 values are infinite and omitted" in write_report(run).read_text()
 
 
 def test_a_damaged_table_leaves_the_other_pictures(run):
@@ -52,7 +52,7 @@ def test_a_damaged_table_leaves_the_other_pictures(run):
     found = plot(run, dpi=40)
     assert "run-receivers.png" in {p.name for p in found}
     assert [p.severity for p in found.notes] == ["warning"]
-    assert "run-resonances.csv:2: is no row of 4 numbers" in str(found.notes[0])
+    assert "run-resonances.csv:2: is not a row of 4 numbers" in str(found.notes[0])
     assert "run-resonances.csv:2" in write_report(run).read_text()
 
 
@@ -114,7 +114,7 @@ def test_printable():
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("a,b\n1\n", "a.csv:2: is no row of 2"), ("a,b\n1,2,3\n", "no row of 2"), ("a,a\n1,2\n", "twice")],
+    [("a,b\n1\n", "a.csv:2: is not a row of 2"), ("a,b\n1,2,3\n", "not a row of 2"), ("a,a\n1,2\n", "twice")],
 )
 def test_tables_name_the_row(tmp_path, text, said):
     (tmp_path / "a.csv").write_text(text)

@@ -88,7 +88,7 @@ def test_a_fault_in_a_mesh(drawn: dict[str, Figure], tmp_path: Path) -> None:
     plot_model(modelled(ruptures()), tmp_path)
     assert set(drawn) == {"map", "profiles", "fault", "resolution"}  # one time step, and material that varies nowhere
     assert "receiver" in texts(drawn["map"]) and "S ratio" in texts(drawn["fault"])
-    assert "breaks by itself" in texts(drawn["fault"])
+    assert "fails by itself" in texts(drawn["fault"])
     (share,) = (ax for ax in drawn["resolution"].axes if ax.get_xlabel() == "points per wavelength")
     low, high = share.get_xlim()  # wide enough for a tick where all cells are resolved alike
     assert high > 2 * low

@@ -146,10 +146,10 @@ def test_only_what_is_there(run_folder: Path, tmp_path: Path) -> None:
 
 
 def test_nothing_to_draw(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no results"):
+    with pytest.raises(InputError, match="contains no results"):
         plot_run(tmp_path)
     write_energies(tmp_path / "a-energy.csv", energies_from_arrays([0.0, 1.0], {"seismic_moment": [0.0, 0.0]}))
-    with pytest.raises(InputError, match="the run 'a' left nothing to draw"):
+    with pytest.raises(InputError, match="the run 'a' has no results to draw"):
         plot_run(tmp_path)
 
 

@@ -179,7 +179,7 @@ def test_faults_elsewhere_are_not_compared(runs, tmp_path) -> None:
     fw.simulate(case).run(until=0.1)
     path = write_report(runs[0], tmp_path / "both.html", compare=tmp_path / "moved")
     found = Reader(path.read_text())
-    assert any("has no fault at the place of this one" in text for text in found.texts)
+    assert any("has no fault at this location," in text for text in found.texts)
     receivers = next(f for f in map(json.loads, found.data.values()) if f.get("title") == "Receivers")
     assert receivers["runs"][1]["stations"] == [None, None]
 

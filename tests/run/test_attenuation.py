@@ -194,9 +194,9 @@ def test_a_deck_is_the_native_case(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change, words",
     [
-        ({"Qs": 4.0, "Qp": 6.0}, ("attenuation is stronger than can be had", "at least 5", "(")),
+        ({"Qs": 4.0, "Qp": 6.0}, ("attenuation is stronger than Maxwell elements can represent", "at least 5", "(")),
         ({"Qp": 200.0}, ("compression would gain energy", "at most 3/4 (Vp/Vs)^2 Qs, there 90")),
-        ({"Qp": None}, ("no parameter Qp",)),
+        ({"Qp": None}, ("parameter Qp is missing",)),
     ],
 )
 def test_impossible_quality_is_refused_with_its_place(tmp_path: Path, change: dict[str, Any], words: Any) -> None:

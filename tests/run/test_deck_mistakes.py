@@ -40,7 +40,7 @@ def test_a_fault_in_a_material_without_mu(tmp_path: Path) -> None:
     (tmp_path / "fault.yaml").write_text(FAULT)
     (tmp_path / "material.yaml").write_text("!ConstantMap\nmap: {rho: 2700, lambda: 3e10}\n")
     (tmp_path / "parameters.par").write_text(DECK)
-    with pytest.raises(InputError, match=r"material.yaml: gives lambda, rho, and no mu.*Faults need a solid: give mu"):
+    with pytest.raises(InputError, match=r"material.yaml: defines lambda, rho but no mu.*Faults need a solid: add mu"):
         fw.simulate(tmp_path / "parameters.par")
 
 

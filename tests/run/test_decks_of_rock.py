@@ -291,7 +291,7 @@ def test_a_deck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> N
     # meshes are coarse, with the source on a face and a receiver within its cell; runs are short, and sides of some absorb all round; the
     # mask has no numbers for the fluid in pores
     known = (
-        "cohesive zone", "radiate above", "9 numbers for 13 quantities", "lie on faces", "reach of point sources", "full space",
+        "cohesive zone", "radiate above", "9 numbers for 13 quantities", "are on faces", "extent of point sources", "full space",
         "the fastest wave crosses", "the first wave of a source",
     )  # fmt: skip
     assert not [p for p in found.items if not any(words in p.what for words in known)], found.items
@@ -316,5 +316,5 @@ def test_a_fault_beside_injected_pressure_may_break(tmp_path: Path) -> None:
         deck = replace(DECKS["porous"], keys=DECKS["porous"].keys | {"start": start}, files={"fault.yaml": holds})
         found = str(check(written(tmp_path / name, deck), order=2, backend="numpy"))
         assert "no point of the fault is above its strength" in found, found
-        assert ("Nothing will break" in found) == (not breaks), found
-        assert ("It will break only if the initial state (pressure-injection) changes its stress" in found) == breaks
+        assert ("No rupture will start" in found) == (not breaks), found
+        assert ("A rupture starts only if the initial state (pressure-injection) changes stress" in found) == breaks

@@ -70,7 +70,7 @@ def test_files_of_the_run_tell_estimates(finished):
     np.testing.assert_array_equal(written["values"], session.receivers["values"])
     np.testing.assert_array_equal(written["relative_error"], found["relative_error"])
     np.testing.assert_array_equal(written["relative_error_of_velocity"], found["relative_error_of_velocity"])
-    assert written.attrs["errors_estimated_from"] == "orders 3 and 2 beside order 4"
+    assert written.attrs["errors_estimated_from"] == "orders 3 and 2 in addition to order 4"
     with (folder / "run-errors.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["station"] for row in rows] == ["R0001", "R0002", "R0003"]
@@ -106,7 +106,7 @@ def test_grids_are_estimated_by_larger_spacings(tmp_path):
     del settings["mesh"]
     session = fw.run(settings)
     found = fw.estimate_errors(tmp_path)
-    assert found.attrs["estimated_from"] == "spacings of 300 and 400 m beside 200 m"
+    assert found.attrs["estimated_from"] == "spacings of 300 and 400 m in addition to 200 m"
     half = middle(session.receivers) + 0.1
     sessions = [session]
     for h, end in ((300.0, 3.0), (400.0, half)):
@@ -197,7 +197,7 @@ def test_what_cannot_be_estimated_is_told(tmp_path):
     with pytest.raises(InputError, match="not a folder"):
         fw.estimate_errors(tmp_path / "nowhere")
     silent = case(tmp_path, output={"folder": str(tmp_path), "energies": {"interval": 0.1}})
-    with pytest.raises(InputError, match=r"output\.receivers.*there are none"):
+    with pytest.raises(InputError, match=r"output\.receivers.*the case has"):
         coarser(made(**silent))
     short = case(tmp_path / "run", 2, end_time=0.1)
     fw.run(short)
@@ -322,7 +322,7 @@ def test_several_processes_estimate_the_same(finished, tmp_path):
 def test_comparisons_and_reports_tell_estimates(finished, tmp_path):
     folder, _, found = finished
     notes = fw.compare(folder, folder).notes
-    assert any("receivers of the run err by" in note and "as estimated" in note for note in notes)
+    assert any("estimated errors of receivers of the run are" in note for note in notes)
     page = fw.report(folder, tmp_path / "page.html").read_text()
-    assert "Estimated relative errors of seismograms [%], from orders 3 and 2 beside order 4" in page
+    assert "Estimated relative errors of seismograms [%], from orders 3 and 2 in addition to order 4" in page
     assert f"{100 * found['relative_error_of_velocity'].max():.2g}" in page

@@ -19,7 +19,7 @@ FILES = {
     "st.txt": "0 0 0\n0 0 x\n",
     "s.nrf": "no NRF",
     "m.nc": "no NetCDF",
-    "broken.h5": "no mesh",
+    "broken.h5": "contain a mesh",
 }
 NATIVE = """end_time: 1
 mesh: {file: MESH}
@@ -139,7 +139,7 @@ WAITS = "stop: {time_after_rupture: 1, slip_rate_below: 0.1}\n"
     [
         (BOX + "law: viscoelastik\n", "nunerics: {}", "law: 'viscoelastik' does not exist"),
         ("engine: fd\n", "nunerics: {}", "grid: missing, the engine fd needs one"),
-        (BOX + WAITS, "nunerics: {}", "fault: missing, stop waits for a rupture"),
+        (BOX + WAITS, "nunerics: {}", "fault: missing, stop refers to a rupture"),
         ("engine: fd\n", "gird: {spacing: 10}", ""),
         (BOX + WAITS, "fualt: {}", ""),
         ("engine: df\n" + BOX + "grid: {lower: [0, 0, -1], upper: [1, 1, 0], spacing: 0.1}\n", "nunerics: {}", "engine is 'df'"),

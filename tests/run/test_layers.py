@@ -141,10 +141,10 @@ def test_noise_dies_out(sides: list[str], order: int, steps: int) -> None:
             "does not exist for the elastic law",
         ),
         ({"numerics": {"integrator": "leapfrog"}}, "react with each other"),
-        ({"numerics": {"integrator": "rk4", "clustering": {"rates": [2]}}}, "steps all cells alike"),
+        ({"numerics": {"integrator": "rk4", "clustering": {"rates": [2]}}}, "uses one time step for all cells"),
         ({"material": {"constant": {"conductivity": 0.1}}}, "medium with losses"),
         ({"matched_layer": {"sides": ["y-"], "thickness": 0.1}}, "below half the mesh"),
-        ({"matched_layer": {"sides": ["x+", "y-"], "thickness": 0.05}}, "periodic along y, so y- is no end of it"),
+        ({"matched_layer": {"sides": ["x+", "y-"], "thickness": 0.05}}, "periodic along y, so y- is not a side of it"),
     ],
 )
 def test_where_it_cannot_be(change: dict[str, Any], said: str) -> None:
@@ -160,7 +160,7 @@ def test_where_it_cannot_be(change: dict[str, Any], said: str) -> None:
 def test_nothing_is_driven_in_the_layer_and_receivers_there_are_told() -> None:
     current = {"kind": "point", "location": [1.5, 0.05, 0.07], "moment": [0, 0, 1],
                "time_function": {"kind": "ricker", "duration": 0.2}}  # fmt: skip
-    with pytest.raises(InputError, match=r"source at \(1.5, 0.05, 0.07\): lies in the matched layer"):
+    with pytest.raises(InputError, match=r"source at \(1.5, 0.05, 0.07\): is in the matched layer"):
         fw.simulate(bar(8, 2, currents=[current]))
     points = [[0.5, 0.05, 0.07], [1.5, 0.05, 0.07]]
     sim = fw.simulate(bar(8, 2, output={"receivers": {"points": points, "interval": 0.02}}))

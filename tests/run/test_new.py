@@ -63,7 +63,7 @@ def test_a_rupture_from_its_trace_to_a_report(tmp_path, trace, monkeypatch):
     results = fw.load("results")
     assert len(results.traces["receiver"]) == 36
     heights = [t.location[2] for t in results.traces["receiver"].values()]
-    assert "the water's surface where there is sea" in (folder / "stations.txt").read_text()
+    assert "the sea surface above water" in (folder / "stations.txt").read_text()
     assert min(heights) < 1e-3 and max(heights) > 500.0  # on the sea and on the hills
     assert results.energies["total_frictional_work"][-1] > 0
 
@@ -141,7 +141,7 @@ def test_a_grid_reaches_deep_enough_below_mountains(tmp_path, monkeypatch, lowes
     assert (
         code == 2
         and "--depth" in told
-        and "too little for a grid that bends" in told
+        and "too small for a curvilinear grid" in told
         and not (tmp_path / "shallow").exists()
     )
 
@@ -176,21 +176,21 @@ def test_files_of_sources_are_taken_along(tmp_path):
     [
         ((), "0 of --fault, --moment-tensor and --srf"),
         (("--moment-tensor", "0,90,0,5,3"), "--lon, --lat are missing"),
-        (("--moment-tensor", "0,90,0,5,3", "--lon", "46", "--lat", "127", "--size", "9km"), "swapped"),
+        (("--moment-tensor", "0,90,0,5,3", "--lon", "46", "--lat", "127", "--size", "9km"), "seem to be exchanged"),
         (("--moment-tensor", "0,90,0,5,3", "--lon", "9", "--lat", "46"), "--size is missing"),
         (("--moment-tensor", "0,95,0,5,3", "--lon", "9", "--lat", "46", "--size", "9km"), "dip 0 to 90"),
         (("--moment-tensor", "0,90", "--lon", "9", "--lat", "46", "--size", "9km"), "neither a file nor five numbers"),
-        (("--fault", "nowhere.csv"), "there is no such file"),
-        (("--fault", "TRACE", "--engine", "fd"), "none follows a trace"),
+        (("--fault", "nowhere.csv"), "the file does not exist"),
+        (("--fault", "TRACE", "--engine", "fd"), "none can follow a trace"),
         (("--fault", "TRACE", "--size", "2km"), "lie outside of the region"),
         (("--fault", "TRACE", "--size", "40 s"), "--size"),
         (("--fault", "TRACE", "--size", "20"), "--size 20 m is far less than the shortest wavelength"),
         (("--fault", "TRACE", "--depth", "-5km"), "--depth -5000"),
         (("--fault", "TRACE", "--depth", "12km"), "--depth 12000 m: the fault reaches 15000 m"),
-        (("--fault", "TRACE", "--fault-depth", "15"), "--fault-depth 15 m is far too little"),
+        (("--fault", "TRACE", "--fault-depth", "15"), "--fault-depth 15 m is far too small"),
         (("--fault", "TRACE", "--until", "-3s"), "--until -3"),
         (("--fault", "TRACE", "--rake", "nan"), "--rake nan"),
-        (("--fault", "TRACE", "--fault", "TRACE"), "given twice"),
+        (("--fault", "TRACE", "--fault", "TRACE"), "listed twice"),
         (
             ("--moment-tensor", "nan,90,0,5,3", "--lon", "9", "--lat", "46", "--size", "9km"),
             "--moment-tensor nan,90,0,5,3",
@@ -198,11 +198,11 @@ def test_files_of_sources_are_taken_along(tmp_path):
         (("--fault", "TRACE", "--sea"), "--sea needs --topography"),
         ((*TENSOR[:-1], "9000km"), "--size the region is 9000 km wide"),
         ((*TENSOR, "--engine", "fd", "--sea"), "a grid has no sea"),
-        ((*TENSOR, "--engine", "fd", "--order", "6"), "--order does nothing with --engine fd"),
-        ((*TENSOR, "--dip", "30"), "--dip does nothing without --fault"),
-        ((*TENSOR, "--rake", "10"), "--rake does nothing without --fault"),
-        ((*TENSOR, "--fault-depth", "5km"), "--fault-depth does nothing without --fault"),
-        ((*TENSOR, "--topography-crs", "EPSG:4326"), "--topography-crs does nothing without --topography"),
+        ((*TENSOR, "--engine", "fd", "--order", "6"), "--order has no effect with --engine fd"),
+        ((*TENSOR, "--dip", "30"), "--dip has no effect without --fault"),
+        ((*TENSOR, "--rake", "10"), "--rake has no effect without --fault"),
+        ((*TENSOR, "--fault-depth", "5km"), "--fault-depth has no effect without --fault"),
+        ((*TENSOR, "--topography-crs", "EPSG:4326"), "--topography-crs has no effect without --topography"),
     ],
 )
 def test_what_cannot_be_is_told_and_nothing_written(tmp_path, trace, words, expected):
@@ -218,7 +218,7 @@ def test_nobody_is_sent_to_draw_a_case_that_is_not_there(tmp_path, trace):
     line["coordinates"] = [[lat, -abs(lon) - 100.0] for lon, lat in line["coordinates"]]
     trace.write_text(json.dumps(turned))
     code, text = typed("new", tmp_path / "case", "--fault", trace)
-    assert code == 2 and "They look swapped" in text and "faultwave plot" not in text
+    assert code == 2 and "They seem to be exchanged" in text and "faultwave plot" not in text
 
 
 def test_the_region_holds_a_fault_that_dips_little(tmp_path, trace):
@@ -252,7 +252,7 @@ def test_sides_are_as_far_as_reflections_want(tmp_path):
     assert case.mesh.build.reflections_after == case.end_time
     told = well("new", tmp_path / "long", *TENSOR, "--until", "1000s")
     built = load_valid_case(tmp_path / "long" / "case.yaml")[0].mesh.build
-    assert built.reflections_after < 300.0 and "may come back after" in told
+    assert built.reflections_after < 300.0 and "may return after" in told
     assert "BEFORE the end" in (tmp_path / "long" / "case.yaml").read_text()
 
 
@@ -288,7 +288,7 @@ def test_files_are_not_written_over_unasked(tmp_path, trace):
     (tmp_path / "case").mkdir()
     (tmp_path / "case" / "mine.txt").write_text("mine")
     code, text = typed("new", tmp_path / "case", "--fault", trace)
-    assert code == 2 and "holds files" in text
+    assert code == 2 and "contains files" in text
     well("new", tmp_path / "case", "--fault", trace, "--force")
     assert (tmp_path / "case" / "mine.txt").read_text() == "mine"
 
@@ -343,7 +343,7 @@ def test_steep_faults_drawn_in_opposite_directions_only_slip_along_strike(tmp_pa
         well(*words)
         return
     code, text = typed(*words)
-    assert code == 2 and "two.csv:4" in text and "dips the other way than the longest trace" in text, text
+    assert code == 2 and "two.csv:4" in text and "dips in the opposite direction to the longest trace" in text, text
     assert not (tmp_path / "case").exists()
 
 

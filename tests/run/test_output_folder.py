@@ -146,7 +146,7 @@ def test_what_was_complete_stays_when_the_disk_fills(tmp_path: Path, monkeypatch
         plain(self, step, *more)
 
     monkeypatch.setattr(VtkHdfWriter, "_write_step", full)
-    with pytest.raises(RunError, match="run-volume.vtkhdf: the disk is full; the snapshot at 0.08 s is not complete"):
+    with pytest.raises(RunError, match="run-volume.vtkhdf: the disk is full; the snapshot at 0.08 s is incomplete;"):
         simulate(asked).run()
     with (
         VtkHdfReader(tmp_path / "out" / "run-volume.vtkhdf") as volume,

@@ -157,7 +157,7 @@ def test_longitude_and_latitude_exchanged(engine: str) -> None:
     assert not told(13.4, 42.3)
     exchanged, elsewhere = told(42.3, 13.4), told(20.0, 45.0)
     assert len(exchanged) == len(elsewhere) == 2
-    assert all("Are longitude and latitude exchanged? The other way round it is inside." in text for text in exchanged)
+    assert all("Are longitude and latitude exchanged? In the other order it is inside." in text for text in exchanged)
     assert not any("exchanged" in text for text in elsewhere)
     with_west = tets(
         projection={"crs": "EPSG:32611", "origin": [-117, 34]}, sources=[source | {"geographic": [34, -117, -500]}]
@@ -183,7 +183,7 @@ def faulted(engine: Any, **more: Any) -> dict[str, Any]:
 def test_nothing_will_break_only_where_nothing_loads_the_fault(engine: Any) -> None:
     alone = texts(check(faulted(engine)))
     assert "no point of the fault is above its strength; the nearest point lacks 11.2 MPa" in alone
-    assert "Nothing will break: overstress a patch, or give fault.nucleation." in alone
+    assert "No rupture will start: overstress a patch, or give fault.nucleation." in alone
     loaded = texts(check(faulted(engine, sources=[explosion(0.8) | {"location": [50, 500, -900]}])))
     assert "no point of the fault is above its strength; the nearest point lacks 11.2 MPa" in loaded
-    assert "Nothing will break" not in loaded and "It will break only if sources changes its stress" in loaded
+    assert "No rupture will start" not in loaded and "A rupture starts only if sources changes stress" in loaded

@@ -116,7 +116,7 @@ def test_any_number_of_processes_gives_the_same(tmp_path: Path, whole: Path, ran
         ({"porosity": 0.0}, ("porosity is 0 at (", "383 other cells")),
         ({"tortuosity": 0.5}, ("tortuosity is 0.5", ">= 1")),
         ({"bulk_solid": 1e10}, ("drained frame", "9.547e+09 Pa", "6e+09 Pa", "(1 - porosity) bulk_solid")),
-        ({"bulk_fluid": None}, ("material.constant: no parameter bulk_fluid",)),
+        ({"bulk_fluid": None}, ("material.constant: parameter bulk_fluid is missing",)),
         ({"porsity": 0.4}, ("porsity", "did you mean 'porosity'")),
     ],
 )
@@ -133,9 +133,9 @@ def test_mistakes_in_the_material(tmp_path: Path, change: dict[str, Any], words:
     [
         ({"law": "elastic", "material": {"constant": {"rho": 2700, "vp": 6000, "vs": 3464}}}, ("no pore fluid", "law: poroelastic")),
         ({"initial": {"kind": "pressure-injection", "pressure": 1e6}}, ("needs a width",)),
-        ({"numerics": {"integrator": "rk4", "clustering": {"rates": [1]}}}, ("rk4 is not built for the poroelastic law",)),
+        ({"numerics": {"integrator": "rk4", "clustering": {"rates": [1]}}}, ("rk4 is not supported for the poroelastic law",)),
         ({"plasticity": {"parameters": {"constant": {"bulk_friction": 0.1, "plastic_cohesion": 1e6, "s_xx": 0, "s_yy": 0,
-          "s_zz": 0, "s_xy": 0, "s_yz": 0, "s_xz": 0}}}}, ("plasticity", "not built for the poroelastic law")),
+          "s_zz": 0, "s_xy": 0, "s_yz": 0, "s_xz": 0}}}}, ("plasticity", "not supported for the poroelastic law")),
     ],
 )  # fmt: skip
 def test_what_does_not_go_with_pores(tmp_path: Path, change: dict[str, Any], words: tuple[str, ...]) -> None:
@@ -236,5 +236,5 @@ def test_elastic_rock_has_no_pores_to_push(tmp_path: Path) -> None:
         tmp_path / "out", law="elastic", material={"constant": {"rho": 2700, "vp": 6000, "vs": 3464}}, initial={}
     )
     case["sources"] = [{"kind": "fsrm", "file": str(tmp_path / "s.dat")}]
-    with pytest.raises(InputError, match="s.dat source 0 acts on the fluid in pores, and the elastic law has none"):
+    with pytest.raises(InputError, match="s.dat source 0 acts on the pore fluid, but the elastic law has none"):
         planned(case)

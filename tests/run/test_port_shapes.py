@@ -52,10 +52,10 @@ def test_a_direction_may_turn_the_first_side_round() -> None:
         origin, sides, _ = turned(*made, setting, "ports")
         np.testing.assert_allclose(sides[0], first, atol=1e-9)
         np.testing.assert_allclose(origin[:2], start, atol=1e-9)
-    with pytest.raises(InputError, match=r"\[1, 1, 0\] is no side of 'in' \(allowed: \[1, 0, 0\] or \[0, 1, 0\]\)"):
+    with pytest.raises(InputError, match=r"\[1, 1, 0\] is not a side of 'in' \(allowed: \[1, 0, 0\] or \[0, 1, 0\]\)"):
         turned(*made, SimpleNamespace(surface="in", mode="TE10", along=[1, 1, 0]), "ports")
     square = rectangle(end(0.0, (0.02, 0.020001), 0.0, np.random.default_rng(0)), np.array([0.0, 0.0, 1.0]))
-    with pytest.raises(InputError, match="the sides of 'in' are equal"):
+    with pytest.raises(InputError, match="the sides of 'in' have equal lengths"):
         turned(*square, SimpleNamespace(surface="in", mode="TE10", along=None), "ports")
 
 

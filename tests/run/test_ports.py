@@ -82,7 +82,7 @@ def test_a_straight_guide_delays_and_nothing_else(tmp_path: Path) -> None:
     np.testing.assert_allclose(s[:, 0, 1], s[:, 1, 0], atol=2e-3)
     assert np.abs(s[:, 0, 0]).max() < 5e-3 and np.abs(s[:, 1, 1]).max() < 5e-3
     text = path.read_text()
-    assert "! Port[1] = 21:TE10\n" in text and "CUT SHORT" not in text
+    assert "! Port[1] = 21:TE10\n" in text and "INCOMPLETE" not in text
     told = np.array([line.split()[3:] for line in text.splitlines() if line.startswith("! Port Impedance")], float)
     np.testing.assert_allclose(told, np.stack([2 * np.pi * f / beta, 0 * f] * 2, 1), rtol=1e-8)
 
@@ -105,7 +105,7 @@ def test_a_run_that_is_cut_short_is_told(tmp_path: Path, caplog: pytest.LogCaptu
         text = save_scattering(case, tmp_path).read_text()
     for i in (1, 2):
         assert f"! CUT SHORT: the run that drives port {i} ended with" in text
-    assert "CUT SHORT" in caplog.text
+    assert "INCOMPLETE" in caplog.text
 
 
 def test_waves_that_tell_nothing_are_an_error() -> None:
@@ -184,11 +184,11 @@ def test_patterns_are_those_of_a_metal_guide() -> None:
         ({"surfaces": [{"surface": 11}], "band": [0.6, 0.9]}, "does not absorb"),
         ({"surfaces": [{"surface": 33}], "band": [0.6, 0.9]}, "no surface '33'"),
         ({"surfaces": [{"surface": 21, "mode": "TM10"}], "band": [0.6, 0.9]}, "mode"),
-        ({"surfaces": [{"surface": 21}], "band": [0.6, 0.9], "drive": 2}, "there are 1 ports"),
-        ({"surfaces": [{"surface": 21}, {"surface": "21"}], "band": [0.6, 0.9]}, "TE10 of '21' is two ports"),
+        ({"surfaces": [{"surface": 21}], "band": [0.6, 0.9], "drive": 2}, "the case has 1 ports"),
+        ({"surfaces": [{"surface": 21}, {"surface": "21"}], "band": [0.6, 0.9]}, "TE10 of '21' is listed as two ports"),
         (
             {"surfaces": [{"surface": 21}, {"surface": 21, "mode": "TE01", "along": [0, 0, 1]}], "band": [0.6, 0.9]},
-            "TE01 of '21' is two ports",
+            "TE01 of '21' is listed as two ports",
         ),
         ({"surfaces": [{"surface": 21, "along": [0, 0, 0]}], "band": [0.6, 0.9]}, "along must not be zero"),
         ({"surfaces": [{"surface": 21, "along": [0, 0, 1]}], "band": [0.6, 0.9]}, "cutoff of TE10 at 1 Hz"),
@@ -209,7 +209,7 @@ def test_mistakes_are_told(ports: dict[str, Any], said: str) -> None:
     ],
 )  # fmt: skip
 def test_ports_act_alone(change: dict[str, Any], said: str) -> None:
-    with guide() as case, pytest.raises(InputError, match=f"^{said}: act besides the ports"):
+    with guide() as case, pytest.raises(InputError, match=f"^{said}: act in addition to the ports"):
         make_plan(load(case | change))
 
 
@@ -217,21 +217,21 @@ def test_what_a_plan_tells_of_ports() -> None:
     """A run too short for what the port sends, and modes that nobody listens to."""
     with guide(end_time=20.0) as case:
         with pytest.raises(
-            InputError, match="end_time: 20 s, while the burst that fills the band of the ports takes 22.4 s"
+            InputError, match="end_time: 20 s, but the burst that covers the band of the ports takes 22.4 s"
         ):
             make_plan(load(case))
         ports = {"surfaces": [{"surface": 21, "mode": "TE20"}, {"surface": 22}], "band": [1.05, 1.2]}
         told = [w.what for w in make_plan(load(case | {"end_time": 200.0, "ports": ports})).warnings]
     first = "TE10 (from 0.5 Hz), TE01 (from 1 Hz)", "TE01 (from 1 Hz), TE20 (from 1 Hz)"
     assert told == [
-        f"more propagates at '{n}' up to 1.2 Hz than is listed: {modes}, TE11 (from 1.118 Hz), TM11 (from 1.118 Hz)"
+        f"modes that are not listed propagate at '{n}' up to 1.2 Hz: {modes}, TE11 (from 1.118 Hz), TM11 (from 1.118 Hz)"
         for n, modes in zip((21, 22), first, strict=True)
     ]
 
 
 def test_a_port_in_the_matched_layer_is_told() -> None:
     with guide(matched_layer={"sides": ["x-"], "thickness": 0.4}) as case:
-        with pytest.raises(InputError, match="medium at '21' lies in the matched layer"):
+        with pytest.raises(InputError, match="medium at '21' is in the matched layer"):
             make_plan(load(case))
 
 

@@ -131,11 +131,11 @@ def test_arrays_of_another_shape_are_told(session, tmp_path):
     with pytest.raises(InputError, match="points: is 'here'"):
         session.sample("here")
     sim = fw.simulate(CASE, output=tmp_path)
-    with pytest.raises(InputError, match=r"gives an array of shape \(\d+, 3\).*9\): s_xx"):
+    with pytest.raises(InputError, match=r"returns an array of shape \(\d+, 3\).*9\): s_xx"):
         sim.set_initial(lambda x, t: x)
-    with pytest.raises(InputError, match="3 is no function"):
+    with pytest.raises(InputError, match="3 is not a function"):
         sim.set_initial(3)
-    with pytest.raises(InputError, match="5 of type int is nothing to draw"):
+    with pytest.raises(InputError, match="5 of type int cannot be drawn"):
         fw.plot(5)
 
 

@@ -426,8 +426,8 @@ def test_killed_in_mid_run_and_resumed(tmp_path, alone, victims):
 def test_told_to_stop_twice_all_end_at_once(tmp_path):
     twice = "progress=lambda p: [signal.raise_signal(signal.SIGTERM) for _ in range(2)] if p.time > 0.2 else None"
     done = launch(2, asked(tmp_path, "out", end_time=END), run=twice)
-    assert done.returncode != 0 and "told to stop a second time: ended at once at t = " in done.stderr, done.stderr
-    assert "ends the run" in done.stderr and "Traceback" not in done.stderr.partition("told to stop")[0]
+    assert done.returncode != 0 and "stopped by a second signal: ended at once at t = " in done.stderr, done.stderr
+    assert "ends the run" in done.stderr and "Traceback" not in done.stderr.partition("stopped")[0]
     assert json.loads((tmp_path / "out" / "run-manifest.json").read_text())["status"] == "failed"
 
 

@@ -107,7 +107,9 @@ def test_a_resumed_run_that_is_told_to_stop_twice_tells_where_it_came_from(tmp_p
     with pytest.raises(RunError, match="interrupted"):
         fw.simulate(asked(tmp_path, "out", output={"checkpoint": None})).run(progress=stop_at(0.0))
     twice = lambda p: [signal.raise_signal(signal.SIGTERM) for _ in range(2)]  # noqa: E731
-    with pytest.raises(KeyboardInterrupt, match="second time.*; go on from the last checkpoint with: faultwave.resume"):
+    with pytest.raises(
+        KeyboardInterrupt, match="second time.*; continue from the last checkpoint with: faultwave.resume"
+    ):
         fw.resume(tmp_path / "out").run(progress=twice)
 
 
@@ -160,7 +162,7 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_taken(tmp_path, undi
     assert older.name in there and newer.name not in there and len(there) == 2  # two that are whole
     for name in sorted(p.name for p in folder.iterdir()):
         (folder / name / "index.json").write_text("{}")
-    with pytest.raises(InputError, match="none of its 2 checkpoints is whole"):
+    with pytest.raises(InputError, match="none of its 2 checkpoints is complete"):
         fw.resume(tmp_path / "out")
 
 
@@ -220,7 +222,7 @@ def test_full_disk_keeps_the_run_and_the_last_checkpoint(tmp_path, monkeypatch, 
     (told,) = (w for w in sim.warnings if w.where == "output.checkpoint")
     assert f"{len(calls) - 2} could not be written, at t = " in told.what and "the disk is full" in told.what
     assert str(told) in json.loads((tmp_path / "out" / "run-manifest.json").read_text())["warnings"]
-    assert "the disk is full" in caplog.text and "last checkpoint is kept" in caplog.text
+    assert "the disk is full" in caplog.text and "last checkpoint is retained" in caplog.text
     names = sorted(p.name for p in (tmp_path / "out" / "run-checkpoints").iterdir())
     assert len(calls) > 2 and names == ["000001", "000002"]
 
@@ -347,7 +349,7 @@ def test_snapshots_that_were_lost_are_an_error_and_nothing_is_touched(tmp_path, 
     file = tmp_path / "out" / "run-volume.vtkhdf"
     damaged(file, damage)
     before = {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
-    with pytest.raises(InputError, match="does not hold the 3 snapshots .* Put the file of that run back") as found:
+    with pytest.raises(InputError, match="lacks the 3 snapshots .* Restore the file of that run") as found:
         fw.resume(tmp_path / "out").run()
     assert str(file) in str(found.value)
     after = {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file() and not p.name.startswith(".")}

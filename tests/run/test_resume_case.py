@@ -106,7 +106,7 @@ def test_a_later_end_is_applied_and_other_outputs_are_kept_and_told(tmp_path):
     write(tmp_path, end="0.6 s", interval="20 ms")
     sim = fw.resume(folder)
     (kept,) = [w for w in sim.warnings if w.where == "output.receivers.interval"]
-    assert "0.01 s in the checkpoint, 0.02 s in the case: the run keeps the checkpoint's" in kept.what
+    assert "0.01 s in the checkpoint, 0.02 s in the case: the run uses the value in the checkpoint" in kept.what
     sim.run()
     time = load_results(folder).traces["receiver"][1].time
     np.testing.assert_allclose(time, np.arange(61) * 0.01, atol=1e-12)
@@ -125,14 +125,14 @@ def test_a_finished_run_is_left_as_it_is(tmp_path):
     assert done.exit_code == 0 and "already finished at t = 0.4 s" in done.output
     assert before == {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in folder.rglob("*") if p.is_file()}
     longer = cli("resume", folder, "--until", "0.5 s")
-    assert longer.exit_code == 0 and "going on from t = 0.3" in longer.output
+    assert longer.exit_code == 0 and "continuing from t = 0.3" in longer.output
     assert json.loads((folder / "run-manifest.json").read_text())["time_reached"] == pytest.approx(0.5)
     assert "already finished at t = 0.5 s" in cli("resume", folder).output
 
 
 def test_a_run_that_was_ended_before_its_end_goes_on(tmp_path):
     fw.simulate(write(tmp_path)).run(until=0.25)  # finished as asked, but not at the case's end
-    assert "going on from" in cli("resume", tmp_path / "out").output
+    assert "continuing from" in cli("resume", tmp_path / "out").output
 
 
 def test_options_of_the_first_run_hold(tmp_path):
@@ -195,8 +195,8 @@ def test_the_file_of_the_case_may_be_gone(tmp_path):
     (tmp_path / "case.yaml").unlink()
     resumed = fw.resume(folder)
     assert resumed.case.end_time == 0.4
-    assert [w for w in resumed.warnings if "is not there any more" in w.what and w.where == str(tmp_path / "case.yaml")]
-    assert not [w for w in fw.resume(folder, as_recorded=True).warnings if "any more" in w.what]
+    assert [w for w in resumed.warnings if "no longer exists" in w.what and w.where == str(tmp_path / "case.yaml")]
+    assert not [w for w in fw.resume(folder, as_recorded=True).warnings if "exists" in w.what]
 
 
 def test_grids_compare_too(tmp_path):

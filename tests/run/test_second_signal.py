@@ -20,7 +20,7 @@ from faultwave.output.checkpoint import CheckpointWriter
 from tests.fd.test_blocks import numbers, surfaced
 from tests.run.test_restart import asked, contents, same
 
-GO_ON = "second time.*; go on from the last checkpoint with: faultwave.resume"
+GO_ON = "second time.*; continue from the last checkpoint with: faultwave.resume"
 
 
 def stop(progress: Any) -> None:

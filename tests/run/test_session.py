@@ -88,7 +88,7 @@ def test_other_sources_or_receivers_are_no_run_to_go_on_with(tmp_path):
         sim = fw.simulate(other)
         from faultwave.output.checkpoint import latest
 
-        with pytest.raises(InputError, match=f"{change}: not as in the run"):
+        with pytest.raises(InputError, match=f"{change}: not as in the original run"):
             sim.restore(latest(tmp_path / "run" / "run-checkpoints"))
     assert found.time == pytest.approx(0.2, abs=0.11)
 

@@ -126,7 +126,7 @@ def test_what_lasts_in_a_closed_box_counts_every_step(tmp_path: Path) -> None:
         of_meshes.estimate_single_precision_error(plan.case, plan.law, 1e5, closed) for closed in (True, False)
     )
     assert 3.8e-4 < closed.error < 65 * 3.8e-4 and closed.compensated().error > 7.8e-4 > 3.8e-4 > open_.error
-    assert "no side lets out" in str(closed) and "no side lets out" not in str(open_)
+    assert "no side absorbs static" in str(closed) and "no side absorbs static" not in str(open_)
     twice = of_meshes.estimate_single_precision_error(plan.case, plan.law, 2e5, True)
     assert twice.error == pytest.approx(2 * closed.error)
     without = plan.case.model_copy(update={"sources": []})
@@ -135,7 +135,7 @@ def test_what_lasts_in_a_closed_box_counts_every_step(tmp_path: Path) -> None:
     )  # waves alone leave nothing
     sides = shaken(tmp_path, end_time=2000.0)
     told = [planned(case, precision="auto").notes[0] for case in (sides, _absorbing(sides))]
-    assert "no side lets out" in told[0] and "no side lets out" not in told[1]
+    assert "no side absorbs static" in told[0] and "no side absorbs static" not in told[1]
 
 
 @pytest.mark.parametrize("order, place", [(3, [1561.0, -1091.0, -1130.0]), (4, [47.0, 1802.0, -2568.0])])

@@ -120,7 +120,7 @@ def test_a_raster_smaller_than_the_region_is_drawn_as_far_as_it_goes(tmp_path, m
 @pytest.mark.parametrize(
     "rows, words",
     [
-        ("lon,lat\n35.65,-117.55\n35.72,-117.5\n", "swapped"),
+        ("lon,lat\n35.65,-117.55\n35.72,-117.5\n", "seem to be exchanged"),
         ("x,y\n-4,-5\n0,0\n5,6\n", "kilometres"),
         ("x,y\n450000,3950000\n455000,3958000\n", "another coordinate system"),
         ("x[km],y[km]\n-5,0\n5,0\n5,5\n0,-5\n", "crosses itself"),

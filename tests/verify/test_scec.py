@@ -368,7 +368,7 @@ def test_one_benchmark_from_mesh_to_page(tmp_path):
     picture = tmp_path / "images" / "scec-tpv5.png"
     assert picture in written and picture.stat().st_size > 1e4
     assert "Not run at full resolution for this page: TPV3, TPV3 on a grid, TPV5, TPV5 on a grid, TPV6" in text
-    page.write(target, tmp_path / "nothing new")
+    page.write(target, tmp_path / "no information")
     assert target.read_text() == text
     _rename(tmp_path / "scec", "tpv5", "tpv6")  # another one's result is put beside what the page shows
     page.write(target, tmp_path / "scec")

@@ -82,8 +82,8 @@ def test_a_difference_above_the_resolved_frequency_is_reported(tmp_path):
     ("low", "high", "text"),
     [
         (2.0, 1.0, "is not below --high"),
-        (None, 10.0, "--high.*does not suit"),
-        (0.01, None, "--low.*does not suit"),
+        (None, 10.0, "--high.*is not possible for"),
+        (0.01, None, "--low.*is not possible for"),
         (None, -1.0, "above 0 Hz"),
         (float("nan"), None, "above 0 Hz"),
     ],

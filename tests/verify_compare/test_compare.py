@@ -183,7 +183,7 @@ def test_what_never_passes(tmp_path: Path) -> None:
     late = energies_from_arrays([9.0, 10.0], {"seismic_moment": [4.0, 4.0]})
     apart = judged("apart", off_fault(), on_fault(), energy=late)
     assert worst(apart)["seismic_moment"] == np.inf
-    assert "energies: no times in common, so nothing can be compared" in apart.notes[0]
+    assert "energies: no times in common, so no comparison is possible" in apart.notes[0]
     json.dumps(judged("nan", broken, on_fault(), energy=energies()).as_dict(), allow_nan=False)
 
 
@@ -207,7 +207,7 @@ def test_runs_of_other_lengths_are_compared_where_both_are(tmp_path: Path) -> No
     assert worst(cut)["velocity"] == pytest.approx(0.01, rel=0.01)
     assert worst(cut)["seismic_moment"] == pytest.approx(0.1)
     assert cut.notes[0].startswith(
-        "receivers are compared until 0.995 s: the run's are from 0 to 0.995 s, the reference's from 0 to 2 s"
+        "receivers are compared until 0.995 s: the run has 0 to 0.995 s, the reference 0 to 2 s"
     )
     assert cut.exit_code == 1 and cut.missing == ("receivers after 0.995 s",)
     assert compare(half, whole, 0.2, until=0.99).passed
@@ -234,7 +234,7 @@ def test_nothing_to_compare(tmp_path: Path) -> None:
 
 
 def test_unknown_group(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"'slip-rate' is no group .*did you mean 'slip rate'"):
+    with pytest.raises(InputError, match=r"'slip-rate' is not a group .*did you mean 'slip rate'"):
         compare(tmp_path, tmp_path, limits={"slip-rate": 0.1})
 
 
@@ -243,8 +243,8 @@ def test_words_for_what_is_missing(tmp_path: Path) -> None:
     some = {
         "within all limits": Comparison(tmp_path, tmp_path, (fine,)),
         "over the limits": Comparison(tmp_path, tmp_path, (fine, bad), ("energies",)),
-        "within all limits, but something is missing": Comparison(tmp_path, tmp_path, (fine,), ("energies",)),
-        "nothing to compare: all is missing": Comparison(tmp_path, tmp_path, (), ("energies",)),
+        "within all limits, but some data are missing": Comparison(tmp_path, tmp_path, (fine,), ("energies",)),
+        "nothing to compare: all data are missing": Comparison(tmp_path, tmp_path, (), ("energies",)),
         "nothing to compare": Comparison(tmp_path, tmp_path, ()),
     }
     assert [c.verdict for c in some.values()] == list(some)

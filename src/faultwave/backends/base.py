@@ -500,7 +500,7 @@ def make_stencils(
     name = best(stencils=True) if name == "auto" else name
     module = _load(name)
     if not runs_stencils(name):
-        raise BackendError(f"the backend '{name}' cannot run stencils, and so not the fd engine")
+        raise BackendError(f"the backend '{name}' has no stencils, which the engine fd needs")
     runner: Runner = module.make_stencils(program, precision, threads, place)
     return runner
 

@@ -227,6 +227,6 @@ def describe_bad_values(where: str, failed: str) -> Iterator[None]:
         raise
     except VALUE_ERRORS as error:
         said = printable(" ".join(str(error).split()))[:LONGEST]
-        what = f"{failed}: its values do not go together ({type(error).__name__}: {said})"
-        advice = "The files are damaged, or of another run: restore them, or run again."
+        what = f"{failed}: its values are inconsistent ({type(error).__name__}: {said})"
+        advice = "The files are damaged or belong to another run: restore them, or run again."
         raise InputError(Problem(where, what, advice=advice)) from error

@@ -183,7 +183,7 @@ class Report:
     def summary(self) -> str:
         """Return a summary such as '2 s simulated in 17 s: 5830000 updates, 343 k updates/s'."""
         if self.step is None:
-            return "nothing was left to simulate"
+            return "nothing remained to simulate"
         spent = duration(clock.monotonic() - self.start)
         step = self.step
         return f"{step.time:.6g} s simulated in {spent}: {step.updates} updates, {rate(step.rate)}"
@@ -222,7 +222,7 @@ def reporting(
     if callable(progress):
         yield progress
     elif not (progress is None or isinstance(progress, bool)):
-        raise TypeError(f"progress is {progress!r}: give True, False, None, or a function that takes what is reported")
+        raise TypeError(f"progress is {progress!r}: give True, False, None, or a function of one argument")
     elif speaking and (progress or (progress is None and interactive())):
         from rich.console import Console
 

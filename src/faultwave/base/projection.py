@@ -25,8 +25,8 @@ class ProjectionSettings(Protocol):
     def azimuth(self) -> float: ...
 
 
-NEEDED = "Give projection: {crs: ..., origin: [longitude, latitude]}."
-EXCHANGED = "Are longitude and latitude exchanged? The other way round it is a place."
+NEEDED = "Add projection: {crs: ..., origin: [longitude, latitude]}."
+EXCHANGED = "Are longitude and latitude exchanged? In the other order they are a valid location."
 PACE = 100.0  # distance [m] over which lengths on the map are compared
 DISTORTED = 0.01
 """Relative error of lengths on the map above which a warning is issued."""
@@ -68,7 +68,9 @@ class Projection:
             self.crs = pyproj.CRS.from_user_input(crs)
             self._transform = pyproj.Transformer.from_crs("EPSG:4326", self.crs, always_xy=True)
         except pyproj.exceptions.ProjError as error:
-            raise InputError(Problem(f"{where}.crs", f"'{crs}' is no projection: {error}", "e.g. EPSG:32611")) from None
+            raise InputError(
+                Problem(f"{where}.crs", f"'{crs}' is not a projection: {error}", "e.g. EPSG:32611")
+            ) from None
         if not self.crs.is_projected:
             raise InputError(Problem(f"{where}.crs", f"'{crs}' has no metres", "a projected system, e.g. EPSG:32611"))
         _check_axes(self.crs, crs, where)
@@ -79,8 +81,8 @@ class Projection:
                 Problem(
                     f"{where}.origin",
                     f"{origin} lies outside of the projection",
-                    "a longitude and latitude [deg] where it holds",
-                    "Choose the UTM zone of the place: EPSG:326 or 327 (south) and the zone's two digits.",
+                    "a longitude and latitude [deg] inside its area",
+                    "Choose the UTM zone of the location: EPSG:326 or 327 (south) and the zone's two digits.",
                 )
             )
         if origin:
@@ -146,7 +148,7 @@ class Projection:
             f"longitude {area.west:g} to {area.east:g}, latitude {area.south:g} to {area.north:g}" if outside else ""
         )
         what = f"at {origin} the map of '{crs}' does not have the lengths of Earth"
-        advice = "Choose the projection of that place; longitude comes first."
+        advice = "Choose a projection for that location; longitude comes first."
         if area is not None and outside:
             advice = _origin_advice(origin, area) or advice
         raise InputError(Problem(where, what, made_for, advice))
@@ -188,7 +190,9 @@ class Projection:
         problems = Problems()
         for i in np.flatnonzero(~(sound & np.isfinite(local).all(1))):
             lon, lat = points[i, :2]
-            what = f"longitude {lon:g}, latitude {lat:g} is no place" + (" of the projection" if sound[i] else "")
+            what = f"longitude {lon:g}, latitude {lat:g} is not a valid location" + (
+                " of the projection" if sound[i] else ""
+            )
             swapped = abs(lat) <= 180.0 and abs(lon) <= 90.0 < abs(lat)
             advice = EXCHANGED if swapped else ""
             problems.error(f"{where}[{i}]" if len(points) > 1 else where, what, "degrees, longitude first", advice)
@@ -285,14 +289,14 @@ def warn_map_distortion(projection: Projection, lower: np.ndarray, upper: np.nda
         return
     x0, y0 = xy[worst]
     if not np.isfinite(off[worst]):
-        problems.warn("projection", f"the map ends before x = {x0:g}, y = {y0:g} m of the box")
+        problems.warn("projection", f"the projection is not defined at x = {x0:g}, y = {y0:g} m of the box")
         return
     east, north = scale[worst]
     problems.warn(
         "projection",
         f"lengths on this map are {east:.4g} (east) and {north:.4g} (north) times those on Earth at x = {x0:g}, y = {y0:g} m",
         f"within {100 * DISTORTED:g} %",
-        "Waves travel on the map: choose a projection made for this place, e.g. its UTM zone.",
+        "Waves travel on the map: choose a projection for this location, e.g. its UTM zone.",
     )
 
 
@@ -300,7 +304,7 @@ def needed(projection: Projection | None, where: str) -> Projection:
     """Return the projection of the case. Raises InputError if it has none."""
     if projection is None:
         raise InputError(
-            Problem(where, "gives longitudes and latitudes, but the case has no projection", advice=NEEDED)
+            Problem(where, "contains longitudes and latitudes, but the case has no projection", advice=NEEDED)
         )
     return projection
 

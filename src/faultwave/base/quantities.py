@@ -159,7 +159,7 @@ def parameters_at_points(
     for q in parameters:
         names = [n for n in (q.name, *q.aliases) if n in values]
         if len(names) > 1:
-            problems.error(f"{where}.{q.name}", f"given twice, as {' and '.join(names)}")
+            problems.error(f"{where}.{q.name}", f"defined twice, as {' and '.join(names)}")
         if names:
             found[q.name] = np.broadcast_to(np.asarray(values[names[0]], float), (count,))
         elif q.default is None:

@@ -103,7 +103,7 @@ def _text_to_si(text: str, unit: str) -> float:
             + (f", {advice}" if advice else "")
         ) from None
     except ArithmeticError:
-        raise ValueError(f"'{text}' is too large or too small a number of {unit or '1'}") from None
+        raise ValueError(f"'{text}' is too large or too small a number in {unit or '1'}") from None
 
 
 def to_si(value: object, unit: str) -> float:
@@ -132,7 +132,9 @@ def to_si(value: object, unit: str) -> float:
     if math.isnan(number) or (math.isinf(number) and not any(c.isdigit() for c in text) and not isinstance(value, int)):
         raise ValueError(f"{shown if text else value} is not a number: it must be finite")
     size = "small" if abs(number) < 1 else "large"
-    raise ValueError(f"{shown} is too {size} a number of {unit or '1'}, beyond {SMALLEST:g} to {LARGEST:g}")
+    raise ValueError(
+        f"{shown} is too {size}: magnitudes in {unit or '1'} must be 0 or between {SMALLEST:g} and {LARGEST:g}"
+    )
 
 
 def seconds(value: float | str | None, where: str) -> float | None:

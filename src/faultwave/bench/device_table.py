@@ -98,7 +98,11 @@ def _check_orders(plan: Plan, problems: Problems) -> None:
     if unknown := [order for order in plan.orders if order not in known]:
         problems.error("--order", f"{', '.join(map(str, unknown))} is not measured", ", ".join(map(str, known)))
     if 4 not in plan.orders:
-        problems.error("--order", f"{', '.join(map(str, plan.orders))}", "4 among them: others are set beside it")
+        problems.error(
+            "--order",
+            f"{', '.join(map(str, plan.orders))}",
+            "a list that includes 4, with which the others are compared",
+        )
 
 
 def measure(plan: Plan, say: Callable[[str], None]) -> Measured:

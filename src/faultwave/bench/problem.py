@@ -114,14 +114,14 @@ def check(s: Setting) -> None:
         problems.error("--cells", f"is {s.cells}", f"at least {SMALLEST}, three bricks a side")
     check_counts(problems, steps=s.steps, threads=s.threads, repeats=s.repeats)
     if not 0.0 <= s.faults <= 1.0:
-        problems.error("--faults", f"is {s.faults}", "0 to 1: a share of the faces between cells")
+        problems.error("--faults", f"is {s.faults}", "0 to 1: a fraction of the faces between cells")
     elif s.faults and s.law in laws() and "stress" not in laws()[s.law].roles:
         problems.error("--faults", f"the {s.law} law has no friction", "--law elastic")
     if s.friction != USUAL_FRICTION and not s.faults:
-        problems.error("--friction", "does nothing without faults", "--faults SHARE beside it")
+        problems.error("--friction", "has no effect without faults", "--faults FRACTION as well")
     _check_friction(s.friction, problems)
     if s.plasticity is not None and not 0.0 <= s.plasticity <= 1.0:
-        problems.error("--plasticity", f"is {s.plasticity}", "0 to 1: a share of the cells")
+        problems.error("--plasticity", f"is {s.plasticity}", "0 to 1: a fraction of the cells")
     elif s.plasticity is not None and s.law in laws() and "stress" not in laws()[s.law].roles:
         problems.error("--plasticity", f"the {s.law} law does not yield", "--law elastic")
     if s.stored_waves is not None and s.precision != "double":

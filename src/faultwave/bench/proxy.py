@@ -42,7 +42,7 @@ def joules(backend: Backend) -> float | None:
 def why_no_energy(backend: Backend) -> str:
     """Return why a backend's energy cannot be measured; empty if no reason is known."""
     if backend.name != "cuda":
-        return f"the driver of the backend '{backend.name}' is not asked for it"
+        return f"the driver of the backend '{backend.name}' is not queried for it"
     try:
         import pynvml  # noqa: F401
     except ImportError:
@@ -334,7 +334,7 @@ def read(path: Path) -> Measured:
     except OSError as error:
         raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from error
     except ValueError as error:
-        raise InputError(Problem(str(path), f"is no JSON: {error}")) from error
+        raise InputError(Problem(str(path), f"is not JSON: {error}")) from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise InputError(Problem(str(path), "is no proxy result", "a file of faultwave bench proxy --json"))
+        raise InputError(Problem(str(path), "is not a proxy result", "a file of faultwave bench proxy --json"))
     return found

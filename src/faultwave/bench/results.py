@@ -44,7 +44,7 @@ class Files:
                 problems.extend(error.problems)
         for file in (self.json, self.picture):
             if file is not None and not file.absolute().parent.is_dir():
-                advice = "Make the folder first."
+                advice = "Create the folder first."
                 problems.error(str(file), "cannot be written: the folder does not exist", advice=advice)
             elif file is not None and file.is_dir():
                 problems.error(str(file), "is a folder", "a file")
@@ -91,7 +91,7 @@ def around(path: Path, name: str) -> tuple[str, str]:
     head, begin, rest = before.partition(opening)
     _, end, tail = rest.partition(closing)
     if not (begin and end):
-        raise InputError(Problem(str(path), "has no place for the table", f"lines '{opening}' and '{closing}'"))
+        raise InputError(Problem(str(path), "has no markers for the table", f"lines '{opening}' and '{closing}'"))
     return head, tail
 
 

@@ -97,9 +97,9 @@ def _spent(solver: Solver) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    asked = json.loads(sys.argv[1])
+    request = json.loads(sys.argv[1])
     try:
-        result = measure(**asked)
+        result = measure(**request)
     except FaultwaveError as error:
         sys.exit(str(error))
     from faultwave.comm import world

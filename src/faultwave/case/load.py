@@ -68,7 +68,7 @@ def load_case(
         return _from_data(dict(case), overrides, partial)
     if not isinstance(case, str | os.PathLike):
         problems = Problems()
-        what = f"{shown(repr(case))} of type {type(case).__name__} is no case"
+        what = f"{shown(repr(case))} of type {type(case).__name__} is not a case"
         problems.error("case", what, "a path, the name of an example, a dict of settings, or a Case")
         return None, problems
     path = Path(case).expanduser()
@@ -82,7 +82,9 @@ def load_case(
         return _of_file(path, load_deck(path, overrides, partial))
     problems = Problems()
     allowed = f"a native .yaml, a SeisSol .par, or one of the examples {', '.join(_example_files())}"
-    what = "is no case file" if is_file(path) else "is a folder" if os.path.isdir(path) else "no such file or example"
+    what = (
+        "is not a case file" if is_file(path) else "is a folder" if os.path.isdir(path) else "no such file or example"
+    )
     problems.error(shown(case, 500), what, allowed, suggest(str(case), _example_files()))
     return None, problems
 

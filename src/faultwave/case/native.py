@@ -95,7 +95,7 @@ def _read(path: Path, problems: Problems) -> CommentedMap | None:
         problems.error(place, f"not valid YAML: {what}", advice=_yaml_advice(what))
         return None
     except RecursionError:
-        problems.error(str(path), "not valid YAML: it is nested too deeply", "at most 50 groups inside each other")
+        problems.error(str(path), "not valid YAML: it is nested too deeply", "at most 50 nested groups")
         return None
     except Exception as error:  # the parser raises many kinds: a key that is a list or a group causes a TypeError
         what = " ".join(str(error).split())
@@ -105,7 +105,7 @@ def _read(path: Path, problems: Problems) -> CommentedMap | None:
         given = "empty" if document is None else f"a {type(document).__name__.removeprefix('Commented').lower()}"
         problems.error(
             f"{path}:1",
-            f"a case file is a set of 'name: value' lines, this one is {given}",
+            f"a case file consists of 'name: value' lines; this file is {given}",
             advice="Start from an example: faultwave examples.",
         )
         return None
@@ -114,7 +114,7 @@ def _read(path: Path, problems: Problems) -> CommentedMap | None:
 
 def _yaml_advice(what: str) -> str:
     if "tab" in what or "\\t" in what:
-        return "Indent with blanks, not tabs"
+        return "Indent with spaces, not tabs"
     return "Remove one of the two" if "duplicate key" in what else ""
 
 
@@ -142,7 +142,7 @@ def _plain(node: object, left: list[int], depth: int = 0) -> Any:
     left[0] -= 1
     if left[0] < 0 or depth > DEEPEST:
         raise ValueError(
-            f"has more than {MAX_VALUES:,} values or {DEEPEST} groups inside each other, as aliases (*) can make"
+            f"has more than {MAX_VALUES:,} values or {DEEPEST} nested groups, which aliases (*) can create"
         )
     if isinstance(node, Mapping):
         return {(k if isinstance(k, int) else str(k)): _plain(value, left, depth + 1) for k, value in node.items()}

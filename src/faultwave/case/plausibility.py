@@ -108,15 +108,15 @@ def warn_rock_properties(values: Mapping[str, np.ndarray], size: float, problems
 
 def _of_speeds(unit: str) -> str:
     given = f"Is the speed in {unit}?" if unit else "Are speeds in km/s, or moduli in GPa?"
-    return f"{given} Numbers are in m/s, Pa and kg/m^3; texts may carry units: '6 km/s'."
+    return f"{given} Numbers are in m/s, Pa and kg/m^3; strings may include units: '6 km/s'."
 
 
 def _of_density(unit: str) -> str:
-    return f"Is it in {unit or 'g/cm^3'}? Numbers are in kg/m^3; texts may carry units: '2.7 g/cm^3'."
+    return f"Is it in {unit or 'g/cm^3'}? Numbers are in kg/m^3; strings may include units: '2.7 g/cm^3'."
 
 
 def _of_quality(unit: str) -> str:
-    return "Is it 1/Q? Q is the quality factor, 20 to 1000 in rock."
+    return "Is the value 1/Q? Q is the quality factor, 20 to 1000 in rock."
 
 
 def _warn_ratio(ratio: np.ndarray, problems: Problems) -> None:
@@ -124,7 +124,7 @@ def _warn_ratio(ratio: np.ndarray, problems: Problems) -> None:
     high, low = ratio > limits.high, ratio < limits.low
     if high.any():
         what = f"Vp/Vs is up to {ratio.max():.4g}, at {100 * high.mean():.3g} % of the points above {limits.high:g}"
-        advice = "Has one of the two a unit that the other has not, as vp: 6 km/s and vs: 3.464? Or are vs and rho exchanged?"
+        advice = "Does only one of the two have a unit, as in vp: 6 km/s and vs: 3.464? Or are vs and rho exchanged?"
         problems.warn("material", what, limits.allowed, advice)
     if low.mean() > SHARE_OUT_OF_RANGE:
         with np.errstate(all="ignore"):
@@ -146,7 +146,7 @@ def _doubt(
         return False
     worst = values[beyond]
     part = "" if beyond.all() else f" at {100 * beyond.mean():.3g} % of the points"
-    some = "Has one layer or region another unit, or a digit too many?"
+    some = "Does one layer or region use another unit, or contain an extra digit?"
     reported = advice(limits.meant(float(np.median(worst)))) if beyond.mean() > SHARE_OUT_OF_RANGE else some
     problems.warn(where, f"{words} {_range_text(worst)}{f' {unit}' if unit else ''}{part}", limits.allowed, reported)
     return True
@@ -171,7 +171,7 @@ def warn_friction(
 
     def advice(name: str, unit: str) -> Callable[[str], str]:
         return lambda meant: (
-            f"Is {name} in {meant}? Numbers are in {unit}; texts may carry units."
+            f"Is {name} in {meant}? Numbers are in {unit}; strings may include units."
             if meant
             else f"Numbers are in {unit}."
         )
@@ -214,7 +214,7 @@ def _warn_lengths(limits: Range, name: str, x: np.ndarray, length: float, proble
     if beyond.mean() > SHARE_OUT_OF_RANGE:
         size = float(np.median(x[beyond]))
         unit = limits.meant(size / length)
-        advice = f"Is {name} in {unit}? Numbers are in m; texts may carry units." if unit else "Numbers are in m."
+        advice = f"Is {name} in {unit}? Numbers are in m; strings may include units." if unit else "Numbers are in m."
         problems.warn(
             "fault.parameters",
             f"{name} is {_range_text(x[beyond])} m on a fault of {length:.4g} m",
@@ -230,8 +230,8 @@ def warn_normal_stress(size: float, problems: Problems) -> None:
     unit = ranges.NORMAL_STRESS.meant(size)
     advice = f"Is stress in {unit}? " if unit else "Are stresses given in Pa? "
     problems.warn(
-        "fault.parameters", f"the normal stress is {size:.3g} Pa in the median", ranges.NORMAL_STRESS.allowed,
-        f"{advice}Numbers are in Pa; texts may carry units: '120 MPa'.",
+        "fault.parameters", f"the median normal stress is {size:.3g} Pa", ranges.NORMAL_STRESS.allowed,
+        f"{advice}Numbers are in Pa; strings may include units: '120 MPa'.",
     )  # fmt: skip
 
 
@@ -267,7 +267,10 @@ def _warn_height(case: Case, scene: Scene, problems: Problems) -> None:
     """Warn of a georeferenced model entirely above sea level, which suggests that depth was counted as positive."""
     where = "grid" if case.engine == "fd" else "mesh"
     if case.projection is not None and scene.lower[2] >= 0 and scene.upper[2] > 9e3:
-        what = f"the model reaches from z = {scene.lower[2]:g} to {scene.upper[2]:g} m: its surface is higher than any ground"
+        what = (
+            f"the model reaches from z = {scene.lower[2]:g} to {scene.upper[2]:g} m: its surface is higher "
+            "than any mountain"
+        )
         problems.warn(
             where, what, advice="Is depth positive? z points up: the ground is at z = 0 and depth is negative."
         )
@@ -287,7 +290,7 @@ def _warn_shallow(case: Case, scene: Scene, problems: Problems) -> None:
             f"{scene.resolution:.4g} m apart"
         )
         problems.warn(
-            "sources", what, advice=f"Is the depth in km? Numbers are in m; texts may carry units: '{z:g} km'."
+            "sources", what, advice=f"Is the depth in km? Numbers are in m; strings may include units: '{z:g} km'."
         )
 
 
@@ -304,7 +307,7 @@ def _warn_forces(scene: Scene, problems: Problems) -> None:
         x, y, z = forces[found[0]].tolist()
         what = f"a force acts at ({x:g}, {y:g}, {z:g}) m, and points of the solution are {scene.resolution:.4g} m apart"
         advice = (
-            f"Are coordinates in km? Numbers are in m; texts may carry units: ['{x:g} km', '{y:g} km', '{z:g} km']."
+            f"Are coordinates in km? Numbers are in m; strings may include units: ['{x:g} km', '{y:g} km', '{z:g} km']."
         )
         problems.warn("sources", what, advice=advice)
 
@@ -327,7 +330,9 @@ def _warn_receivers(scene: Scene, problems: Problems) -> None:
             f"{scene.resolution:.4g} m apart"
         )
         problems.warn(
-            "output.receivers", what, advice="Are places in km? Numbers are in m; texts may carry units: '0.4 km'."
+            "output.receivers",
+            what,
+            advice=("Are locations in km? Numbers are in m; strings may include units: '0.4 km'."),
         )
     if not len(scene.sources):
         return
@@ -372,7 +377,7 @@ def _warn_moments(scene: Scene, problems: Problems) -> None:
             "sources",
             what,
             f"up to {ranges.LARGEST_MOMENT.high:g} N m",
-            "Is it in dyne*cm? Numbers are in N m; texts may carry units: '1e25 dyne*cm'.",
+            "Is it in dyne*cm? Numbers are in N m; strings may include units: '1e25 dyne*cm'.",
         )
         return
     if len(acting) < 10:
@@ -397,7 +402,7 @@ def _warn_moments(scene: Scene, problems: Problems) -> None:
         advice = (
             "Is the moment in dyne*cm, or slip in cm?"
             if drop > ranges.STRESS_DROP.high
-            else "Is slip in m, and are places in m and not in km?"
+            else "Is slip in m, and are locations in m and not in km?"
         )
         problems.warn("sources", what, ranges.STRESS_DROP.allowed, advice)
 
@@ -413,7 +418,7 @@ def _warn_times(case: Case, scene: Scene, problems: Problems) -> None:
             f"through its sides"
         )
         problems.warn(
-            "end_time", what, f"{ranges.CROSSINGS.high:g} times at most", "Is the time in ms, or are places in km?"
+            "end_time", what, f"{ranges.CROSSINGS.high:g} times at most", "Is the time in ms, or are locations in km?"
         )
     alone = (
         not any((case.fault, case.incident, case.injection, case.dirichlet, case.currents))
@@ -429,7 +434,7 @@ def _warn_times(case: Case, scene: Scene, problems: Problems) -> None:
                 "end_time",
                 what,
                 f"above {first:.4g} s",
-                "All seismograms will be zero. Is the time in ms, or are places in other units than m?",
+                "All seismograms will be zero. Is the time in ms, or are locations in units other than m?",
             )
 
 
@@ -456,11 +461,11 @@ def advice_outside(place: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> s
     if z > upper[2] and inside(np.array([x, y, upper[2] - z])):
         return "Is depth positive? " + ABOVE.format(z)
     if inside(np.array([y, x, z])):
-        return "Are x and y exchanged? The other way round it is inside."
+        return "Are x and y exchanged? In the other order it is inside."
     if inside(np.array([x, y, 1e-3 * z])):
         return "Is only the depth 1000 times too large? Some formats, as SRF, give it in km, others in m."
     if inside(np.array([x, y, z]) * 1e-3) and np.abs(place).max() > 20.0 * (upper - lower).max():
-        return "Is the place in mm? Numbers are in m."
+        return "Is the location in mm? Numbers are in m."
     return ""
 
 
@@ -477,7 +482,7 @@ def warn_angles(case: Case, problems: Problems) -> None:
             problems.warn(
                 f"sources[{n}]",
                 what,
-                advice="Are they in radians? Numbers are in degrees; texts may carry units: '1.57 rad'.",
+                advice="Are they in radians? Numbers are in degrees; strings may include units: '1.57 rad'.",
             )
 
 
@@ -502,7 +507,7 @@ def warn_sampling(case: Case, problems: Problems) -> None:
             "output.receivers.interval",
             what,
             f"up to {0.5 / max(named):.3g} s",
-            "Is it in ms? Numbers are in s; texts may carry units: '10 ms'.",
+            "Is it in ms? Numbers are in s; strings may include units: '10 ms'.",
         )
 
 
@@ -536,7 +541,7 @@ LOADS = {
     "sources": "sources",
     "incident": "the incident wave",
     "injection": "injection",
-    "dirichlet": "what dirichlet faces impose",
+    "dirichlet": "motion of dirichlet faces",
     "parts": "parts of other packages",
 }
 """Settings that may change the stress or pore pressure on a fault during a run, with their description."""
@@ -554,29 +559,27 @@ def warn_case(case: Case) -> Problems:
     """Warn of cases without any motion, outputs with an interval longer than the run, and more threads than cores."""
     problems = Problems()
     if case.initial.kind == "zero" and not any(getattr(case, name) for name in SETTINGS_WITH_MOTION):
-        what = "nothing sets anything in motion: there is no source, no fault, no initial state, and no wave comes in"
+        what = "the case has no source, fault, initial state or incident wave, so nothing moves"
         allowed = "sources, fault, initial, " + (
             "injection" if case.engine == "fd" else "incident, dirichlet, currents, ports"
         )
-        problems.warn("case", what, allowed, "All results will be zero: give at least one of these.")
+        problems.warn("case", what, allowed, "All results will be zero. Add at least one of these.")
     for name in SAMPLED:
         interval = getattr(getattr(case.output, name), "interval", None)
         if interval is not None and interval > case.end_time * (1 + 1e-9):
             what = f"{interval:g} s is longer than the run of {case.end_time:g} s: one sample, at its start"
             short = interval * 1e-3 <= case.end_time / 10.0
-            advice = "Is it in ms? Numbers are in s; texts may carry units: '10 ms'." if short else ""
+            advice = "Is it in ms? Numbers are in s; strings may include units: '10 ms'." if short else ""
             problems.warn(f"output.{name}.interval", what, f"up to {case.end_time:g} s", advice)
     warn_angles(case, problems)
     warn_sampling(case, problems)
     checkpoint = case.output.checkpoint
     if checkpoint is not None and checkpoint.interval is None and checkpoint.wall_time is None:
-        what = (
-            "gives no interval: a checkpoint is written when the run is told to stop, as without it, and never before"
-        )
+        what = "has no interval: checkpoints are written only when a signal stops the run, as without this setting"
         problems.warn("output.checkpoint", what, "interval or wall_time, e.g. wall_time: 30 min")
     threads, here = case.numerics.threads, host.core_count()
     if threads is not None and threads > here:
         what = f"{threads} threads would share the {here} cores that this process may use"
-        advice = "They wait for each other: leave it out, and every core gets one."
+        advice = "Threads then wait for each other. Remove the setting to use one thread per core."
         problems.warn("numerics.threads", what if here > 1 else what.replace("cores", "core"), f"1 to {here}", advice)
     return problems

@@ -83,18 +83,18 @@ SLIP = Range("slip over the size of the fault", "", 0.0, 5e-3, (1e-8, 1e-3), (Mi
 TEMPERATURE = Range(
     "the temperature of the fault", "K", 200.0, 2000.0, (250.0, 1500.0), (Mistake("degrees Celsius", 1.0),)
 )
-MAGNITUDE_AS_MOMENT = Range("a moment that is no magnitude", "N m", 2.0, 10.0, (2.0, 10.0))
+MAGNITUDE_AS_MOMENT = Range("a moment that is not a magnitude", "N m", 2.0, 10.0, (2.0, 10.0))
 """Range in which a moment is suspicious: 2 to 10 are magnitudes of earthquakes; a unit moment is not."""
 LARGEST_MOMENT = Range("the seismic moment", "N m", 0.0, 1e24, (1e3, 3e23), (Mistake("dyne*cm", 1e-7),))
 STRESS_DROP = Range(
-    "the stress drop that moment and area of a finite source make",
+    "the stress drop that follows from moment and area of a finite source",
     "Pa",
     1e3,
     1e9,
     (1e4, 1e8),
     (Mistake("dyne*cm", 1e-7),),
 )
-CROSSINGS = Range("times that P waves cross the model within the run", "", 0.0, 1e3, (1e-2, 1e2))
+CROSSINGS = Range("number of times that P waves cross the model during the run", "", 0.0, 1e3, (1e-2, 1e2))
 
 
 __all__ = [

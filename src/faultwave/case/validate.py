@@ -329,7 +329,7 @@ def _describe_error(item: ErrorDetails, location: Location, spell: Callable[[Loc
     if item["loc"][-1:] == ("[key]",):
         names = describe.keys_at(location[:-1])
         return (
-            f"'{location[-1]}' is no name for {dotted(location[:-1])}",
+            f"'{location[-1]}' is not a valid name in {dotted(location[:-1])}",
             ", ".join(names),
             suggest(str(item["input"]), names),
         )

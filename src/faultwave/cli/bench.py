@@ -273,12 +273,12 @@ def fd(
 
     The best blocking of space and time is searched first, as in a long run.
     """
-    from faultwave.bench.grids import proxy as room
+    from faultwave.bench.grids import proxy as module
 
     files = _files(json)
     with screen.status("fd") as say:
-        result = room.bench(room.Setting(cells, attenuation, boundaries, precision, threads, repeats), say)
-    _show(room.sections(result), result, files)
+        result = module.bench(module.Setting(cells, attenuation, boundaries, precision, threads, repeats), say)
+    _show(module.sections(result), result, files)
 
 
 @app.command(epilog="Example: faultwave bench grids --threads 1 --case fault --case few-yield")
@@ -300,12 +300,12 @@ def grids(
 
     The cases are measured in turns, so that a machine that slows down affects all equally.
     """
-    from faultwave.bench.grids import features as room
+    from faultwave.bench.grids import features as module
 
     files = _files(json)
     with screen.status("grids") as say:
-        result = room.bench(room.Setting(cells, precision, threads, repeats, case or ()), say)
-    _show(room.sections(result), result, files)
+        result = module.bench(module.Setting(cells, precision, threads, repeats, case or ()), say)
+    _show(module.sections(result), result, files)
 
 
 @app.command(epilog="Example: faultwave bench peak --threads 2")
@@ -368,22 +368,24 @@ class SizeOptions:
 @with_record_options
 def size(
     options: SizeOptions,
-    kept: DrawnOptions,
+    destination: DrawnOptions,
 ) -> None:
     """Measure how set-up, steps and memory grow with the mesh, up to the size that memory allows.
 
     Each box runs in its own process. Use an otherwise idle machine: ten million cells take minutes and most of 24 GiB.
     """
-    from faultwave.bench import size as room
+    from faultwave.bench import size as module
     from faultwave.bench.results import Files
 
-    files = Files(**vars(kept))
+    files = Files(**vars(destination))
     requested = {name: value for name, value in vars(options).items() if value is not None}
-    setting = room.Setting(**requested)
-    room.check(setting, files)
+    setting = module.Setting(**requested)
+    module.check(setting, files)
     with screen.status("size") as say:
-        found = room.measure(setting, say)
-    _print_and_store(files, room.table_name(setting), room.markdown(found), found, lambda path: room.draw(found, path))
+        found = module.measure(setting, say)
+    _print_and_store(
+        files, module.table_name(setting), module.markdown(found), found, lambda path: module.draw(found, path)
+    )
 
 
 @dataclass(frozen=True)
@@ -407,20 +409,20 @@ class DeviceOptions:
 @with_record_options
 def device(
     options: DeviceOptions,
-    kept: TableOptions,
+    destination: TableOptions,
 ) -> None:
     """Measure a graphics processor: proxies of every order, a small one, and TPV5 with outputs, against the targets."""
-    from faultwave.bench import device_table as room
+    from faultwave.bench import device_table as module
     from faultwave.bench.results import Files
 
-    files = Files(**vars(kept))
+    files = Files(**vars(destination))
     requested = dict(vars(options))
     orders = requested.pop("order")
-    plan = room.Plan(**requested, orders=tuple(orders) if orders else None)
-    room.check(plan, files)
+    plan = module.Plan(**requested, orders=tuple(orders) if orders else None)
+    module.check(plan, files)
     with screen.status("device") as say:
-        found = room.measure(plan, say)
-    _print_and_store(files, "device", room.markdown(found), found)
+        found = module.measure(plan, say)
+    _print_and_store(files, "device", module.markdown(found), found)
 
 
 @dataclass(frozen=True)
@@ -447,7 +449,7 @@ class AccuracyOptions:
 @with_record_options
 def accuracy(
     options: AccuracyOptions,
-    kept: DrawnOptions,
+    destination: DrawnOptions,
 ) -> None:
     """Measure the core-seconds needed for seismograms of a given error, over engines, orders, spacings and precisions.
 
@@ -456,12 +458,12 @@ def accuracy(
     """
     from faultwave.base.registry import get_entry
     from faultwave.bench.accuracy import ladder
-    from faultwave.bench.accuracy import table as room
+    from faultwave.bench.accuracy import table as module
     from faultwave.bench.accuracy.picture import draw
     from faultwave.bench.accuracy.problem import problems
     from faultwave.bench.results import Files
 
-    files = Files(**vars(kept))
+    files = Files(**vars(destination))
     known = problems()
     chosen = [get_entry(known, name, "problem", "bench accuracy") for name in options.problem or known]
     ask = ladder.Ask(tuple(chosen), options.budget, tuple(options.engine or ()), tuple(options.order or ()))
@@ -469,11 +471,11 @@ def accuracy(
     with screen.status("accuracy") as say:
         measured = ladder.measure(ask, say)
     if not measured:
-        what = "nothing was measured, and nothing is written: the chosen problems need what is not installed"
+        what = "nothing was measured or written: the chosen problems need packages that are not installed"
         needs = sorted({problem.needs for problem in chosen if problem.needs})
         raise InputError(Problem("bench accuracy", what, advice=f"Install {', '.join(needs)}, or choose others."))
-    found = room.written(measured)
-    _print_and_store(files, "accuracy", room.markdown(found), found, lambda path: draw(found, path))
+    found = module.written(measured)
+    _print_and_store(files, "accuracy", module.markdown(found), found, lambda path: draw(found, path))
 
 
 @app.command(epilog="Example: faultwave bench estimates --problem loh1")
@@ -490,20 +492,20 @@ def estimates(
     The cost is the processor time of stepping on one thread, which short runs on a busy machine measure badly.
     """
     from faultwave.base.registry import get_entry
-    from faultwave.bench.accuracy import estimates as room
+    from faultwave.bench.accuracy import estimates as module
 
-    names = problem or list(room.TRUTHS)
-    chosen = {name: get_entry(room.TRUTHS, name, "problem", "bench estimates") for name in names}
+    names = problem or list(module.TRUTHS)
+    chosen = {name: get_entry(module.TRUTHS, name, "problem", "bench estimates") for name in names}
     with screen.status("estimates") as say:
-        found = room.measure(chosen, say)
-    screen.out().print(screen.table("estimated errors of seismograms", room.rows(found), room.HEADER), "")
-    screen.out().print(f"within a factor of 2: {100 * room.within(found):.0f} % of all seismograms", soft_wrap=True)
+        found = module.measure(chosen, say)
+    screen.out().print(screen.table("estimated errors of seismograms", module.rows(found), module.HEADER), "")
+    screen.out().print(f"within a factor of 2: {100 * module.within(found):.0f} % of all seismograms", soft_wrap=True)
 
 
 @app.command(epilog="Example: faultwave bench table --write docs/performance.md --picture roofline.png")
 @with_record_options
 def table(
-    kept: DrawnOptions,
+    destination: DrawnOptions,
     threads: Annotated[
         list[int] | None, typer.Option("--threads", help="Threads; repeat for several. Default 1 and 2.")
     ] = None,
@@ -517,7 +519,7 @@ def table(
     from faultwave.bench.results import Files
     from faultwave.bench.rooflines.roofline import draw
 
-    files = Files(**vars(kept))
+    files = Files(**vars(destination))
     counts = sorted(set(threads or (1, 2)))
     tables.check(counts, repeats, files)
     with screen.status("table") as say:

@@ -159,12 +159,12 @@ def resume(
         found = find_resumption(folder, case, as_recorded, **requested)
         simulation = None if found.finished is not None else restore_session(found, put_aside)
     for change in found.applied:
-        screen.out().print(f"{change.path}: {change.values}; the run goes on with that of the case", soft_wrap=True)
+        screen.out().print(f"{change.path}: {change.values}; the run continues with that of the case", soft_wrap=True)
     if simulation is None:
         warn(found.warnings)
         screen.out().print(f"{folder}: already finished at t = {found.finished:g} s", soft_wrap=True)
         return
-    screen.out().print(f"going on from t = {simulation.time:.6g} s", soft_wrap=True)
+    screen.out().print(f"continuing from t = {simulation.time:.6g} s", soft_wrap=True)
     run_and_show(simulation)
 
 
@@ -182,7 +182,7 @@ def run_and_show(simulation: Session) -> None:
         simulation.run(progress=report)
     screen.out().print(report.summary(), soft_wrap=True)
     warn([reported for reported in simulation.warnings if reported not in before])  # warnings about the results
-    screen.out().print(f"see it with: faultwave plot {simulation.case.output.folder}", soft_wrap=True)
+    screen.out().print(f"plot the results with: faultwave plot {simulation.case.output.folder}", soft_wrap=True)
 
 
 def check(
@@ -306,7 +306,7 @@ def _share(goal: AccuracyGoal) -> float | None:
 
     if goal.frequency is not None and goal.accuracy is None:
         raise InputError(
-            Problem("--frequency", "tells at which frequency --accuracy is meant", advice="Add --accuracy.")
+            Problem("--frequency", "sets the frequency of --accuracy, which is missing", advice="Add --accuracy.")
         )
     if goal.frequency is not None and not 0 < goal.frequency < float("inf"):
         raise InputError(Problem("--frequency", f"is {goal.frequency:g}", "more than 0 Hz"))
@@ -323,7 +323,7 @@ def _device_memory_section(made: Plan, case: Case, target: Target) -> tuple[str,
 
     if case.engine != "dg":
         raise NotBuiltError(
-            Problem("--arch", f"memory is counted for meshes, not for the engine {case.engine}", "engine: dg")
+            Problem("--arch", f"memory is estimated for meshes, not for the engine {case.engine}", "engine: dg")
         )
     from faultwave.dg.report import absent_device_memory
 
@@ -343,7 +343,7 @@ def _forecast(
     from faultwave.bench import forecast
     from faultwave.dg.solver import Solver
 
-    say("measuring kernels, cutting the mesh")
+    say("measuring kernels, partitioning the mesh")
     costs = forecast.measure(made, Solver(made), 5.0)
     machine = forecast.Machine(elsewhere.tasks, elsewhere.latency, elsewhere.bandwidth)
     return forecast.table(made, costs, machine, elsewhere.nodes or 1), forecast.HEADER
@@ -438,7 +438,7 @@ def submit(
     with atomic_text(target) as file:
         file.write(text(job))
     screen.files([target])
-    screen.out().print(f"send it with: sbatch {target}", soft_wrap=True)
+    screen.out().print(f"submit it with: sbatch {target}", soft_wrap=True)
 
 
 def _check_job_folder(folder: Path, case: Path, until: str | None) -> None:
@@ -458,7 +458,7 @@ def _check_job_folder(folder: Path, case: Path, until: str | None) -> None:
         try:
             refuse_folder(folder)
         except InputError as error:
-            advice = "Choose another --output, or move that run away: the job would not replace its results."
+            advice = "Choose another --output, or move that run: the job does not replace its results."
             raise InputError([Problem(p.where, p.what, p.allowed, advice) for p in error.problems]) from None
         return
     warn(found.warnings)
@@ -466,9 +466,11 @@ def _check_job_folder(folder: Path, case: Path, until: str | None) -> None:
     if found.finished is not None:
         what = f"holds this case, already finished at t = {found.finished:g} s"
         raise InputError(
-            Problem(str(folder), what, advice="Give a later --until to extend it, or choose another --output.")
+            Problem(str(folder), what, advice="Set a later --until to extend it, or choose another --output.")
         )
-    screen.out().print(f"{folder} holds a checkpoint of this case: the job goes on from t = {time:g} s", soft_wrap=True)
+    screen.out().print(
+        f"{folder} holds a checkpoint of this case: the job continues from t = {time:g} s", soft_wrap=True
+    )
 
 
 def add_commands(app: typer.Typer) -> None:

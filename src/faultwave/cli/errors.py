@@ -38,7 +38,7 @@ def estimate(folder: Path, threads: int | None = None) -> None:
         found = estimate_of(folder, report, threads)
     title = f"estimated errors of seismograms, from {found.attrs['estimated_from']}"
     screen.out().print(screen.table(title, summary(found), HEADER))
-    screen.out().print(f"that took {found.attrs['cost']:.2f} times as long as the run", soft_wrap=True)
+    screen.out().print(f"which took {found.attrs['cost']:.2f} times as long as the run", soft_wrap=True)
 
 
 def add_commands(app: typer.Typer) -> None:

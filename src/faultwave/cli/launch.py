@@ -72,7 +72,10 @@ def relaunch(ranks: int | None, threads: int | None, progress: str | None = None
     if ranks == 1:
         return
     _need_mpi4py()
-    check_process_limit(ranks, f"Start them yourself, here or on many machines: mpiexec -n {ranks} faultwave run ...")
+    check_process_limit(
+        ranks,
+        (f"Start the processes with a launcher, on one or several machines: mpiexec -n {ranks} faultwave run ..."),
+    )
     command = [mpiexec(), "-n", str(ranks), *PYTHON, "-m", "faultwave.cli.main", *_without_ranks(sys.argv[1:])]
     environment = dict(os.environ)
     if threads is None:
@@ -94,7 +97,7 @@ def check_process_limit(ranks: int, advice: str = "", option: str = "--ranks") -
     """
     most = max(PROCESSES_ALLOWED, PROCESSES_PER_CORE * host.core_count())
     if ranks > most and not any(name in os.environ for name in MACHINES):
-        what = f"{ranks} processes, but this machine has {host.core_count()} cores for them"
+        what = f"{ranks} processes, but this machine has {host.core_count()} cores"
         raise InputError(Problem(option, what, f"1 to {most}", advice))
 
 
@@ -167,19 +170,19 @@ def _die_with_parent(parent: int) -> Callable[[], None] | None:
 def stopped_in_setup(number: int) -> signals.StopSignal:
     """Return the error for a signal that came before the first step."""
     name = signal.Signals(number).name
-    what = f"told to stop by {name} while the run was being set up"
-    text = f"{what}; nothing was computed and no output was changed, the same command starts anew"
+    what = f"stopped by {name} while the run was being set up"
+    text = f"{what}; nothing was computed and no output was changed, run the same command to start again"
     return signals.StopSignal(text, number)
 
 
 def stopped_without_result(number: int) -> signals.StopSignal:
     """Return the error for a signal during a command that leaves no results when stopped."""
-    text = f"told to stop by {signal.Signals(number).name}; nothing is left of what was begun, the same command starts anew"
+    text = f"stopped by {signal.Signals(number).name}; no files remain, run the same command to start again"
     return signals.StopSignal(text, number)
 
 
 @contextmanager
-def stop_signals_as_errors(told: Callable[[int], signals.StopSignal] = stopped_in_setup) -> Iterator[None]:
+def stop_signals_as_errors(error_of: Callable[[int], signals.StopSignal] = stopped_in_setup) -> Iterator[None]:
     """Turn stop signals into errors within the block, so that work in progress is cleaned up, including compilers.
 
     A run in its time loop handles signals itself.
@@ -187,7 +190,7 @@ def stop_signals_as_errors(told: Callable[[int], signals.StopSignal] = stopped_i
 
     def stop(number: int, frame: FrameType | None) -> None:
         signals.detach_lost_terminal()
-        raise told(number)
+        raise error_of(number)
 
     old = {n: signal.signal(n, stop) for n in signals.stop_signals()}
     try:
@@ -266,7 +269,7 @@ def read_tuned(
         best = json.loads(file.read_text())
         found, mode = [best["ranks"], best["threads"]], best["progress"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(Problem(str(file), f"is no file of faultwave tune: {error}")) from None
+        raise InputError(Problem(str(file), f"is not a file of faultwave tune: {error}")) from None
     _tuned(file, found, mode)
     if launched():  # the launcher has determined the number of processes
         found[0] = ranks

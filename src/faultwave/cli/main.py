@@ -108,7 +108,7 @@ class Program(typer.Typer):
             if error.errno != errno.ENOSPC or error.filename is not None:
                 raise
             # other files are named in their own errors: this is the redirected standard output
-            screen.show_error(FaultwaveError("what this command prints could not be written: the disk is full"))
+            screen.show_error(FaultwaveError("the output of this command could not be written: the disk is full"))
             screen.discard_output()
             raise SystemExit(FaultwaveError.code) from None
 
@@ -133,9 +133,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also say what goes on inside.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also print internal progress.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Apply the options that all commands share."""

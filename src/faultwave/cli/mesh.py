@@ -128,7 +128,7 @@ def _surfaces(mesh: Mesh) -> Section:
     for tag in np.unique(faces[:, 0]).tolist():
         here, kind = faces[:, 0] == tag, int(table.kinds(np.array([tag], np.int32))[0])
         number = table.called(tag).split()[0]
-        said = "say it in mesh.boundaries" if kind == UNKNOWN else _kind_name(kind)
+        said = "define it in mesh.boundaries" if kind == UNKNOWN else _kind_name(kind)
         rows.append((number, table.names.get(tag, ""), int(here.sum()), f"{areas[here].sum():.6g}", said))
     return "surfaces", rows, ("number", "name", "faces", "area [m^2]", "kind without mesh.boundaries")
 
@@ -220,14 +220,16 @@ def _pair(text: str) -> tuple[str, object]:
     except YAMLError as error:
         raise InputError(
             Problem(
-                f"mesh generate {key}", f"'{value}' is no YAML: {error}", "a value as in a case file, e.g. [2, 2, 2]"
+                f"mesh generate {key}",
+                f"'{value}' is not valid YAML: {error}",
+                "a value as in a case file, e.g. [2, 2, 2]",
             )
         ) from None
 
 
 def _check_target(target: Path, force: bool) -> None:
     if target.suffix.lower() not in SUFFIXES:
-        what = f"'{target.suffix}' is not the ending of a PUML HDF5 file, and no other format is written"
+        what = f"'{target.suffix}' is not a file name extension of PUML HDF5, the only output format"
         raise InputError(Problem(str(target), what, " or ".join(SUFFIXES)))
     if target.exists() and not force:
         raise InputError(Problem(str(target), "is there already", advice="Use --force to replace it"))

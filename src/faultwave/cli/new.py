@@ -98,7 +98,7 @@ def new(
     screen.out().print(f"next: faultwave plan {folder / 'case.yaml'}", soft_wrap=True)
 
 
-def _pictured(asked: NewCaseOptions, error: InputError, folder: Path) -> InputError:
+def _pictured(request: NewCaseOptions, error: InputError, folder: Path) -> InputError:
     """Return the error after drawing a map of its places, if they and the region are known.
 
     No case exists that could be drawn later.
@@ -108,7 +108,7 @@ def _pictured(asked: NewCaseOptions, error: InputError, folder: Path) -> InputEr
 
     if not any(p.places for p in error.problems):
         return error
-    case = draft_case(asked)
+    case = draft_case(request)
     return (
         InputError([replace(p, places=()) for p in error.problems])
         if case is None
@@ -129,7 +129,7 @@ def _prompt_missing(values: Settings) -> Settings:
         else:
             found["moment_tensor"] = what
     if not found["fault"]:
-        for name, words in (("lon", "Longitude of the middle"), ("lat", "Latitude of the middle")):
+        for name, words in (("lon", "Longitude of the centre"), ("lat", "Latitude of the centre")):
             if found[name] is None:
                 found[name] = typer.prompt(f"{words} [degrees]", type=float)
         found["size"] = found["size"] or typer.prompt("Side of the region", default="40km")
@@ -144,7 +144,7 @@ def _new_case_options(values: Settings) -> NewCaseOptions:
     mechanism, source, kind = None, values["srf"], "srf"
     if tensor is not None and Path(tensor).is_file():
         if source is not None:
-            raise InputError(Problem("--moment-tensor", "and --srf are both given", "one of them"))
+            raise InputError(Problem("--moment-tensor", "and --srf exclude each other", "one of them"))
         source, kind = Path(tensor), "cmtsolution"
     elif tensor is not None:
         mechanism = _mechanism(tensor)

@@ -268,9 +268,9 @@ def compare(
 def _check_options(reference: Path, observed: bool, of_runs: Sequence[str], records: Records) -> None:
     """Raise InputError for options that do nothing: ``of_runs`` with observed records, those of records with a run."""
     if observed and of_runs:
-        raise InputError(Problem(", ".join(of_runs), f"does nothing: {reference} holds records", "--least SCORE"))
+        raise InputError(Problem(", ".join(of_runs), f"has no effect: {reference} contains records", "--least SCORE"))
     if not observed and replace(records, low=None, high=None) != Records():
-        what = "holds no records: --quantity, --units, --least do nothing"
+        what = "contains no records, so --quantity, --units and --least have no effect"
         advice = "Leave them out, or name a folder of miniSEED or SAC files."
         raise InputError(Problem(str(reference), what, advice=advice))
 
@@ -368,7 +368,7 @@ def verify(
 
         screen.files(write_page(write, output))
     if fell_short:
-        screen.err().print(f"fell short: {', '.join(fell_short)}", style="bold red", soft_wrap=True)
+        screen.err().print(f"below the limit: {', '.join(fell_short)}", style="bold red", soft_wrap=True)
         raise typer.Exit(screen.EXIT_RUN)
 
 
@@ -379,13 +379,13 @@ def _scec_plan(
     if name != "scec":
         given = {"BENCHMARK": only, "--quick": quick, "--engine": engine != "dg", "--output": output, "--reuse": reuse}
         if wrong := [option for option, value in {**given, "--write": write}.items() if value]:
-            raise InputError(Problem(wrong[0], "is only known to 'faultwave verify scec'", "--all"))
+            raise InputError(Problem(wrong[0], "applies to 'faultwave verify scec' only", "--all"))
         return None
     if engine not in ("dg", "fd"):
-        raise InputError(Problem("--engine", f"'{engine}' is no engine that runs benchmarks", "dg, fd"))
+        raise InputError(Problem("--engine", f"'{engine}' is not an engine that runs benchmarks", "dg, fd"))
     for option, given_too in (("--write", write), ("--reuse", reuse)):
         if given_too and output is None:
-            raise InputError(Problem(option, "needs the results of a folder", "--output DIR beside it"))
+            raise InputError(Problem(option, "needs the results of a folder", "--output DIR as well"))
     from faultwave.verify.scec.drive import Plan, run_all
 
     return partial(run_all, plan=Plan(tuple(only), quick, output, engine, reuse))

@@ -94,7 +94,7 @@ else
   faultwave run {case} --output "$folder"{more}
 fi
 status=$?
-# {stopped}: told to stop; whatever else failed would fail again
+# {stopped}: stopped by a signal; after other failures the job is not queued again
 if [ $status -eq {stopped} ]; then
   if [ -n "$(find "$folder" -maxdepth 3 -path '*-checkpoints/[0-9]*/index.json' -newer "$folder/.turn")" ]; then
     rm -f "$folder/.in-vain"

@@ -40,7 +40,7 @@ Kind = Literal["wave", "fault", "shown"]
 CONTENT_NAMES: dict[Kind, str] = {
     "wave": "waves",
     "fault": "traction and velocity at the fault",
-    "shown": "states beside penalised faces",
+    "shown": "states next to penalised faces",
 }
 """Content of messages in the wording of errors."""
 

@@ -97,7 +97,7 @@ def choose_halo_path(
         If ``direct`` is requested and impossible.
     """
     if wanted == "host":
-        return HaloPath(False, "as asked")
+        return HaloPath(False, "as requested")
     checks = (
         lambda: _library_can(world, device),
         lambda: _child_can(world, device, command),
@@ -109,7 +109,7 @@ def choose_halo_path(
             break
     if wanted == "direct" and not good:
         raise world.mark_raised_everywhere(
-            InputError(Problem("numerics.halo", f"direct cannot be: {why}", "auto, host"))
+            InputError(Problem("numerics.halo", f"direct is not possible: {why}", "auto, host"))
         )
     return HaloPath(good, why)
 
@@ -140,7 +140,7 @@ def query_library(kind: str) -> tuple[bool | None, str]:
     from mpi4py import MPI
 
     if kind not in QUERIES:
-        return None, "memory of this device has an address on the host"
+        return None, "memory of this device is addressable by the host"
     name = MPI.Get_library_version().partition("\n")[0].strip()
     if "CRAY" in name.upper():
         on = os.environ.get(CRAY) == "1"
@@ -149,7 +149,7 @@ def query_library(kind: str) -> tuple[bool | None, str]:
     requested = [q for q in QUERIES[kind] if hasattr(library, q)]
     yes = [q for q in requested if getattr(library, q)()]
     if not requested:
-        return None, f"{name} does not tell"
+        return None, f"{name} does not report it"
     return bool(yes), f"{name}: {(yes or requested)[0]}() is {int(bool(yes))}"
 
 
@@ -177,7 +177,7 @@ def query_child(command: Sequence[str]) -> tuple[bool | None, str]:
     if BEGUN not in lines:
         return (
             None,
-            "the library does not say that it takes memory of devices, and no child process could be started to try",
+            "the library does not report support for device memory, and no child process could be started to test it",
         )
     end = f"signal {-child.returncode}" if child.returncode < 0 else f"exit code {child.returncode}"
     return False, f"a test message in a child process did not arrive (it ended with {end})"

@@ -237,12 +237,13 @@ def wait_all(messages: Sequence[Message], patience: float | None = None) -> floa
 def _timeout_text(awaited: Sequence[Message], patience: float) -> str:
     """Return the error text for messages that do not arrive."""
     if not awaited:
-        return f"nothing has come from other processes for {patience:g} s"
+        return f"no message has arrived from other processes for {patience:g} s"
     first, others = awaited[0], len(awaited) - 1
     more = f" and for {others} other message{'s' * (others > 1)}" if others else ""
     return (
-        f"process {first.rank} has waited {patience:g} s for {first.awaited()}{more}. Process {first.partner} hangs, has died, or its "
-        f"network has failed: look at its output and at its node, then go on from the last checkpoint with '{command('resume')}'"
+        f"process {first.rank} has waited {patience:g} s for {first.awaited()}{more}. Process {first.partner} "
+        "hangs, has died, or its network has failed: check its output and its node, then continue from the "
+        f"last checkpoint with '{command('resume')}'"
     )
 
 

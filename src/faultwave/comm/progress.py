@@ -86,7 +86,7 @@ class ProgressThread:
 
         if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
             raise BackendError(
-                "progress mode 'thread' needs an MPI that several threads may call: take progress: polling"
+                "progress mode 'thread' needs an MPI library that supports several threads: use progress: polling"
             )
         self.mpi, self.cores, self.attach, self.looks = world.mpi, tuple(cores), attach, 0
         self._pause = 0.0 if self.cores else PAUSE

@@ -181,8 +181,9 @@ def _error_text(error: BaseException) -> str:
         return str(error)
     if type(error).__module__.partition(".")[0] == "mpi4py":
         return (
-            f"a message to or from another process failed ({' '.join(str(error).split())}): it has died, or its network has failed. "
-            f"Look at its output and at its node, then go on from the last checkpoint with '{command('resume')}'"
+            f"a message to or from another process failed ({' '.join(str(error).split())}): it has died, or "
+            "its network has failed. Check its output and its node, then continue from the last checkpoint "
+            f"with '{command('resume')}'"
         )
     return "".join(traceback.format_exception(error))
 

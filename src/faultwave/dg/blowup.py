@@ -107,7 +107,7 @@ def _diagnose_here(run: Suspects, broken: int) -> Diagnosis:
     reported = [part.diagnosis(x, bad) for part in run.capabilities.values()]
     lines += [line for found, _ in reported for line in found]
     causes = _causes(plan, [cause for _, found in reported for cause in found])
-    wrong = run.observation or f"{broken} cells hold no finite numbers"
+    wrong = run.observation or f"{broken} cells contain values that are not finite"
     return _with_neighbourhood(run, explanation(run.time, wrong, lines, causes), cell)
 
 

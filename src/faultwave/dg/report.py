@@ -168,7 +168,7 @@ def absent_device_memory(plan: Plan, target: Target) -> tuple[str, Rows]:
     return f"memory of one {target.device}, {target.name}", [
         (
             "taken",
-            f"{readable_bytes(counting.held)} of {readable_bytes(available)} that are left by its driver: {fits}",
+            f"{readable_bytes(counting.held)} of {readable_bytes(available)} available besides the driver: {fits}",
         ),
         (
             "a cell",
@@ -176,7 +176,10 @@ def absent_device_memory(plan: Plan, target: Target) -> tuple[str, Rows]:
         ),
         (
             "kept for results",
-            f"{readable_bytes(available - most)}; samples of receivers and surfaces, 16 MiB for each cluster at most, come besides",
+            (
+                f"{readable_bytes(available - most)}; samples of receivers and surfaces, 16 MiB for each cluster "
+                "at most, in addition"
+            ),
         ),
     ]
 
@@ -220,7 +223,7 @@ def _resolution(plan: Plan) -> Rows:
     edge, moduli = edge_length(geo.volume), plan.law.moduli(material)
     inner = within_region(plan.case, geo.centroids)
     frequency = resolved_frequency(plan.law, material, edge, order)[inner]
-    region = "" if inner.all() else " of the region, around which elements grow"
+    region = "" if inner.all() else " of the region, outside of which elements grow"
     requested = highest_frequency(plan.case, plan.parts)
     rows: Rows = [
         ("waves cross the mesh", _crossings(plan, requested)),
@@ -231,7 +234,7 @@ def _resolution(plan: Plan) -> Rows:
         ),
     ]
     if requested is not None:
-        rows.append((f"at {requested:.4g} Hz, the highest asked for", _in_wavelengths(plan, requested)))
+        rows.append((f"at {requested:.4g} Hz, the highest requested", _in_wavelengths(plan, requested)))
     return rows
 
 

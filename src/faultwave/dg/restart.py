@@ -101,13 +101,13 @@ class Restart:
             If the mesh or the material differs.
         """
         if "mesh" not in notes:
-            raise InputError(Problem(where, "was taken by another engine", "engine: dg"))
+            raise InputError(Problem(where, "was written by another engine", "engine: dg"))
         if notes["mesh"] != self.mesh:
-            raise InputError(Problem(where, "was taken on another mesh", "the mesh of the first run"))
+            raise InputError(Problem(where, "was written on another mesh", "the mesh of the first run"))
         numerics = self.plan.case.numerics
         for name in ("order", "precision", "backend"):
             if notes[name] != getattr(numerics, name):
-                text = "going on with %s %s instead of %s: the state is %s"
+                text = "continuing with %s %s instead of %s: the state is %s"
                 how = "projected" if name == "order" else "converted" if name == "precision" else "the same"
                 log.warning(text, name, getattr(numerics, name), notes[name], how)
         now = dict(self.material)
@@ -149,6 +149,6 @@ def _check_same_material(where: str, then: Mapping[str, int], now: dict[str, int
     """Raise InputError if medium or friction differ from the first run, for instance after a change of a file."""
     other = [name for name in now.keys() & then.keys() if now[name] != then[name]]
     if other:
-        what = f"{', '.join(sorted(other))}: not as in the run that this goes on from"
-        advice = f"Put back the files that the case names as they were, or start anew with '{command('run')}'."
+        what = f"{', '.join(sorted(other))}: not as in the original run"
+        advice = f"Restore the files of the case, or start again with '{command('run')}'."
         raise InputError(Problem(where, what, advice=advice))

@@ -61,7 +61,7 @@ class EnergyRecorder(TimeTable):
         self.rows.append((self.solver.time, found))
         infinite = sorted(name for name, value in found.items() if np.isinf(value))
         if self.solver.plan.world.any(bool(infinite)):
-            self.solver.wrong = f"{', '.join(infinite)} overflowed: motion is too large for numbers of this precision"
+            self.solver.wrong = f"{', '.join(infinite)} overflowed: the motion is too large for this precision"
             raise BlowUp
 
     def state(self) -> Mapping[str, State]:

@@ -140,7 +140,7 @@ def report_distant_receivers(
         if distance[i] > limit:
             problems.error(where, what, f"at most {limit:g} m, output.fault_receivers.maximum_distance")
         else:
-            problems.warn(where, f"{what}, and is moved onto it", advice="Give a point of the fault, or leave it out.")
+            problems.warn(where, f"{what}, and is moved onto it", advice="Choose a point on the fault, or remove it.")
 
 
 Samples = tuple[np.ndarray, np.ndarray]

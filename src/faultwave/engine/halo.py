@@ -77,9 +77,10 @@ def _check_equal(world: World, where: str, found: Sequence[str]) -> None:
     if len(set(found)) > 1:
         ranks = {value: [str(r) for r, v in enumerate(found) if v == value] for value in dict.fromkeys(found)}
         listed = "; ".join(f"{value} on {', '.join(r[:8])}{' ...' if len(r) > 8 else ''}" for value, r in ranks.items())
-        what = f"processes of one run were given different ones, or found different devices: {listed}"
+        what = f"the processes of one run have different settings or different devices: {listed}"
         advice = (
-            "Give every process the same options; name the backend instead of 'auto' to see what one of them lacks."
+            "Use the same options on every process; select the backend explicitly instead of 'auto' to find "
+            "out which process lacks it."
         )
         raise world.mark_raised_everywhere(InputError(Problem(where, what, "one for all processes", advice)))
 

@@ -17,7 +17,7 @@ SILENT, INTERVALS = 1e-6, 256
 """Relative strength below which a source is silent, and number of intervals of the run in which strength is evaluated."""
 SPANS, TENFOLD, LEAST = 4, 10.0, 3
 """Number of growing time spans, growth of each, and fewest checks in one."""
-TOO_LARGE = "sources or initial values far larger than meant: check their units"
+TOO_LARGE = "sources or initial values far larger than intended: check their units"
 """The least likely cause of an unstable run."""
 
 

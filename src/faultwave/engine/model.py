@@ -34,7 +34,7 @@ class Resolved:
     def choose(cls, requested: float | None, resolved: float, otherwise: str) -> Resolved:
         """Return the requested frequency if there is one, else the ``resolved`` one with the reason ``otherwise``."""
         if requested:
-            return cls(requested, "the highest that the case asks for")
+            return cls(requested, "the highest in the case")
         return cls(resolved, f"resolved everywhere{otherwise}")
 
 

@@ -77,7 +77,7 @@ class Estimate:
     def __str__(self) -> str:
         reasons = [f"{self.steps:,.0f} steps"]
         if self._drift > self._noise:
-            reasons += ["no side lets out what sources and faults leave behind"]
+            reasons += ["no side absorbs static deformation and waves"]
         else:
             reasons += [f"{name} (times {factor:g})" for name, factor in self.more.items()]
         reasons += [f"material in sixteen bits ({self.material:.1e})"] if self.material else []
@@ -131,19 +131,19 @@ def choose_precision(numerics: Setting, found: Estimate, can_compensate: bool, p
     if numerics.precision == "double" and numerics.stored_waves == "single":
         own = found.stored_waves()
         if own.error > most:
-            advice = "Leave it out, or take a larger numerics.precision_error."
+            advice = "Remove it, or raise numerics.precision_error."
             problems.warn("numerics.stored_waves", f"single may change results by {own}", f"{most:g}", advice)
         what = f"single precision, which changes results by {own}; numerics.precision_error is {most:g}"
         return Choice(numerics, f"stored waves: {what}")
     if numerics.precision == "double":
         if "precision_error" in numerics.model_fields_set and "precision" not in numerics.model_fields_set:
-            advice = f"Take auto ({option('precision', 'auto')}), which keeps to it, or single."
-            problems.warn("numerics.precision_error", "does nothing: precision is double by default", advice=advice)
+            advice = f"Use auto ({option('precision', 'auto')}), which respects it, or single."
+            problems.warn("numerics.precision_error", "has no effect: precision is double by default", advice=advice)
         return Choice(numerics)
     if numerics.precision == "single":
         own = retained if numerics.compensated else found
         if own.error > most:
-            advice = f"Take double ({option('precision', 'double')}), or a larger numerics.precision_error."
+            advice = f"Use double ({option('precision', 'double')}), or raise numerics.precision_error."
             problems.warn("numerics.precision", f"single may change results by {own}", f"{most:g}", advice)
         return Choice(numerics)
     limit = f"numerics.precision_error is {most:g}"

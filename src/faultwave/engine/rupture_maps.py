@@ -26,7 +26,7 @@ def requested_maps(case: Case, problems: Problems) -> RuptureOutput | None:
     """Return the settings ``output.rupture``; None if the case requests no maps, or has no fault, which is reported."""
     setting = case.output.rupture
     if setting is not None and case.fault is None:
-        advice = "Give a fault group, or leave output.rupture out."
+        advice = "Add a fault group, or remove output.rupture."
         problems.error("output.rupture", "the case has no fault with friction", advice=advice)
         return None
     return setting

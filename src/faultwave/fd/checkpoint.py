@@ -22,7 +22,10 @@ from faultwave.fd.operators.time_dispersion import removes
 from faultwave.kernels.overlap import intersect
 from faultwave.kernels.stencil import Box, Program, record
 
-SCHEME = "surface of second order, sampled seismograms, state by parts, sources told apart, steps of fault receivers, losses of soil"
+SCHEME = (
+    "surface of second order, sampled seismograms, state by capability, separate sources, steps of fault "
+    "receivers, losses of soil"
+)
 """Version of the scheme and of the contents of a checkpoint.
 
 The text changes whenever one of them does, so that checkpoints of incompatible earlier versions are refused.
@@ -162,9 +165,9 @@ def _within(op: Operator, array: np.ndarray, name: str, box: Box) -> np.ndarray:
 def check_identity(where: str, then: Record | None, now: Record) -> None:
     """Raise InputError if a run cannot resume from the checkpoint ``where`` of another grid."""
     if then is None:
-        raise InputError(Problem(where, "was taken by another engine", "engine: fd"))
+        raise InputError(Problem(where, "was written by another engine", "engine: fd"))
     other = [name for name in {**now, **then} if then.get(name) != now.get(name)]
     if other:
         what = ", ".join(other)
-        advice = "Resume with the case as it was."
-        raise InputError(Problem(where, f"was taken with other {what}", advice=advice))
+        advice = "Resume with the original case."
+        raise InputError(Problem(where, f"was written with different {what}", advice=advice))

@@ -137,7 +137,7 @@ class PlacementContext:
         ground = float(self.grid.relief.ground(np.clip(point, self.lower, self.upper)))
         setting = None if self.case.grid is None else self.case.grid.topography
         deep = getattr(setting, what, None) == "depth"
-        signs = "; given as depth, z is negative: -500 is 500 m deep" * deep
+        signs = "; z of a depth is negative: -500 is 500 m deep" * deep
         return f", above the ground, which is at z = {ground:.6g} m there{signs}" if point[2] > ground else ""
 
     def located(self, points: np.ndarray, what: str, references: np.ndarray | None = None) -> np.ndarray:

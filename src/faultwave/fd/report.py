@@ -131,7 +131,8 @@ def _of_the_step(plan: FdPlan) -> str:
     """Return a sentence on the time dispersion of waves at the resolved frequency."""
     early = (2 * np.pi * plan.frequency * plan.scheme.step) ** 2 / 24
     reported = (
-        f"makes all waves {100 * early:.2g} % fast at {plan.frequency:.4g} Hz, and as the square of the frequency"
+        f"makes all waves {100 * early:.2g} % too fast at {plan.frequency:.4g} Hz, proportional to the square "
+        "of the frequency"
     )
     if not removes(plan.case):
         return reported
@@ -152,7 +153,7 @@ def _resolution(plan: FdPlan) -> Rows:
         (
             "slowest wave",
             f"{'S' if medium.slowest == medium.shear else 'P in a fluid'}, {medium.slowest:.6g} m/s at ({x:g}, {y:g}, {z:g})"
-            + (", over the stretch of cells" if plan.scheme.grid.relief is not None else ""),
+            + (", divided by the stretch of cells" if plan.scheme.grid.relief is not None else ""),
         ),
         (
             "resolved frequency",

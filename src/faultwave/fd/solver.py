@@ -125,7 +125,7 @@ class FdSolver:
         Velocities are compared half a step before the present time.
         """
         if inside is not None:
-            raise NotBuiltError(Problem("error", "a grid gives the error of its whole box only"))
+            raise NotBuiltError(Problem("error", "a grid computes the error of its whole box only"))
         return self.operator.error(solution)
 
     def sample(self, points: np.ndarray) -> np.ndarray:

@@ -443,7 +443,7 @@ def _check_launch(
             raise ValueError(f"{who}: no array {name}")
     for name in (launch.names.get(n, n) for n in writes):
         if program.arrays[name].half:
-            raise ValueError(f"{who}: {name} is kept in sixteen bits and cannot be written")
+            raise ValueError(f"{who}: {name} is stored in sixteen bits and cannot be written")
     for key in reads:
         if key[0] == "scalar" and key[1] not in program.scalars:
             raise ValueError(f"{who}: no number {key[1]}")

@@ -55,12 +55,12 @@ def check_contradictions(
 
 
 def _warn_of_pair(read: str, by: Leaf, other: str, at: Leaf, problems: Problems) -> None:
-    what = f"{other} is given, and so is {read}, which says the same by another number"
+    what = f"{other} is defined, and so is {read}, which determines the same property"
     if isinstance(by, Constant | Expression) or isinstance(at, Constant | Expression):
         where = f"{at.source}.{other}" if isinstance(at, Constant | Expression) else at.source
-        problems.error(where, what, advice=f"Leave one of them out; {read} stands in {by.source}.")
+        problems.error(where, what, advice=f"Remove one of them; {read} is in {by.source}.")
     else:
-        problems.warn(at.source, f"{what}: {read} is read and {other} is not")
+        problems.warn(at.source, f"{what}: {read} is used and {other} is ignored")
 
 
 def _places(field: Field) -> list[list[Leaf]]:
@@ -87,6 +87,6 @@ def warn_layers(field: Field, depth: float, problems: Problems) -> None:
     """Warn if all layers of a file lie in the uppermost metres of a model that is ``depth`` [m] deep."""
     for leaf in leaves(field):
         if isinstance(leaf, Layers) and 0.0 < leaf.tops[-1] < THIN * depth:
-            what = f"the deepest layer begins {leaf.tops[-1]:g} m down, and the model is {depth:g} m deep"
-            advice = "Are depths in km? A header 'depth[km]' says so; vp[km/s] and rho[g/cm^3] likewise."
+            what = f"the deepest layer begins at a depth of {leaf.tops[-1]:g} m, but the model is {depth:g} m deep"
+            advice = "Are depths in km? Use a header 'depth[km]' then; vp[km/s] and rho[g/cm^3] likewise."
             problems.warn(leaf.source, what, advice=advice)

@@ -80,7 +80,7 @@ def missing(field: Field, names: Sequence[str]) -> InputError:
     lacking = [name for name in names if name not in field.parameters]
     stated = field.field.parameters if isinstance(field, Converted) else field.parameters
     given = ", ".join(sorted(stated)) or "nothing"
-    what = f"no parameter {', '.join(lacking)}: it gives {given}, and {', '.join(names)} are needed"
+    what = f"parameter {', '.join(lacking)} is missing: the field defines {given}; required are {', '.join(names)}"
     left = stated - set(names)
     near = dict.fromkeys(suggest(name, left) for name in lacking)
     return InputError(Problem(source_of(field), what, advice="; ".join(n for n in near if n)))
@@ -149,9 +149,7 @@ class Expression:
         if time is None and self.timed.intersection(names):
             needy = ", ".join(sorted(self.timed.intersection(names)))
             raise InputError(
-                Problem(
-                    self.source, f"{needy} depends on time t, which this use does not have", "a function of x, y, z"
-                )
+                Problem(self.source, f"{needy} depends on time t, which is not available here", "a function of x, y, z")
             )
         columns = {axis: np.ascontiguousarray(points[:, k]) for k, axis in enumerate("xyz")}
         columns["t"] = np.full(len(points), np.nan if time is None else time)
@@ -221,7 +219,7 @@ class Regions:
         lost = ~np.isin(groups, list(self.fields))
         if lost.any():
             rows = np.flatnonzero(lost)
-            fault = f"nothing is said of {self.labels.get(int(groups[rows[0]]), f'group {groups[rows[0]]}')}"
+            fault = f"no parameters are defined for {self.labels.get(int(groups[rows[0]]), f'group {groups[rows[0]]}')}"
             raise PointError(self.source, fault, points[rows], groups[rows], rows)
         result = {name: np.empty(len(points)) for name in names}
         for group in np.unique(groups).tolist():
@@ -278,7 +276,7 @@ class Merged:
         for field in self.fields:
             for name in sorted(field.parameters):
                 if name in owners:
-                    what = f"parameter {name} is given twice, also by {owners[name]}"
+                    what = f"parameter {name} is defined twice, also by {owners[name]}"
                     problems.append(Problem(source_of(field), what, advice="Remove one of the two"))
                 owners.setdefault(name, source_of(field))
         if problems:
@@ -335,7 +333,7 @@ class Limited:
             raise InputError(
                 Problem(
                     f"{self.where}.{'minimum' if n in self.least else 'maximum'}",
-                    f"'{n}' is not given by the material",
+                    f"the material does not define '{n}'",
                     allowed,
                 )
                 for n in unknown
@@ -366,7 +364,7 @@ class Limited:
     def messages(self) -> list[str]:
         """Return a sentence for each limit that has changed values."""
         return [
-            f"{name} kept {self._range(name)} at {100 * some / all_:.3g} % of the points looked at"
+            f"{name} limited to {self._range(name)} at {100 * some / all_:.3g} % of the checked points"
             for name, (some, all_) in self.moved.items() if some
         ]  # fmt: skip
 
@@ -461,7 +459,7 @@ class Converted:
         given = _stated(field)
         twice = [(name, parts[0]) for name, parts, _ in _RULES if len(parts) == 1 and given.issuperset((name, *parts))]
         if twice:
-            what = "{} is given twice, also as {}"
+            what = "{} is defined twice, also as {}"
             raise InputError(
                 Problem(source_of(field), what.format(*pair), advice="Remove one of the two") for pair in twice
             )
@@ -564,8 +562,8 @@ def check_physics(field: Field, readers: Mapping[str, str], user: str, problems:
     for reader in dict.fromkeys(readers.values()):
         names = sorted(name for name, by in readers.items() if by == reader)
         sources = [leaf.source for leaf in leaves(field) if set(names) & leaf.parameters]
-        what = f"gives {', '.join(names)}, which {user} does not read"
-        advice = f"Read by {reader}. Choose that physics, or leave {'it' if len(names) == 1 else 'them'} out."
+        what = f"defines {', '.join(names)}, which {user} does not read"
+        advice = f"Read by {reader}. Choose that physics, or remove {'it' if len(names) == 1 else 'them'}."
         problems.error(sources[-1] if sources else source_of(field), what, advice=advice)
 
 
@@ -589,6 +587,6 @@ def check_used(
     """
     stated = [leaf for leaf in leaves(field) if isinstance(leaf, Constant | Expression)]
     for source, name in sorted({(leaf.source, name) for leaf in stated for name in leaf.parameters - set(known)}):
-        what = f"'{name}' is not a parameter of {user}, so it would do nothing"
+        what = f"'{name}' is not a parameter of {user}, so it would have no effect"
         advice = (elsewhere or {}).get(name) or suggest(name, known)
         problems.error(f"{source}.{name}", what, ", ".join(sorted(known)), advice)

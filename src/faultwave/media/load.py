@@ -88,7 +88,7 @@ def load_field(
         ways.append(partial(_regions, regions, f"{where}.regions", volumes or {}, defaults or {}, rules))
     if not ways:
         raise InputError(
-            Problem(where, "no parameters are given", "easi, constant, expression, layers, models, regions")
+            Problem(where, "no parameters are defined", "easi, constant, expression, layers, models, regions")
         )
     fields = gather(ways)
     least, most = getattr(setting, "minimum", None) or {}, getattr(setting, "maximum", None) or {}
@@ -218,10 +218,10 @@ def _regions(
         if number is None and str(key).isdigit():
             number = int(key)
         if number is None:
-            allowed = ", ".join(volumes) or "group numbers: the mesh has no named volumes"
+            allowed = ", ".join(volumes) or "numbers of groups: the mesh has no named volumes"
             problems.error(f"{where}.{key}", f"the mesh has no volume '{key}'", allowed, suggest(str(key), volumes))
         elif number in fields:
-            problems.error(f"{where}.{key}", f"volume {number} is given twice", "each volume once, by name or number")
+            problems.error(f"{where}.{key}", f"volume {number} is defined twice", "each volume once, by name or number")
         else:
             fields[number] = Converted.of(Constant(values, f"{where}.{key}"), rules)
     problems.raise_errors()
@@ -234,7 +234,7 @@ def check_field(field: Field, needed: Iterable[str], where: str) -> Problems:
     for name in needed:
         if name not in field.parameters:
             given = ", ".join(sorted(field.parameters)) or "nothing"
-            what = f"parameter {name} is needed but {source_of(field)} does not give it"
+            what = f"parameter {name} is required, but {source_of(field)} does not define it"
             problems.error(where, what, f"given are {given}", suggest(name, field.parameters))
     return problems
 
@@ -275,11 +275,11 @@ def read_layers(path: Path) -> Layers:
         header = next(((k, words) for k, words in above if _names(words)), None)
         if header is None:
             what, allowed = (
-                "the first row has numbers, and nothing names the columns",
+                "the first row contains numbers, so the columns have no names",
                 "a header such as 'depth vp vs rho'",
             )
             raise InputError(
-                Problem(f"{path}:{rows[0][0]}", what, allowed, "Units may stand in it: depth[km] vp[km/s].")
+                Problem(f"{path}:{rows[0][0]}", what, allowed, "It may include units: depth[km] vp[km/s].")
             )
         rows = [header, *rows]
     if len(rows) < 2:
@@ -310,7 +310,7 @@ def _header(where: str, words: list[str]) -> tuple[list[str], np.ndarray]:
             allowed = ", ".join(_LAYER_COLUMNS)
             raise InputError(Problem(where, f"unknown column '{name}'", allowed, suggest(name, _LAYER_COLUMNS)))
         if match in names:
-            raise InputError(Problem(where, f"column '{match}' stands twice", "each column once"))
+            raise InputError(Problem(where, f"column '{match}' occurs twice", "each column once"))
         try:
             factors.append(to_si(f"1 {unit}", _LAYER_COLUMNS[match]) if unit else 1.0)
         except ValueError as error:

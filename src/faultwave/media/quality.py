@@ -154,11 +154,11 @@ def report_bounds(gains: Bound, strong: Bound, limited: bool, of: tuple[int, str
         Number of the points and noun for them.
     problems : Problems
     """
-    advice = "" if limited else "Or set 'attenuation: {limit: true}' to use the nearest possible values."
+    advice = "" if limited else "Or 'attenuation: {limit: true}', which uses the nearest possible value."
     reported = problems.warn if limited else problems.error
     for bound, name, what, allowed in (
-        (strong, "Q", "attenuation is stronger than supported", f"at least {LOWEST_Q:g}"),
-        (gains, "Qp", "Qp is so large compared with Qs that compression would gain energy", ""),
+        (strong, "Q", "attenuation is stronger than Maxwell elements can represent", f"at least {LOWEST_Q:g}"),
+        (gains, "Qp", "Qp is so large relative to Qs that compression would gain energy and grow without bound", ""),
     ):
         if not bound.share:
             continue

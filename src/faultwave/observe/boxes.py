@@ -33,7 +33,7 @@ THICKEST = 1000.0
 """Maximum distance of nodes from the box of a record, in spacings."""
 AT_ONCE = 1 << 22
 """Number of values that are checked at once."""
-DAMAGED = "Record again: the file is damaged, or the run that made it was unstable."
+DAMAGED = "Record again: the file is damaged, or its run was unstable."
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,7 @@ def read_box_record(path: Path) -> BoxRecord:
     """Return the record of a file, or raise InputError if it is not a record or incomplete."""
     with opened(path, WHAT) as file:
         if "free_surface" not in file.attrs or "quantities" not in file.attrs:
-            raise InputError(Problem(str(path), f"is no {WHAT}", "a file of output.box, or an H5DRM file"))
+            raise InputError(Problem(str(path), f"is not a {WHAT}", "a file of output.box, or an H5DRM file"))
         quantities, listed = text_list(path, file, "quantities"), text_list(path, file, "material")
         missing = [name for name in RECORDED if name not in quantities]
         if missing:
@@ -392,7 +392,7 @@ def shell_of(setting: Setting, surface: float | None, problems: Problems) -> She
     if (np.abs(lower + cells * setting.spacing - upper) > 1e-6 * setting.spacing).any() or (cells < 1).any():
         size = " x ".join(f"{v:g}" for v in upper - lower)
         what = f"{setting.spacing:g} m does not divide the box of {size} m"
-        problems.error("output.box.spacing", what, "a whole number of cells along each axis")
+        problems.error("output.box.spacing", what, "an integer number of cells along each axis")
         return None
     open_top = surface is not None and abs(upper[2] - surface) < 1e-6 * setting.spacing
     deep = max(DEEP, setting.layers)

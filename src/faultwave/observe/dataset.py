@@ -68,32 +68,32 @@ QUANTITIES: dict[str, tuple[str, str]] = {
     "momentumY": ("kg*m/s", "momentum along x2"),
     "momentumZ": ("kg*m/s", "momentum along x3"),
     "total_frictional_work": ("J", "frictional work of the traction change"),
-    "static_frictional_work": ("J", "frictional work of a slow rupture with the same end"),
+    "static_frictional_work": ("J", "frictional work of a quasi-static rupture with the same final state"),
     "potency": ("m^3", "seismic potency"),
     "seismic_moment": ("N*m", "seismic moment"),
     "plastic_moment": ("N*m", "moment of plastic strain"),
     "plastic_work": ("J", "energy dissipated by yielding rock"),
     "soil_work": ("J", "energy dissipated by soft soil"),
-    "attenuation_power": ("W", "power that attenuation takes from the waves"),
+    "attenuation_power": ("W", "power that attenuation dissipates"),
     "attenuation_work": (
         "J",
-        "energy that attenuation has taken, by the trapezoidal rule from one time of the table to the next",
+        "energy dissipated by attenuation, by the trapezoidal rule over the times of the table",
     ),
-    "drag_power": ("W", "power that the drag of pore fluid on rock takes"),
+    "drag_power": ("W", "power that the drag of pore fluid on rock dissipates"),
     "drag_work": (
         "J",
-        "energy that the drag has taken, by the trapezoidal rule from one time of the table to the next",
+        "energy dissipated by the drag, by the trapezoidal rule over the times of the table",
     ),
-    "true_elastic_energy": ("J", "strain energy of the medium as it is, of springs and pore fluid too"),
+    "true_elastic_energy": ("J", "strain energy of the actual medium, including relaxation mechanisms and pore fluid"),
     "true_elastic_kinetic_energy": ("J", "kinetic energy of rock and pore fluid"),
-    "true_acoustic_energy": ("J", "strain energy of acoustic cells, of all their springs"),
+    "true_acoustic_energy": ("J", "strain energy of acoustic cells, including relaxation mechanisms"),
     "true_acoustic_kinetic_energy": ("J", "kinetic energy of acoustic cells"),
     "true_momentumX": ("kg*m/s", "momentum of rock and pore fluid along x1"),
     "true_momentumY": ("kg*m/s", "momentum of rock and pore fluid along x2"),
     "true_momentumZ": ("kg*m/s", "momentum of rock and pore fluid along x3"),
     **{f"gamma_{c}": ("", f"shear strain {c} of soil, twice the tensor's") for c in ("xy", "yz", "xz")},
-    **{f"dev_strain_{c}": ("", f"strain {c} of soil less a third of its trace") for c in ("xx", "yy")},
-    **{f"dev_s_{c}": ("Pa", f"stress change {c} less the mean of the normal ones") for c in ("xx", "yy")},
+    **{f"dev_strain_{c}": ("", f"deviatoric strain {c} of soil") for c in ("xx", "yy")},
+    **{f"dev_s_{c}": ("Pa", f"change of deviatoric stress {c}") for c in ("xx", "yy")},
     "initial_stress_work": ("J", "work of the stress at rest on plastic strain"),
 }
 """SI unit and description of every quantity in receiver, fault, surface and energy files, by name."""
@@ -212,8 +212,8 @@ def _points(location: ArrayLike, requested: ArrayLike | None) -> dict[str, Varia
     where = np.asarray(location, dtype=np.float64).reshape(-1, 3)
     wanted = where if requested is None else np.asarray(requested, dtype=np.float64).reshape(-1, 3)
     return {
-        "location": _variable(where, dims, "m", "where the values were taken"),
-        "requested": _variable(wanted, dims, "m", "where they were requested"),
+        "location": _variable(where, dims, "m", "locations of the values"),
+        "requested": _variable(wanted, dims, "m", "requested locations"),
     }
 
 

@@ -385,7 +385,7 @@ def _in_records(times: Values, values: Values, frequencies: Values, errors: Valu
 
 def _dataset(ours: Dataset, each: Values, totals: dict[str, Values], description: str) -> Dataset:
     variables = {name: ours.variables[name] for name in ("location", "longitude", "latitude") if name in ours}
-    text = "estimated L2 error in time of a quantity, over the size of all quantities of its unit"
+    text = "estimated L2 error in time of a quantity, relative to the norm of all quantities of its unit"
     variables["relative_error"] = Variable(each, ("receiver", "quantity"), "", text)
     for name, total in totals.items():
         what = name.removeprefix(OF).replace("_", " ")

@@ -120,14 +120,15 @@ def _warn_omitted(
     if grow.any():
         reported = ", ".join(f"{f:.6g}" for f in np.sort(frequency[grow])[:LISTED_LINES])
         get_logger(__name__).warning(
-            "left out %d lines that grow, at %s Hz: a source may still be acting (start later), or they are noise (raise the resolution)",
+            ("omitted %d lines that grow, at %s Hz: a source may still be acting (start later), or they are "
+            "noise (raise the resolution)"),
             grow.sum(), reported,
         )  # fmt: skip
     if fade.any():
         worst = np.argmax(np.where(fade, amplitudes, 0.0))
         get_logger(__name__).warning(
-            "left out %d lines that do not ring, the strongest at %.6g Hz with a quality factor of %.2g: a source may still be acting "
-            "(start later), or waves leave",
+            "omitted %d lines that do not ring, the strongest at %.6g Hz with a quality factor of %.2g: a "
+            "source may still be acting (start later), or waves leave",
             fade.sum(), frequency[worst], _quality(frequency[worst], growth[worst]),
         )  # fmt: skip
 

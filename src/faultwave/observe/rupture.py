@@ -332,19 +332,20 @@ def source_parameters(found: FinishedRupture) -> Dataset:
         "mean_slip": (_ratio(float(inside @ f["slip"]), broken), "m", "mean over the ruptured area"),
         "largest_slip": (f["slip"].max(initial=0.0), "m", "largest mean slip of a face"),
         "largest_slip_rate": (f["peak_slip_rate"].max(initial=0.0), "m/s", "largest slip rate of a point"),
-        "first_rupture": (_least(f["rupture_time"]), "s", "when the first face had ruptured"),
-        "duration": (released_within(h.time, h.moment), "s", "in which 5 to 95 % of the moment are released"),
+        "first_rupture": (_least(f["rupture_time"]), "s", "time at which the first face had ruptured"),
+        "duration": (released_within(h.time, h.moment), "s", "period in which 5 to 95 % of the moment are released"),
         "rupture_speed": (_median(speed, area), "m/s", "median over the ruptured area"),
         "relative_rupture_speed": (_median(relative, area), "", "median of the rupture speed over the S-wave speed"),
-        "supershear_share": (_share(relative > 1.0, np.isfinite(relative), area), "", "of the ruptured area with a known speed"),
+        "supershear_share": (_share(relative > 1.0, np.isfinite(relative), area), "", "fraction of the ruptured area with a known speed"),
         "cohesive_zone": (_median(found.cohesive_zone, area), "m", "median length"),
-        "cohesive_zone_points": (_median(found.zone_points, area), "", "median of the points of the solution in it"),
+        "cohesive_zone_points": (_median(found.zone_points, area), "", "median number of points of the solution in it"),
         "unresolved_share": (
             _share(found.zone_points < ENOUGH, np.isfinite(found.zone_points), area), "",
             "share of the area with fewer than 2 points in it",
         ),
-        "radiated_energy": (radiated, "J", "frictional work of the traction change minus that of a slow rupture"),
-        "corner_frequency": (np.nan if spectrum is None else spectrum.corner, "Hz", "of the Brune spectrum fitted to the moment rate"),
+        "radiated_energy": (radiated, "J", ("frictional work of the traction change minus that of a quasi-static "
+                                           "rupture")),
+        "corner_frequency": (np.nan if spectrum is None else spectrum.corner, "Hz", "corner frequency of the fitted Brune spectrum"),
         "spectral_misfit": (np.nan if spectrum is None else spectrum.misfit, "", "rms of the logarithm to base 10 of the fit"),
         "moment_rate_at_the_end": (found.goes_on, "", "final moment rate over the largest; 0 if the rupture has ended"),
     }  # fmt: skip
@@ -378,7 +379,8 @@ def rupture_warnings(found: FinishedRupture) -> Iterator[Problem]:
             f"the rupture has not ended: the moment rate at the end is {100 * found.goes_on:.0f} % of its largest value"
         )
         advice = (
-            "Moment, stress drop, energies and corner frequency are those until then; a later end_time completes them."
+            "Moment, stress drop, energies and corner frequency are values at that time; a later end_time "
+            "completes them."
         )
         yield Problem("output.rupture", what, advice=advice, severity="warning")
 

@@ -71,20 +71,20 @@ def error_number(error: BaseException) -> int | None:
     return int(match.group(1)) if match else None
 
 
-def user_error_for(error: BaseException, path: Path, kept: str = "") -> FaultwaveError:
+def user_error_for(error: BaseException, path: Path, retained: str = "") -> FaultwaveError:
     """Return the error to show for a failed write of ``path``, with a statement of which files are safe on disk."""
-    kept = kept or "the unfinished file was removed; files finished before are kept"
+    retained = retained or "the unfinished file was removed; completed files are retained"
     number = error_number(error)
     if number in _REFUSED:
         advice = "choose another output folder or change its permissions"
         return InputError(Problem(str(path), f"cannot be written: {_REFUSED[number]}", advice=advice))
     reason = _FULL[number] if number in _FULL else f"writing failed: {str(error).strip() or type(error).__name__}"
     advice = " Free some space or write less often." if number in _FULL else ""
-    return RunError(f"{path}: {reason}; {kept}.{advice}")
+    return RunError(f"{path}: {reason}; {retained}.{advice}")
 
 
 @contextlib.contextmanager
-def translate_os_errors(path: Path, kept: str = "") -> Iterator[None]:
+def translate_os_errors(path: Path, retained: str = "") -> Iterator[None]:
     """Convert OSError, and the RuntimeError that h5py raises on a failed flush, into the error of ``user_error_for``."""
     try:
         yield
@@ -93,7 +93,7 @@ def translate_os_errors(path: Path, kept: str = "") -> Iterator[None]:
     except (OSError, RuntimeError) as error:
         if isinstance(error, NotImplementedError | RecursionError):
             raise  # mistakes in the program, not in the file system
-        raise user_error_for(error, path, kept) from error
+        raise user_error_for(error, path, retained) from error
 
 
 def remove(*paths: Path) -> None:

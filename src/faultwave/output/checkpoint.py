@@ -40,7 +40,7 @@ KEEP = 2
 INDEX = "index.json"
 
 
-DAMAGED = "Remove it to go on from an older one, or start the case anew."
+DAMAGED = "Remove it to continue from an older checkpoint, or start the case again."
 _PART = re.compile(r"part-[0-9]{6,9}\.h5")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
@@ -72,7 +72,7 @@ class StoredValues(dict[str, Any]):
         self.where = where
 
     def __missing__(self, name: str) -> Any:
-        raise InputError(Problem(self.where, f"says nothing of '{name}'", advice=DAMAGED))
+        raise InputError(Problem(self.where, f"has no entry '{name}'", advice=DAMAGED))
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (dict(self), self.where)
@@ -134,9 +134,9 @@ class Checkpoint:
         for name, kinds in notes.items():
             value = self.notes.get(name)
             if name not in self.notes:
-                problems.error(str(self.folder / INDEX), f"says nothing of '{name}'", advice=DAMAGED)
+                problems.error(str(self.folder / INDEX), f"has no entry '{name}'", advice=DAMAGED)
             elif not isinstance(value, kinds) or (isinstance(value, float) and not math.isfinite(value)):
-                problems.error(str(self.folder / INDEX), f"says '{name}' is {value!r:.60}", advice=DAMAGED)
+                problems.error(str(self.folder / INDEX), f"contains '{name}' = {value!r:.60}", advice=DAMAGED)
         for number, part in enumerate(self.parts if arrays else ()):
             with self.opened(number) as found:
                 _compare(str(self.folder / part), found, arrays, problems)
@@ -167,7 +167,9 @@ class Checkpoint:
             if isinstance(item, h5py.Dataset):
                 if item.shape is None or item.dtype.kind not in "fiubS":
                     raise InputError(
-                        Problem(f"{path}:/{name}", f"holds {item.dtype}, no array of numbers or names", advice=DAMAGED)
+                        Problem(
+                            f"{path}:/{name}", f"holds {item.dtype}, not an array of numbers or names", advice=DAMAGED
+                        )
                     )
                 found[name] = check_size_of_dataset(path, item)
 
@@ -286,9 +288,9 @@ def latest(folder: Path, world: World | None = None) -> Checkpoint:
             return read(folder / f"{number:06d}", world)
         except InputError as error:
             damaged += 1
-            get_logger(__name__).warning("%s; an older checkpoint is looked for", error)
-    what = f"none of its {damaged} checkpoints is whole" if damaged else "there is no checkpoint"
-    advice = f"Write some with {option('checkpoint_every')}, or start the case anew with '{command('run')}'."
+            get_logger(__name__).warning("%s; searching for an older checkpoint", error)
+    what = f"none of its {damaged} checkpoints is complete" if damaged else "there is no checkpoint"
+    advice = f"Write checkpoints with {option('checkpoint_every')}, or start the case again with '{command('run')}'."
     raise InputError(Problem(str(folder), what, advice=advice))
 
 
@@ -341,14 +343,16 @@ def _index(folder: Path) -> Settings:
     try:
         index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
         if not isinstance(index, dict):
-            raise ValueError("it is no set of names and values")
+            raise ValueError("it is not a set of names and values")
         sound = index.pop("checksum", "") == _digest(index)
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(Problem(str(folder / INDEX), f"is damaged: {error}")) from None
     if not sound:
         raise InputError(Problem(str(folder / INDEX), "is damaged: its checksum does not match"))
     if index.get("checkpoint") != VERSION:
-        raise InputError(Problem(str(folder), f"is a checkpoint of version {index.get('checkpoint')}", f"{VERSION}"))
+        what = f"was written by another version of Faultwave, in checkpoint format {index.get('checkpoint')}"
+        advice = f"Resume with that version, or start the case again with '{command('run')}'."
+        raise InputError(Problem(str(folder), what, f"format {VERSION}", advice))
     index.setdefault("spans", [])
     wrong = [name for name, good in _validate_index(index).items() if not good]
     if wrong:

@@ -17,7 +17,7 @@ from faultwave.output.atomic import remove, translate_os_errors
 MANIFEST = "-manifest.json"
 RUNNING = ".faultwave-running"
 """Name of the lock file in the folder of a run in progress."""
-RUN_FOLDER_ADVICE = "Name the folder that a run wrote: output.folder of its case."
+RUN_FOLDER_ADVICE = "Use the folder that a run wrote: output.folder of its case."
 
 
 def manifests(path: Path) -> list[Path]:
@@ -62,8 +62,8 @@ def refuse_folder(path: str | Path, force: bool = False) -> None:
             Problem(
                 str(path),
                 "is a file, but a folder for output is needed",
-                "a folder, which need not be there yet",
-                "Name another one with output.folder.",
+                "a folder, which may not exist yet",
+                "Choose another one with output.folder.",
             )
         )
     found = manifests(path)
@@ -166,12 +166,12 @@ def find_prefix(folder: str | Path) -> str:
     if not prefixes:
         raise InputError(
             Problem(
-                str(folder), "holds no results of a run (manifest, receivers or energies)", advice=RUN_FOLDER_ADVICE
+                str(folder), "contains no results of a run (manifest, receivers or energies)", advice=RUN_FOLDER_ADVICE
             )
         )
     if len(prefixes) > 1:
         allowed = ", ".join(sorted(prefixes))
-        raise InputError(Problem(str(folder), "holds several runs", allowed, "Give the prefix of one of them"))
+        raise InputError(Problem(str(folder), "holds several runs", allowed, "Select one of them by its prefix"))
     return prefixes.pop()
 
 
@@ -180,8 +180,8 @@ def find_checkpoints(folder: str | Path) -> Path:
     folder = _require_run_folder(folder)
     found = sorted(p for p in folder.glob("*-checkpoints") if p.is_dir())
     if not found:
-        advice = f"Write some with {option('checkpoint_every')}; a run that is told to stop leaves one too."
-        raise InputError(Problem(str(folder), "holds no checkpoints of a run", advice=advice))
+        advice = f"Write checkpoints with {option('checkpoint_every')}; a run that a signal stops also writes one."
+        raise InputError(Problem(str(folder), "contains no checkpoints of a run", advice=advice))
     if len(found) > 1:
-        raise InputError(Problem(str(folder), "holds checkpoints of several runs", ", ".join(p.name for p in found)))
+        raise InputError(Problem(str(folder), "contains checkpoints of several runs", ", ".join(p.name for p in found)))
     return found[0]

@@ -204,14 +204,12 @@ def read_manifest(path: str | Path) -> Settings:
     except OSError as error:
         raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from error
     except (ValueError, RecursionError) as error:
-        raise InputError(Problem(str(path), f"is no JSON: {error}")) from error
+        raise InputError(Problem(str(path), f"is not JSON: {error}")) from error
     if not isinstance(content, dict) or "manifest" not in content:
-        raise InputError(Problem(str(path), "is no run manifest", "PREFIX-manifest.json of a run"))
+        raise InputError(Problem(str(path), "is not a run manifest", "PREFIX-manifest.json of a run"))
     wrong = [name for name, kind in _KINDS.items() if name in content and not isinstance(content[name], kind)]
     if wrong:
-        raise InputError(
-            Problem(str(path), f"is no sound run manifest: {', '.join(wrong)} of another kind than it writes")
-        )
+        raise InputError(Problem(str(path), f"is not a valid run manifest: wrong type of {', '.join(wrong)}"))
     return content
 
 
@@ -258,7 +256,7 @@ class Digests:
         pieces = [(path, start) for path, size in self.sizes.items() for start in range(0, max(size, 1), PIECE)]
         self._mine = pieces[world.rank :: world.size]
         self._found: list[tuple[Path, int, bytes | str]] = []
-        self._told: dict[str, Settings] | None = None
+        self._content: dict[str, Settings] | None = None
         self._thread = threading.Thread(target=self._work, name="faultwave-digests", daemon=True)
         if self._mine:
             self._thread.start()
@@ -280,9 +278,9 @@ class Digests:
 
         Collective: all processes must call it.
         """
-        if self._told is None:
-            self._told = self._gathered()
-        return self._told
+        if self._content is None:
+            self._content = self._gathered()
+        return self._content
 
     def _gathered(self) -> dict[str, Settings]:
         if self._mine:

@@ -101,18 +101,18 @@ def read_waveforms(path: Path) -> obspy.Stream:
     data = _content(path)
     name = detect(data[:512])
     if not name:
-        raise ValueError(f"it is no {CALLED[detect]} file: its first bytes are {data[:12]!r}")
+        raise ValueError(f"it is not a {CALLED[detect]} file: its first bytes are {data[:12]!r}")
     read = _reader("waveform", name)
     declared = sum(_samples(trace.stats.npts) for trace in read(BytesIO(data), headonly=True))
     if declared > PACKED * len(data):
-        raise ValueError(f"it declares {declared:,} samples, more than its {len(data):,} bytes can hold")
+        raise ValueError(f"it declares {declared:,} samples, more than its {len(data):,} bytes can contain")
     stream = read(BytesIO(data))
     for trace in stream:
         rate = float(trace.stats.sampling_rate)
         if not 0 < rate < 1e9:
             raise ValueError(f"its sampling rate is {rate:g} Hz")
         if not isinstance(trace.data, np.ndarray) or trace.data.dtype.kind not in "fiu" or trace.data.ndim != 1:
-            raise ValueError("it holds no series of numbers")
+            raise ValueError("it contains no series of numbers")
     return stream
 
 
@@ -128,7 +128,7 @@ def read_stations(path: Path) -> obspy.Inventory:
     """
     data = _content(path)
     if b"FDSNStationXML" not in data[:4096]:
-        raise ValueError("it is no StationXML")
+        raise ValueError("it is not StationXML")
     refuse_declarations(data)
     return _reader("inventory", "STATIONXML")(BytesIO(data), level="response")
 
@@ -289,7 +289,7 @@ def read_records(folder: str | Path, quantity: str | None = None) -> tuple[list[
                 break
     if not records:
         allowed = "miniSEED or SAC files, with StationXML where they hold counts"
-        raise InputError([Problem(str(folder), "holds no record that can be used", allowed), *found.problems.items])
+        raise InputError([Problem(str(folder), "contains no usable record", allowed), *found.problems.items])
     return records, tuple(found.problems.items)
 
 
@@ -308,10 +308,10 @@ def _read(folder: Path) -> _Files:
         pieces = obspy.Stream([trace for trace in found.stream if trace.id == key])
         try:
             if spans_gaps(pieces):
-                raise ValueError("they lie far apart in time")
+                raise ValueError("they are far apart in time")
             joined = pieces.copy().merge(method=1, fill_value=None)
         except Exception as error:  # ObsPy raises if pieces differ in rate or type
-            found.problems.warn(key, f"its pieces cannot be joined, and it is left out: {error}")
+            found.problems.warn(key, f"its pieces cannot be joined, and it is omitted: {error}")
             joined = obspy.Stream()
         for trace in pieces:
             found.stream.remove(trace)
@@ -331,7 +331,7 @@ def _record(key: tuple[str, str], traces: Sequence[obspy.Trace], files: _Files, 
     """Return the record of one instrument, or None with a warning if its traces are no record of ground motion."""
     where, problems = ".".join(key), files.problems
     if any(np.ma.is_masked(t.data) or not np.isfinite(t.data).all() for t in traces):
-        problems.warn(where, "has gaps or numbers that are not finite, and is left out")
+        problems.warn(where, "has gaps or values that are not finite; it is omitted")
         return None
     motions, ways, quantities = [], [], set()
     for trace in traces:
@@ -340,13 +340,13 @@ def _record(key: tuple[str, str], traces: Sequence[obspy.Trace], files: _Files, 
             return None
         way = _component_direction(trace, files)
         if way is None:
-            problems.warn(where, f"the direction of channel {trace.stats.channel} is not known, and it is left out")
+            problems.warn(where, f"the direction of channel {trace.stats.channel} is not known; it is omitted")
             continue
         quantities.add(physical[0])
         motions.append((trace.stats.starttime, trace.stats.delta, physical[1]))
         ways.append(way)
     if len(ways) < 2 or len(quantities) != 1:
-        problems.warn(where, f"{len(ways)} components of known direction: two across each other are needed")
+        problems.warn(where, f"{len(ways)} components of known direction: two orthogonal ones are needed")
         return None
     ways_array = np.array(ways)
     try:
@@ -355,7 +355,7 @@ def _record(key: tuple[str, str], traces: Sequence[obspy.Trace], files: _Files, 
             raise ValueError("one of two components is vertical")
         motion = to_axes(values, ways_array)
     except ValueError as error:
-        problems.warn(where, f"is left out: {error}")
+        problems.warn(where, f"is omitted: {error}")
         return None
     moment = begin.datetime.replace(tzinfo=UTC)
     has = (True, True, len(ways) > 2)
@@ -370,7 +370,7 @@ def _physical(trace: obspy.Trace, files: _Files, given: str | None) -> tuple[str
     unit = _unit(response)
     wanted = _quantity_of(unit)
     if unit and wanted is None:
-        files.problems.warn(where, f"is in {unit}, which is no motion, and is left out", ", ".join(UNITS))
+        files.problems.warn(where, f"is in {unit}, which is not a motion; it is omitted", ", ".join(UNITS))
         return None
     if response is not None and response.response_stages:
         wanted = wanted or "velocity"
@@ -380,8 +380,8 @@ def _physical(trace: obspy.Trace, files: _Files, given: str | None) -> tuple[str
             files.problems.warn(where, f"its response cannot be used: {error}")
             return None
     if np.issubdtype(trace.data.dtype, np.integer) and said is None:
-        what = "holds counts, and no StationXML has its response"
-        files.problems.warn(where, what, advice="Put its StationXML beside it, or files in m, m/s or m/s^2")
+        what = "contains counts, but no StationXML has its response"
+        files.problems.warn(where, what, advice="Add its StationXML to the folder, or use files in m, m/s or m/s^2")
         return None
     found = said or wanted or given or _quantity_of_channel(trace.stats.channel, where, files)
     return None if found is None else (found, np.asarray(trace.data, float))
@@ -392,13 +392,13 @@ def _quantity_of_channel(channel: str, where: str, files: _Files) -> str | None:
 
     SEED channel codes have three letters, of which the second denotes the instrument.
     """
-    advice = f"Say what the files hold with {option('units')}"
+    advice = f"Set their quantity with {option('units')}"
     if len(channel) != 3:
-        files.problems.warn(where, "its channel code does not say what it holds: taken as velocity", "", advice)
+        files.problems.warn(where, "its channel code does not define its quantity: read as velocity", "", advice)
         return "velocity"
     letter = channel[1]
     if letter not in INSTRUMENTS:
-        what = f"its channel code says {OTHERS.get(letter, 'no known instrument')}, and it is left out"
+        what = f"its channel code means {OTHERS.get(letter, 'no known instrument')}; it is omitted"
         allowed = ", ".join(f"{code} {quantity}" for code, quantity in INSTRUMENTS.items())
         files.problems.warn(where, what, f"as second letter: {allowed}", advice)
     return INSTRUMENTS.get(letter)

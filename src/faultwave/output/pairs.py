@@ -31,7 +31,7 @@ FAR = 1000.0
 
 Beyond it, a receiver of the same network and station causes a warning, and one of another network is not assigned.
 """
-CHECK_PLACES = "Compare the places of the station file, of the StationXML and the case's projection"
+CHECK_PLACES = "Compare the locations of the station file, of the StationXML and the case's projection"
 DEGREE = 111_195.0
 """Length of a degree of latitude [m]."""
 LEAST = 10
@@ -107,7 +107,9 @@ def pairs(
     for record in records:
         trace = find_receiver(record, receivers)
         if trace is None:
-            warned.append(Problem(record.name, "no receiver is there, and it is left out", severity="warning"))
+            warned.append(
+                Problem(record.name, "no receiver is at its location, and it is left out", severity="warning")
+            )
             continue
         made = pair(trace, record, processing)
         if made is not None:
@@ -116,7 +118,7 @@ def pairs(
     if not found:
         called = ", ".join(".".join((t.network, t.station)) for t in receivers[:10]) or "none with velocities"
         allowed = f"stations of the run: {called}, from its output.origin_time on"
-        raise InputError([Problem(str(folder), "nothing in it belongs to a receiver of the run", allowed), *warned])
+        raise InputError([Problem(str(folder), "no record belongs to a receiver of the run", allowed), *warned])
     return sorted(found, key=lambda p: p.trace.number), warned
 
 
@@ -126,11 +128,11 @@ def _doubts(record: Record, trace: Trace, paired: bool) -> Iterator[Problem]:
         what = f"fewer than {LEAST} samples in common with receiver {trace.number}, and it is left out"
         yield Problem(record.name, what, severity="warning")
     elif _is_doubtful(record, trace):
-        what = f"is compared with receiver {trace.network}.{trace.station}, as no coordinates tell the two apart"
+        what = f"is compared with receiver {trace.network}.{trace.station}, because no coordinates distinguish the two"
         yield Problem(record.name, what, "records of the same network", CHECK_PLACES, "warning")
     far = distance(record, trace)
     if far > FAR:
-        what = f"was recorded {far / 1e3:.3g} km from receiver {trace.number}, which has its name"
+        what = f"was recorded {far / 1e3:.3g} km from receiver {trace.number}, which has the same name"
         yield Problem(record.name, what, f"up to {FAR / 1e3:g} km", CHECK_PLACES, "warning")
 
 
@@ -146,14 +148,16 @@ def _check_processing(processing: Processing) -> None:
         )
     low, high = processing.low, processing.high
     wrong = [
-        Problem(option(name), f"{corner:g} Hz is no corner of a filter", "above 0")
+        Problem(option(name), f"{corner:g} Hz is not a corner of a filter", "above 0")
         for name, corner in (("low", low), ("high", high))
         if corner is not None and not 0 < corner < np.inf
     ]
     if not wrong and low is not None and high is not None and low >= high:
         wrong.append(
             Problem(
-                option("low"), f"{low:g} Hz is not below {option('high')} of {high:g} Hz", "a corner below the other"
+                option("low"),
+                f"{low:g} Hz is not below {option('high')} of {high:g} Hz",
+                "a low corner below the high corner",
             )
         )
     if wrong:

@@ -259,7 +259,7 @@ def convert(
     known = converters()
     if kind not in known:
         raise InputError(
-            Problem("convert", f"'{kind}' is no known format", ", ".join(sorted(known)), suggest(kind, known))
+            Problem("convert", f"'{kind}' is not a known format", ", ".join(sorted(known)), suggest(kind, known))
         )
     _check_conversion_options(kind, options, {name: converter.options for name, converter in known.items()})
     results = load_results(folder, prefix)
@@ -274,6 +274,6 @@ def _check_conversion_options(kind: str, given: Record, known: Mapping[str, Sequ
     problems = Problems()
     for name in (name for name, value in given.items() if value is not None and name not in known[kind]):
         takers = [other for other, names in known.items() if name in names]
-        what = f"does nothing for {kind}: it is for {', '.join(takers)}" if takers else "does not exist"
+        what = f"has no effect for {kind}: it applies to {', '.join(takers)}" if takers else "does not exist"
         problems.error(option(name), what, ", ".join(map(option, known[kind])), suggest(name, known[kind]))
     problems.raise_errors()

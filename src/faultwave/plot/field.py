@@ -20,8 +20,8 @@ from faultwave.plot.intensity import plot_map
 from faultwave.plot.surface import Surface, draw_map, map_frame, map_height, opened, visible_cells
 
 ASK_FOR = (
-    "A run writes them where its case asks for output.surface, output.fault or output.rupture, on grids also output.intensity (PGA, PGV, "
-    "PGD and SA); a run that has finished must be run again for it."
+    "Add output.surface, output.fault or output.rupture to the case, on grids also output.intensity (PGA, "
+    "PGV, PGD and SA), and run it again."
 )
 KINDS = ("surface", "fault", "rupture")
 SPEED = "speed"
@@ -60,7 +60,7 @@ def plot_field(results: Results, stem: str, field: str, time: float | None) -> I
     if there:
         what = f"no snapshots or maps of the run '{results.prefix}' have a field '{field}'"
         raise InputError(Problem(str(results.folder), what, ", ".join(there), suggest(field, there)))
-    what = f"the run '{results.prefix}' has no snapshots and no maps, of which a field could be drawn"
+    what = f"the run '{results.prefix}' has no snapshots and no mapswith a field to draw"
     raise InputError(Problem(str(results.folder), what, advice=ASK_FOR))
 
 

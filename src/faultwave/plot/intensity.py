@@ -120,7 +120,7 @@ def checked_maps(source: Path) -> Dataset:
     for name in ("x", "y"):
         axis = maps[name]
         if axis.ndim != 1 or len(axis) < 2 or not np.isfinite(axis).all() or not (np.diff(axis) > 0).all():
-            problems.error(str(source), f"'{name}' is no axis", "two or more finite numbers that grow")
+            problems.error(str(source), f"'{name}' is not an axis", "two or more finite numbers that grow")
     problems.raise_errors()
     shape = (len(maps["y"]), len(maps["x"]))
     for name, variable in maps.variables.items():

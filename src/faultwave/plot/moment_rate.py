@@ -20,7 +20,7 @@ _DECADES = 4.0
 
 @style.house()
 def plot_moment_rate(
-    rate: dict[str, np.ndarray], spectrum: dict[str, np.ndarray], told: dict[str, float], path: Path
+    rate: dict[str, np.ndarray], spectrum: dict[str, np.ndarray], parameters: dict[str, float], path: Path
 ) -> Path | None:
     """Draw moment rate and spectrum with source parameters; return None if nothing slips.
 
@@ -37,16 +37,18 @@ def plot_moment_rate(
     left.set_ylim(0.0, 1.08 * values.max())
     left.set_xlabel("time [s]")
     left.set_ylabel("moment rate [N m/s]")
-    left.set_title(f"Mw {told['moment_magnitude']:.2f}, {told['duration']:.2g} s for 5 to 95 % of the moment")
-    _draw_spectrum(right, spectrum, told)
+    left.set_title(
+        f"Mw {parameters['moment_magnitude']:.2f}, {parameters['duration']:.2g} s for 5 to 95 % of the moment"
+    )
+    _draw_spectrum(right, spectrum, parameters)
     for ax in (left, right):
         ax.grid(color="#e4e4e4", lw=0.5)
         ax.set_axisbelow(True)
     return style.save(fig, path)
 
 
-def _draw_spectrum(ax: Axes, spectrum: dict[str, np.ndarray], told: dict[str, float]) -> None:
-    frequency, moment, corner = spectrum["frequency [Hz]"], told["seismic_moment"], told["corner_frequency"]
+def _draw_spectrum(ax: Axes, spectrum: dict[str, np.ndarray], parameters: dict[str, float]) -> None:
+    frequency, moment, corner = spectrum["frequency [Hz]"], parameters["seismic_moment"], parameters["corner_frequency"]
     ax.loglog(frequency, spectrum["amplitude [N*m]"], color=style.COLOURS[0], label="rupture")
     ax.loglog(frequency, spectrum["brune [N*m]"], "--", color=style.COLOURS[1], label="Brune")
     ax.axvline(corner, color=style.INK, lw=0.7, ls=":")

@@ -37,14 +37,14 @@ def plot_run(
     look: Look | None = None,
     *,
     prefix: str | None = None,
-    **asked: object,
+    **changes: object,
 ) -> Pictures:
     """Draw the results of a run into its folder, or ``out``, and return the figures written.
 
     The options are described at ``faultwave.plot``. Each ``pictures(results, stem)`` writes files whose names begin with ``stem``. Raises
     InputError for a folder without anything to draw and for invalid options.
     """
-    look = changed_look(look, asked)
+    look = changed_look(look, changes)
     results = load_results(folder, prefix)
     results, options, time = _checked(results, look)
     target = Path(out) if out is not None else results.folder
@@ -62,8 +62,8 @@ def plot_run(
         raise InputError(
             Problem(
                 str(results.folder),
-                f"the run '{results.prefix}' left nothing to draw",
-                advice="Ask for output (receivers, surface, energies) and run again.",
+                f"the run '{results.prefix}' has no results to draw",
+                advice="Add output (receivers, surface, energies) to the case and run it again.",
             )
         )
     return pictures
@@ -106,7 +106,7 @@ def _checked(results: Results, look: Look) -> tuple[Results, style.Options, floa
     problems = Problems()
     options = checked_look(look, axes_of(results), problems)
     if look.time is not None and look.field is None:
-        problems.error("time", "says when one field is drawn, and no field is given", "field beside it")
+        problems.error("time", "selects the time of a field, but no field is selected", "field as well")
     if look.stations is not None:
         results = _with_stations(results, look.stations, problems)
     problems.raise_errors()
@@ -157,7 +157,7 @@ def plot(
     look: Look | None = None,
     *,
     prefix: str | None = None,
-    **asked: object,
+    **changes: object,
 ) -> Pictures:
     """Draw the results of a run, or a plan returned by ``faultwave.plan``, and return the figures written.
 
@@ -171,7 +171,7 @@ def plot(
         All of the options below in one record.
     prefix : str, optional
         Prefix of the run's files.
-    **asked
+    **changes
         Options. field: draw only maps of this field of the snapshots ('v3', 'PGV', 'slip', 'speed' for the horizontal ground speed, ...);
         time: use the nearest snapshot, in seconds or as a text with a unit, by default the last; format: 'png', 'pdf' or 'svg'; dpi;
         log: logarithmic colours on maps; stations: codes or numbers of the receivers to draw, with their codes on maps, default all;
@@ -188,9 +188,9 @@ def plot(
         If the folder contains nothing to draw, or an option is invalid.
     """
     if isinstance(folder, str | Path):
-        return plot_run(folder, out, look, prefix=prefix, **asked)
+        return plot_run(folder, out, look, prefix=prefix, **changes)
     if not hasattr(folder, "model"):
-        what = f"{folder!r} of type {type(folder).__name__} is nothing to draw"
+        what = f"{folder!r} of type {type(folder).__name__} cannot be drawn"
         raise InputError(Problem("plot", what, "the folder of a run, or what faultwave.plan returned"))
     target = Path(f"{folder.case.output.prefix}-plan") if out is None else Path(out)
-    return plot_model(folder.model, target, look, **asked)
+    return plot_model(folder.model, target, look, **changes)

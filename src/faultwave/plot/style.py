@@ -286,26 +286,26 @@ class Look:
     axes: Sequence[str] | None = None
 
 
-def changed_look(look: Look | None, asked: Settings) -> Look:
+def changed_look(look: Look | None, changes: Settings) -> Look:
     """Return ``look`` with other options replaced; raise TypeError for unknown ones."""
     names = list(Look.__dataclass_fields__)
-    wrong = [name for name in asked if name not in names]
+    wrong = [name for name in changes if name not in names]
     if wrong:
         raise TypeError(
             f"plot() got an unexpected argument '{wrong[0]}'; it knows {', '.join(['out', 'prefix', *names])}"
         )
-    return replace(look or Look(), **asked)
+    return replace(look or Look(), **changes)
 
 
 def checked_look(look: Look, axes: Sequence[str], problems: Problems) -> style.Options:
     """Return validated drawing options; ``axes`` are the default labels of x, y and z."""
     if look.format not in style.FORMATS:
         reported = suggest(look.format, style.FORMATS)
-        problems.error("format", f"'{look.format}' is no format of pictures", ", ".join(style.FORMATS), reported)
+        problems.error("format", f"'{look.format}' is not a format of pictures", ", ".join(style.FORMATS), reported)
     if not 10 <= look.dpi <= 2400:
         problems.error("dpi", f"{look.dpi} dots an inch", "10 to 2400")
     if look.axes is not None and len(look.axes) not in (2, 3):
-        problems.error("axes", f"{len(look.axes)} names", "names of x and y, and of z if wanted")
+        problems.error("axes", f"{len(look.axes)} names", "names of x and y, and optionally of z")
         return style.USUAL
     x, y, z = (*(look.axes or axes), "z")[:3]
     return style.Options(look.format, look.dpi, look.log, (x, y, z), look.stations is not None)

@@ -110,7 +110,7 @@ def neighbours(triangles: np.ndarray) -> np.ndarray:
     return found.reshape(-1, 3)
 
 
-def beside(centres: np.ndarray, box: tuple[float, float, float, float], reach: float) -> np.ndarray:
+def near_sides(centres: np.ndarray, box: tuple[float, float, float, float], reach: float) -> np.ndarray:
     """Return True for each place (n,) within ``reach`` of the sides of a rectangle ``box``: min and max along both axes."""
     x, y = centres.T
     a, b, c, d = box

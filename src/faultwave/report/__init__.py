@@ -62,7 +62,9 @@ def write_report(
         run = with_records(run, observed)
     found = contents(run, other)
     title = str(run.case.get("title") or run.results.prefix)
-    subtitle = f"{run.results.folder}" if other is None else f"{run.results.folder} beside {other.results.folder}"
+    subtitle = (
+        f"{run.results.folder}" if other is None else f"{run.results.folder} compared with {other.results.folder}"
+    )
     path = Path(out) if out is not None else run.results.folder / f"{run.results.prefix}-report.html"
     return write(path, render(title, subtitle, found))
 

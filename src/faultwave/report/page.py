@@ -69,8 +69,8 @@ def _drawn(key: str, kind: str, title: str, description: str, content: object, s
     data = json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return (
         f'<figure><figcaption id="{key}-title">{escape(title)}</figcaption>'
-        f'<div class="{kind}" id="{key}" role="group" aria-labelledby="{key}-title" aria-describedby="{key}-told"{style}></div>'
-        f'<p class="told" id="{key}-told">{escape(description)}</p>'
+        f'<div class="{kind}" id="{key}" role="group" aria-labelledby="{key}-title" aria-describedby="{key}-description"{style}></div>'
+        f'<p class="description" id="{key}-description">{escape(description)}</p>'
         f'<script type="application/json" id="{key}-data">{data}</script></figure>'
     )
 

@@ -141,7 +141,7 @@ class CheckpointScheduler:
             failure = self._commit(notes, found)
             if failure:
                 writer.drop()
-                text = "no checkpoint at t = %g s: %s. The run goes on; the last checkpoint is kept."
+                text = "no checkpoint at t = %g s: %s. The run continues; the last checkpoint is retained."
                 log.warning(text, notes["time"], failure.rstrip("."))
                 self.session.missing.append((notes["time"], failure))
         self.session.checkpoints, writer.number = world.share((self.session.checkpoints, writer.number))
@@ -205,7 +205,9 @@ def restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, SeriesExtent]:
     """
     where, notes = str(checkpoint.folder), checkpoint.notes
     if notes.get("form_of_file") != FORMAT_VERSION:
-        raise InputError(Problem(where, "was taken by another version", advice=f"Start anew with '{command('run')}'."))
+        raise InputError(
+            Problem(where, "was written by another version", advice=f"Start again with '{command('run')}'.")
+        )
     checkpoint.require({"time": (int, float), "wall": dict, "seconds": dict, "files": dict}, {})
     with checkpoint.reading():
         return _restore(solver, checkpoint)
@@ -228,7 +230,11 @@ def _restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, SeriesExtent]:
                 state.write(arrays[name], origin)
             elif not state.optional:
                 raise InputError(
-                    Problem(where, f"has no '{group}/{name}'", advice="It is of a run with other outputs or physics.")
+                    Problem(
+                        where,
+                        f"has no '{group}/{name}'",
+                        advice="It belongs to a run with different outputs or physics.",
+                    )
                 )
     solver.restored(notes)
     return extents_from_notes(notes["files"])
@@ -242,8 +248,10 @@ def _check_shape(where: str, found: np.ndarray, now: np.ndarray) -> None:
     """
     known = now.ndim < 3 or not now.size or not found.size or found.shape[-1] == now.shape[-1]
     if found.ndim != now.ndim or not known:
-        what = f"has the shape {found.shape}, and this run keeps {now.shape}"
-        raise InputError(Problem(where, what, advice="It is damaged, or of a run with other outputs or physics."))
+        what = f"has the shape {found.shape}, but this run needs {now.shape}"
+        raise InputError(
+            Problem(where, what, advice="It is damaged, or belongs to a run with different outputs or physics.")
+        )
 
 
 def _read(checkpoint: Checkpoint, groups: Mapping[str, Group]) -> dict[str, dict[str, np.ndarray]]:
@@ -327,5 +335,5 @@ def _row_positions(mine: np.ndarray, wanted: np.ndarray, key: str, checkpoint: C
     at = np.minimum(np.searchsorted(mine[order], wanted), max(0, len(mine) - 1))
     found = np.asarray(order[at]) if len(mine) else np.zeros(0, np.int64)
     if len(found) != len(wanted) or not np.array_equal(mine[found], wanted):
-        raise InputError(Problem(str(checkpoint.folder), f"lacks rows of '{key}'", "those of every process"))
+        raise InputError(Problem(str(checkpoint.folder), f"lacks rows of '{key}'", "the rows of every process"))
     return found

@@ -81,7 +81,7 @@ def coarser(case: Case) -> CoarserCases:
         If the case cannot be made coarser.
     """
     if case.output.receivers is None:
-        what = "there are none, and errors are estimated of the seismograms of receivers"
+        what = "the case has no receivers, for whose seismograms errors are estimated"
         raise InputError(Problem("output.receivers", what, "a case with receivers"))
     return _lower_orders(case) if case.engine == "dg" else _larger_spacings(case)
 
@@ -113,14 +113,14 @@ def _lower_orders(case: Case) -> CoarserCases:
     near, far = order - 1, LOWEST
     if near <= far:
         what = (
-            f"errors of order {order} are not estimated: that takes two lower orders, of which the lowest is {LOWEST}"
+            f"errors of order {order} are not estimated: this needs two lower orders, of which the lowest is {LOWEST}"
         )
         raise NotBuiltError(Problem("numerics.order", what, "4 to 8"))
     made = tuple(_changed(case, {"numerics": _numerics(case, n), "mesh": _same_edges(case, n)}) for n in (near, far))
     laws = [polynomial_law((order, near, far))]
     if case.fault is not None:
         laws.append(point_distance_law((order, near, far)))
-    reported = f"orders {near} and {far} beside order {order}"
+    reported = f"orders {near} and {far} in addition to order {order}"
     return CoarserCases(made, extrapolate_by_laws(laws), reported, (order / near, order / far), whole=False)
 
 
@@ -148,14 +148,14 @@ def _same_edges(case: Case, order: int) -> Settings:
 def _larger_spacings(case: Case) -> CoarserCases:
     grid = case.grid
     if getattr(grid, "fault", None):
-        what = "errors are not estimated where it is given: coarser grids have their points elsewhere"
+        what = "errors cannot be estimated with this setting: coarser grids have different points"
         raise NotBuiltError(Problem("grid.fault", what, "a grid without it, or engine: dg"))
     if getattr(grid, "order", ORDER) != ORDER:
-        what = "errors are not estimated: at larger spacings differences of order 8 do not grow as their law says"
+        what = "errors are not estimated: at larger spacings errors of order 8 do not follow their asymptotic law"
         raise NotBuiltError(Problem("grid.order", what, "4"))
     lower, upper, spacing = (getattr(grid, name, None) for name in ("lower", "upper", "spacing"))
     if lower is None or upper is None or spacing is None:
-        what = "errors are estimated by grids of larger spacing, so that of the run and its box must be given"
+        what = "errors are estimated from grids of larger spacing, so the spacing and the box of the run must be set"
         raise InputError(Problem("grid", what, "spacing, lower and upper"))
     box = Box(lower, upper, spacing, _fixed_axes(case), _ratio(case))
     step, spacings = getattr(grid, "step", None), [_spacing(box, times) for times in TIMES]
@@ -165,7 +165,7 @@ def _larger_spacings(case: Case) -> CoarserCases:
         for h, s in zip(spacings, steps, strict=True)
     ]
     made = tuple(_changed(case, {"grid": grid}) for grid in blocks)
-    reported = f"spacings of {spacings[0]:g} and {spacings[1]:g} m beside {box.spacing:g} m"
+    reported = f"spacings of {spacings[0]:g} and {spacings[1]:g} m in addition to {box.spacing:g} m"
     method = fit_error_kinds((box.spacing, *spacings), ORDER)
     return CoarserCases(made, method, reported, tuple(h / box.spacing for h in spacings), whole=True)
 

@@ -109,16 +109,14 @@ def _finished(folder: Path, threads: int | None) -> Finished:
     manifest = read_manifest(path)
     status = manifest.get("status")
     if status != "finished":
-        advice = (
-            f"Let it come to its end first: {command('resume', folder)}" if status in ("interrupted", "running") else ""
-        )
-        raise InputError(Problem(str(path), f"is of a run that is {status}", "a finished run", advice))
+        advice = f"Complete the run first: {command('resume', folder)}" if status in ("interrupted", "running") else ""
+        raise InputError(Problem(str(path), f"belongs to a run with status {status}", "a finished run", advice))
     case, problems = load_case(given(manifest.get("case_as_given", manifest["case"])), {"threads": threads})
     problems.raise_errors()
     assert case is not None  # it is None only where there are errors
     if case.output.receivers is None or not (folder / f"{prefix}-receivers.h5").is_file():
-        advice = "Seismograms are written where output.receivers says so."
-        raise InputError(Problem(str(folder), "holds no seismograms of receivers", "a run with receivers", advice))
+        advice = "Add output.receivers to the case to write seismograms."
+        raise InputError(Problem(str(folder), "contains no seismograms of receivers", "a run with receivers", advice))
     reached = float(manifest.get("time_reached", case.end_time))  # earlier than its end if ``stop`` ended it
     end = case.end_time if abs(reached - case.end_time) <= 1e-6 * case.end_time else reached
     return Finished(folder, prefix, manifest, case, end)

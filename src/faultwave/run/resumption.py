@@ -121,7 +121,7 @@ def find_resumption_of_case(folder: Path, case: Path, **overrides: Any) -> Resum
 
 
 def _case_as_given(
-    found: Checkpoint, case: CaseInput, as_recorded: bool, asked: Mapping[str, object]
+    found: Checkpoint, case: CaseInput, as_recorded: bool, current: Mapping[str, object]
 ) -> tuple[Case | None, tuple[Problem, ...]]:
     """Return the case to compare with, including options of the first run.
 
@@ -133,16 +133,16 @@ def _case_as_given(
         if as_recorded or not named:
             return None, ()
         if not Path(named).is_file():
-            what = "is not there any more: the run goes on with the settings in its checkpoint"
+            what = "no longer exists: the run continues with the settings in its checkpoint"
             return None, (Problem(str(named), what, severity="warning"),)
-        options = {**_options(notes, tuple(OVERRIDES)), **asked}
+        options = {**_options(notes, tuple(OVERRIDES)), **current}
         try:
             return _loaded(named, options)
         except InputError as error:
-            advice = f"Correct it, or go on with the settings in the checkpoint: {option('as_recorded', True)}."
-            what = "is the case with which the run began, and cannot be read any more"
+            advice = f"Correct it, or continue with the settings in the checkpoint: {option('as_recorded', True)}."
+            what = "is the original case of the run, but can no longer be read"
             raise InputError((*error.problems, Problem(str(named), what, advice=advice))) from None
-    return _loaded(case, {**_options(notes, OF_THE_RUN), **asked})
+    return _loaded(case, {**_options(notes, OF_THE_RUN), **current})
 
 
 def _loaded(case: CaseInput, options: Settings) -> tuple[Case, tuple[Problem, ...]]:
@@ -177,7 +177,7 @@ def _resolve_case(
     warnings: tuple[Problem, ...],
     digests: Mapping[str, Record],
     named: bool,
-    asked: Settings,
+    current: Settings,
 ) -> Resumption:
     """Compare the cases and merge or refuse the differences."""
     _check_manifest(found)
@@ -197,7 +197,7 @@ def _resolve_case(
     ]
     if problems:
         raise InputError(_refusal(found, problems, named))
-    case, reported = load_valid_case(_for_precision(merged, asked), asked)
+    case, reported = load_valid_case(_for_precision(merged, current), current)
     case._overridden = tuple(dict.fromkeys([*notes.get("options", ()), *case.overridden]))
     case._file = given.file if given is not None else (Path(notes["case_file"]) if notes.get("case_file") else None)
     ends_later = case.end_time != then["end_time"]
@@ -206,18 +206,18 @@ def _resolve_case(
     if ends_later or ((then.get("grid") or {}).get("step") is not None and case.grid is not None):
         case = engine_of(case).resumed_case(case, notes)
     ignored = tuple(
-        Problem(c.path, f"{c.values}: the run keeps the checkpoint's", advice=KEPT, severity="warning")
+        Problem(c.path, f"{c.values}: the run uses the value in the checkpoint", advice=KEPT, severity="warning")
         for c in changes
         if c.kind == "ignored"
     )
     for change in changes:
         if change.kind == "applied":
-            log.info("%s: %s; the run goes on with that of the case", change.path, change.values)
+            log.info("%s: %s; the run continues with that of the case", change.path, change.values)
     all_warnings = (*warnings, *reported.warnings) if given is None else (warnings or reported.warnings)
     return Resumption(found, case, changes, (*all_warnings, *ignored), _finished(case, found))
 
 
-KEPT = "The records so far are made with it; a run from the start in another folder can have the other value."
+KEPT = "The existing records depend on it; start a new run in another folder to use a different value."
 
 
 def _still_used(notes: Record, now: Mapping[Location, str]) -> dict[str, Mapping[str, object]]:
@@ -235,13 +235,13 @@ def _same_content(then: Mapping[str, Record], now: Mapping[str, Record]) -> dict
 def _refusal(found: Checkpoint, problems: list[Problem], named: bool) -> list[Problem]:
     shown = problems[:SHOWN]
     if problems[SHOWN:]:
-        shown.append(Problem("...", f"{len(problems) - SHOWN} more differ"))
+        shown.append(Problem("...", f"{len(problems) - SHOWN} more differences"))
     folder = found.folder.parent.parent
     only_files = all("its content has changed" in p.what for p in problems)
-    advice = "Put back what differs, or run the case from the start in another folder"
+    advice = "Restore the original, or run the case from the start in another folder"
     if not named and not only_files:
-        advice += f"; with {option('as_recorded', True)} the run goes on with the settings in the checkpoint"
-    what = f"its checkpoint at t = {found.notes['time']:g} s is of another case; these differ:"
+        advice += f"; with {option('as_recorded', True)} the run continues with the settings in the checkpoint"
+    what = f"its checkpoint at t = {found.notes['time']:g} s belongs to a different case; differences:"
     return [Problem(str(folder), what), *shown[:-1], replace(shown[-1], advice=f"{advice}.")]
 
 
@@ -282,8 +282,11 @@ def _check_manifest(found: Checkpoint) -> None:
         if c.kind == "refused" and c.location not in files and c.path not in DERIVED_SETTINGS
     ]
     if other:
-        what = f"is of another case than {manifest.name}: {', '.join(other)} {'differ' if other[1:] else 'differs'}"
-        advice = f"Go on in the folder it was written to, or remove it if {manifest.name} is right."
+        what = (
+            f"belongs to a different case than {manifest.name}: {', '.join(other)} "
+            f"{'differ' if other[1:] else 'differs'}"
+        )
+        advice = f"Continue in its original folder, or remove it if {manifest.name} is correct."
         raise InputError(Problem(str(found.folder), what, advice=advice))
 
 
@@ -307,9 +310,9 @@ def _finished(case: Case, found: Checkpoint) -> float | None:
     return float(reached) if stopped_early or reached >= case.end_time * (1 - 1e-9) else None
 
 
-def _for_precision(settings: Record, asked: Record) -> Settings:
+def _for_precision(settings: Record, current: Record) -> Settings:
     """Return the settings without compensated sums if the run resumes in double precision, which has none."""
     numerics = settings.get("numerics", {})
-    if asked.get("precision") != "double" or not numerics.get("compensated"):
+    if current.get("precision") != "double" or not numerics.get("compensated"):
         return dict(settings)
     return {**settings, "numerics": {**numerics, "compensated": False}}

@@ -52,7 +52,10 @@ class Scattering:
     def remarks(self) -> list[str]:
         """Remarks on the accuracy of the parameters."""
         return [
-            f"CUT SHORT: the run that drives port {i} ended with {100 * share:.2g} % of its energy still inside; let it go on longer"
+            (
+                f"INCOMPLETE: the run that excites port {i} ended with {100 * share:.2g} % of its energy still "
+                "inside; raise end_time"
+            )
             for i, share in enumerate(self.left, 1)
             if share > ENERGY_LEFT_LIMIT
         ]
@@ -127,8 +130,8 @@ def _solved(into: np.ndarray, out: np.ndarray) -> np.ndarray:
         or np.linalg.cond(a / largest).max() > LARGEST_CONDITION
     ):
         raise RunError(
-            "the runs do not distinguish the ports, so there are no scattering parameters: either they ended before the waves arrived "
-            "(raise end_time), or the ports overlap"
+            "the runs do not distinguish the ports, so the scattering parameters are undefined: either the "
+            "runs ended before the waves arrived (raise end_time), or the ports overlap"
         )
     return np.asarray(np.linalg.solve(a, b).transpose(0, 2, 1))
 

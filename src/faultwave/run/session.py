@@ -118,7 +118,7 @@ def record_failure(sim: Session, folder: Path, error: BaseException) -> None:
 Status = Literal["failed"] | None
 SHOWN = 10
 """Largest number of times listed in a message."""
-STOPPED_TWICE = "told to stop a second time"
+STOPPED_TWICE = "stopped by a second signal"
 
 
 class Session:
@@ -239,15 +239,15 @@ class Session:
         """Set the initial state to ``solution(points (n, 3), time) -> (n, Q)``. Raises InputError for other shapes."""
         given: object = solution
         if not callable(given):
-            what = f"{solution!r} is no function"
-            raise InputError(Problem("solution", what, "a function of points (n, 3) and time that gives (n, Q)"))
+            what = f"{solution!r} is not a function"
+            raise InputError(Problem("solution", what, "a function of points (n, 3) and time that returns (n, Q)"))
         count = len(self.plan.law.quantities)
 
         def checked(points: np.ndarray, time: float) -> np.ndarray:
             found = np.asarray(solution(points, time))
             if found.shape != (len(points), count):
                 allowed = f"{(len(points), count)}: {', '.join(self.plan.law.quantities)} of every point"
-                raise InputError(Problem("solution", f"gives an array of shape {found.shape}", allowed))
+                raise InputError(Problem("solution", f"returns an array of shape {found.shape}", allowed))
             return found
 
         self.solver.set_initial(checked)
@@ -312,7 +312,7 @@ class Session:
             text = f"interrupted at t = {self.time:g} s of {self.end:g} s; outputs up to there are written"
             if not self._can_resume:
                 raise self.world.mark_raised_everywhere(RunError(text))
-            raise self.world.mark_raised_everywhere(Interrupted(f"{text}; go on with: {self._go_on}"))
+            raise self.world.mark_raised_everywhere(Interrupted(f"{text}; continue with: {self._go_on}"))
         return self
 
     def _fail_running(self, error: BaseException) -> None:
@@ -329,7 +329,7 @@ class Session:
         if end is None:
             return self.case.end_time
         if not end >= self.time * (1 - 1e-9):
-            what = f"{end:g} s, and the run has reached {self.time:g} s"
+            what = f"{end:g} s, but the run has reached {self.time:g} s"
             raise InputError(Problem("until", what, f"at least {self.time:g} s"))
         return end
 
@@ -368,7 +368,7 @@ class Session:
             self.solver.run(self.end, control)
         except RunError as error:
             if self._can_resume and not self.world.is_raised_everywhere(error):
-                raise RunError(f"{error}; go on from the last checkpoint with: {self._go_on}") from error
+                raise RunError(f"{error}; continue from the last checkpoint with: {self._go_on}") from error
             raise
         finally:
             self.advancing = False
@@ -447,14 +447,17 @@ class Session:
     def _ended_at_once(self) -> str:
         """Message after a second signal, once a checkpoint in progress is complete or removed."""
         there = self.folder is not None and has_checkpoints(checkpoints_folder(self.folder, self.case.output.prefix))
-        last = f"; go on from the last checkpoint with: {self._go_on}" if there else ""
+        last = f"; continue from the last checkpoint with: {self._go_on}" if there else ""
         return f"{STOPPED_TWICE}: ended at once at t = {self.time:g} s{last}"
 
     @property
     def _resume_hint(self) -> str:
         """Message if the run is ended in the middle of a step or of writing."""
         folder = self.case.output.folder
-        return f"; outputs since the last checkpoint are lost. Go on from that, if there is one, with: {command('resume', folder)}"
+        return (
+            "; outputs since the last checkpoint are lost. Continue from it, if it exists, with: "
+            f"{command('resume', folder)}"
+        )
 
     @property
     def _go_on(self) -> str:

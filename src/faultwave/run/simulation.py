@@ -122,7 +122,7 @@ def restore_session(found: Resumption, put_aside: bool = False) -> Session:
     again: tuple[Problem, ...] = ()
     if found.finished is not None:
         what = f"the run has already finished, at t = {found.finished:g} s"
-        advice = "To run it computes its last part again; a later until extends it."
+        advice = "Running it computes its last part again; a later until extends it."
         again = (Problem(str(found.case.output.folder), what, advice=advice, severity="warning"),)
     simulation = start(found.case, True, (*found.warnings, *again))
     world().agree(lambda: simulation.restore(found.checkpoint))

@@ -100,7 +100,7 @@ def filter_pair(a: Trace, b: Trace, band: Band) -> tuple[Trace, Trace]:
 
 
 def _too_short(trace: Trace) -> InputError:
-    what = f"{trace.kind} {trace.number} has fewer than three times in common in both runs, so it cannot be filtered"
+    what = f"{trace.kind} {trace.number} has fewer than three common times in both runs, so it cannot be filtered"
     return InputError(Problem("--low, --high", what, advice="Compare without a band, or runs that overlap in time."))
 
 
@@ -112,7 +112,9 @@ def _check_fits(band: Band, step: float, length: float, where: str) -> None:
     nyquist, problems = 0.5 / step, Problems()
     for name, corner in (("--low", band.low), ("--high", band.high)):
         if corner is not None and not 1.0 / length <= corner < nyquist:
-            what = f"{corner:g} Hz does not suit {where}: both last {length:.4g} s with a sample every {step:.4g} s"
+            what = (
+                f"{corner:g} Hz is not possible for {where}: both last {length:.4g} s with a sample every {step:.4g} s"
+            )
             problems.error(name, what, f"{1.0 / length:.3g} to {nyquist:.3g} Hz")
     problems.raise_errors()
 

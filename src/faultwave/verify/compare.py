@@ -161,7 +161,11 @@ class Comparison:
             return "over the limits"
         if not self.missing:
             return "within all limits"
-        return "within all limits, but something is missing" if self.misfits else "nothing to compare: all is missing"
+        return (
+            "within all limits, but some data are missing"
+            if self.misfits
+            else "nothing to compare: all data are missing"
+        )
 
     @property
     def passed(self) -> bool:
@@ -292,7 +296,7 @@ def _about_resolved(a: Results, b: Results, limits: dict[str, float], until: flo
     )
     if below <= limits["velocity"]:
         return [
-            f"{text}: compare with --high {resolved:.3g}, or let numerics.source_lowpass filter the sources of both"
+            f"{text}: compare with --high {resolved:.3g}, or filter the sources of both with numerics.source_lowpass"
         ]
     return [text]
 
@@ -304,7 +308,10 @@ def _estimated(who: str, results: Results) -> list[str]:
     if not len(found):
         return []
     return [
-        f"receivers of {who} err by {percent(np.median(found))} % (median, at most {percent(found.max())} %) as estimated"
+        (
+            f"estimated errors of receivers of {who} are {percent(np.median(found))} % (median; at most "
+            f"{percent(found.max())} %)"
+        )
     ]
 
 
@@ -312,7 +319,7 @@ def _limits(limit: float, given: Mapping[str, float], rupture_time: float) -> di
     names = [group for groups in GROUPS.values() for group in groups] + ["energy"]
     for name in given:
         if name not in names:
-            raise InputError(Problem("limits", f"'{name}' is no group", ", ".join(names), suggest(name, names)))
+            raise InputError(Problem("limits", f"'{name}' is not a group", ", ".join(names), suggest(name, names)))
     return {**dict.fromkeys(names, limit), **given, RUPTURE_TIME: rupture_time}
 
 
@@ -329,14 +336,12 @@ def _span(
     """Note which times are compared if the two series end apart, and record data that only the reference has as missing."""
     if not len(run) or not len(reference):
         notes.append(
-            f"{what}: {'the run' if not len(run) else 'the reference'} has no samples, so nothing can be compared"
+            f"{what}: {'the run' if not len(run) else 'the reference'} has no samples, so no comparison is possible"
         )
         return
-    ends = (
-        f"the run's are from {run[0]:g} to {run[-1]:g} s, the reference's from {reference[0]:g} to {reference[-1]:g} s"
-    )
+    ends = f"the run has {run[0]:g} to {run[-1]:g} s, the reference {reference[0]:g} to {reference[-1]:g} s"
     if not _shared(run, reference).any():
-        notes.append(f"{what}: no times in common, so nothing can be compared: {ends}")
+        notes.append(f"{what}: no times in common, so no comparison is possible: {ends}")
         return
     wanted, slack = np.inf if until is None else until, _slack(reference)
     mine, theirs = min(run[-1], wanted), min(reference[-1], wanted)

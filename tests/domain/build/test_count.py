@@ -6,6 +6,7 @@ import pytest
 from faultwave.base.errors import InputError
 from faultwave.domain.build import make
 from faultwave.domain.build.flat import Sizes
+from tests.messages import raises
 
 
 def test_cells_of_even_sizes_are_counted():
@@ -16,9 +17,7 @@ def test_cells_of_even_sizes_are_counted():
 def test_more_cells_than_memory_are_refused(monkeypatch):
     monkeypatch.setattr(make, "machine_memory", lambda: 2**30)
     make._check_count(1e5, 10.0)
-    with pytest.raises(
-        InputError, match=r"mesh\.build: elements down to 0\.9 m are some 2e\+08 cells.*1 GiB of this machine"
-    ):
+    with raises(InputError):
         make._check_count(2e8, 0.9)
     square = np.array([[[0, 0, 0], [2, 0, 0], [2, 3, 0], [0, 3, 0]]], float)
     assert make._area(square) == pytest.approx(6.0)

@@ -11,6 +11,7 @@ from faultwave.domain.build import Place, build
 from faultwave.domain.build.surfaces import read_triangles
 from faultwave.domain.tets.mesh import FILE_FACES
 from tests.domain.build.places import Even, fault, setting, write_trace
+from tests.messages import raises
 
 
 def faces(mesh, tag):
@@ -65,7 +66,7 @@ def test_a_branch_stops_at_the_fault_that_its_trace_ends_at(tmp_path):
 def test_a_fault_that_cannot_stop_where_it_was_asked_to_is_told(tmp_path):
     main = fault(write_trace(tmp_path / "a.csv", [[-7e3, 0], [7e3, 0]]), name="main", depth=4e3)
     deeper = fault(write_trace(tmp_path / "b.csv", [[0, 6e3], [0, 200.0]]), name="deeper", depth=8e3, stops_at=["main"])
-    with pytest.raises(InputError, match="deeper does not reach main along its whole edge"):
+    with raises(InputError):
         build(setting(faults=[main, deeper]), Place(Even()))
     deeper.stops_at = []  # unasked, its trace stays as it is
     mesh = build(setting(faults=[main, deeper]), Place(Even()))
@@ -93,7 +94,7 @@ def test_surfaces_of_triangles_are_faults(tmp_path):
     stl.write_text(f"solid f\n{loops}endsolid f\n")
     np.testing.assert_array_equal(read_triangles(stl, None), read_triangles(path, None))
     (tmp_path / "bad.ts").write_text("GOCAD TSurf 1\nVRTX 1 0 0 0\nTRGL 1 2 3\nEND\n")
-    with pytest.raises(InputError, match="vertex 2 of a triangle does not exist"):
+    with raises(InputError):
         read_triangles(tmp_path / "bad.ts", None)
 
 
@@ -121,24 +122,24 @@ def test_units_and_axes_of_a_gocad_surface(tmp_path, header, factors):
 
 
 @pytest.mark.parametrize(
-    ("line", "text"),
+    "line",
     [
-        ('AXIS_UNIT "deg" "deg" "m"', "two.ts:2: AXIS_UNIT is .*Degrees must be projected"),
-        ('AXIS_UNIT "km"', "two.ts:2: AXIS_UNIT"),
-        ("ZPOSITIVE Sideways", "two.ts:2: ZPOSITIVE is 'Sideways'.*Elevation, Depth"),
-        ('AXIS_NAME "Northing" "Easting" "Z"', "two.ts:2: AXIS_NAME calls axis 1 'Northing'"),
+        'AXIS_UNIT "deg" "deg" "m"',
+        'AXIS_UNIT "km"',
+        "ZPOSITIVE Sideways",
+        'AXIS_NAME "Northing" "Easting" "Z"',
     ],
 )
-def test_declarations_of_a_gocad_surface_that_are_not_understood(tmp_path, line, text):
+def test_declarations_of_a_gocad_surface_that_are_not_understood(tmp_path, line):
     path = tmp_path / "two.ts"
     path.write_text(f"GOCAD TSurf 1\n{line}\nVRTX 1 0 0 0\nVRTX 2 1 0 0\nVRTX 3 0 0 1\nTRGL 1 2 3\nEND\n")
-    with pytest.raises(InputError, match=text):
+    with raises(InputError):
         read_triangles(path, None)
 
 
 def test_a_surface_smaller_than_an_element_is_in_other_units(tmp_path):
     path = write_ts(tmp_path / "f.ts", np.array([[-4, 0, 0], [4, 0, 0], [4, 3, -6], [-4, 3, -6.0]]))
-    with pytest.raises(InputError, match="measures 10.44 m, less than an element.*Are its coordinates kilometres"):
+    with raises(InputError):
         build(setting(faults=[fault(None, surface=path, name="ts")]), Place(Even()))
 
 

@@ -12,6 +12,7 @@ from faultwave.domain.build import Place, build
 from faultwave.domain.build.faults import from_trace
 from faultwave.domain.build.traces import Properties, read_properties, read_traces
 from tests.domain.build.places import Even, setting
+from tests.messages import raises
 
 MAP = Projection("EPSG:32611", (-117.5, 35.7))
 LINE = [[-117.54, 35.66], [-117.46, 35.74]]  # towards the north-east
@@ -46,7 +47,7 @@ def test_values_that_are_none_are_told_at_once():
     found = {p.what: p.advice for p in error.value.problems}
     assert set(found) == {"dip is 120", "dip_dir is up", "lower_seis_depth is 15000", "rake is (x,,)"}
     assert "kilometres" in found["lower_seis_depth is 15000"]
-    with pytest.raises(InputError, match="upper edge, 12 km, is not above the lower one, 10 km"):
+    with raises(InputError):
         read_properties("f", {"upper_seis_depth": 12, "lower_seis_depth": 10})
 
 
@@ -67,7 +68,7 @@ def test_the_fault_dips_where_the_file_says(tmp_path, towards, side):
 
 def test_a_direction_along_the_trace_is_no_side(tmp_path):
     [trace] = read_traces(write(tmp_path / "a.geojson", dip=60, dip_dir="NE"), MAP)
-    with pytest.raises(InputError, match="dips to 45 degrees, which is along its trace"):
+    with raises(InputError):
         from_trace(trace, BuildFault(trace=tmp_path / "a.geojson"), "f", 500.0, MAP)
 
 

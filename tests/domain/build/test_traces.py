@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from faultwave.base.errors import InputError, Problems
 from faultwave.base.projection import Projection
 from faultwave.domain.build.traces import Trace, check_scale, check_trace, read_traces, self_crossing, simplified
+from tests.messages import expect
 
 UTM = Projection("EPSG:32611", (-117.0, 34.0))
 numbers = st.floats(-1e5, 1e5, allow_nan=False).map(lambda x: round(x, 3))
@@ -58,11 +59,11 @@ def test_what_is_no_trace_is_told_with_its_place(tmp_path):
     path.write_text("x,y\n1,2\n3\n")
     assert f"{path}:3" in told(path)
     path.write_text("north,south\n1,2\n")
-    assert "names no coordinates" in told(path)
+    assert "defines no coordinates" in told(path)
     path.write_text("lon,lat\n-117,34\n-116.9,34\n")
     assert "no projection" in told(path)
     path.write_text("lat,lon\n34,-117\n34.1,-117\n".replace("lat,lon", "lon,lat"))
-    assert "They look swapped" in told(path, UTM)
+    assert "They seem to be exchanged" in told(path, UTM)
     path.write_text("500000,4000000\n510000,4000000\n")
     assert "metres" in told(path, UTM)
     geojson = tmp_path / "t.geojson"
@@ -91,14 +92,14 @@ def test_degrees_that_lie_elsewhere_are_asked_about_their_order():
     problems = Problems()
     trace = Trace(np.array([[4e6, 4e6], [4.1e6, 4e6]]), np.array([[34.0, -67.0], [34.1, -67.0]]), "t", "t.csv:1")
     check_trace(trace, np.full(2, -1e4), np.full(2, 1e4), str, problems)
-    assert "swapped" in str(problems.errors[0])
+    expect(problems.errors[0])
 
 
 def test_metres_under_a_header_of_kilometres_are_asked_about():
     problems = Problems()
     trace = Trace(np.array([[-4e6, -5e6], [5e6, 6e6]]), None, "t", "t.csv:1")
     check_trace(trace, np.full(2, -2e4), np.full(2, 2e4), str, problems)
-    assert "metres under a header that says km" in str(problems.errors[0])
+    expect(problems.errors[0])
 
 
 @pytest.mark.parametrize("depth, told", [(15e3, True), (500.0, False)])

@@ -57,7 +57,7 @@ def test_rfile(tmp_path, azimuth, order, precision):
 def test_rfile_without_attenuation_below_topography(tmp_path):
     made = files.rfile(tmp_path / "m.rfile", 20.0, attenuation=False, topography=hill)
     check(made, points(20.0), files.NAMES[:3])
-    with pytest.raises(InputError, match="no parameter Qp"):
+    with pytest.raises(InputError, match="parameter Qp is missing"):
         values(made, [[100, 100, -500]], ["Qp"])
 
 
@@ -172,7 +172,7 @@ def test_poison_is_told_where_it_is_felt(tmp_path, value):
     far = np.array([[301.0, 450.0, -500.0], [-100.0, 50.0, 0.0]])
     check(made, far)
     field = open_models([made], "m", None)
-    with pytest.raises(InputError, match=r"no sound value.*2 of 4 point\(s\): \(201, 450, -501\)"):
+    with pytest.raises(InputError, match=r"no valid value.*2 of 4 point\(s\): \(201, 450, -501\)"):
         at_points(field, ["rho", "vs"], np.concatenate([far, near]), np.ones(4, np.int64))
 
 
@@ -195,7 +195,7 @@ def test_poison_in_other_formats(tmp_path):
         (files.sfile, grid, (601.0, 601.0, -801.0)), (files.netcdf, variable, (601.0, 1001.0, -1201.0)),
     ):  # fmt: skip
         made = make(tmp_path / "m", spoil=spoil)
-        with pytest.raises(InputError, match="no sound value"):
+        with pytest.raises(InputError, match="no valid value"):
             values(made, [at], ["vs"])
 
 
@@ -227,7 +227,7 @@ def test_a_hole_in_rock_is_no_water(tmp_path, water):
 
     made = files.netcdf(tmp_path / "m", spoil=spoil)
     made.water = water
-    told = r"a hole in the model \(no vs, around it vs is 22\d\d to 23\d\d[.\d]* m/s.*at 1 point.*\(601, 1001, -1201\)"
+    told = r"a hole in the model \(vs is missing, around it vs is 22\d\d to 23\d\d[.\d]* m/s.*at 1 point.*\(601, 1001, -1201\)"
     with pytest.raises(InputError, match=told) as error:
         values(made, [[601.0, 1001.0, -1201.0]], ["vs"])
     assert "water: fluid" not in str(error.value)
@@ -356,7 +356,7 @@ def test_what_an_awp_mesh_is_told_wrong(tmp_path):
     with pytest.raises(InputError, match="11 x 9 x 20 points"):
         values(made, [[0, 100, -100]])
     made.shape, made.byte_order = (11, 9, 21), "big"
-    with pytest.raises(InputError, match="no sound value|outside"):
+    with pytest.raises(InputError, match="no valid value|outside"):
         values(made, points()[:, :3] * [0.1, 0.1, 1] + [0, 60, 0])
     made.byte_order, made.variables = "little", ["vp", "rho", "vs", "vs", "Qs"]
     with pytest.raises(InputError, match="each at most once"):

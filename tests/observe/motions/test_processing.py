@@ -62,5 +62,5 @@ def test_components_of_any_direction_give_east_north_up(turned):
 
 
 def test_components_that_tell_no_plane():
-    with pytest.raises(ValueError, match="not across each other"):
+    with pytest.raises(ValueError, match="not orthogonal"):
         to_axes(np.ones((2, 5)), np.array([direction(10, 0), direction(12, 0)]))

@@ -49,7 +49,7 @@ def test_useless_references_are_refused(method, reference, text):
 
 
 def test_the_point_that_is_taken_where_none_is_given_is_told():
-    with pytest.raises(InputError, match="none is given it is \\(0, 0, 0\\)"):
+    with pytest.raises(InputError, match="default is \\(0, 0, 0\\)"):
         plus_side("point", (0.0, 0.0, 0.0), NORMALS, ON_FACE, OPPOSITE)
 
 

@@ -35,9 +35,7 @@ def test_a_sound_fault_is_not_doubted() -> None:
     assert warned(sound) == ""
     told = dict(rows(sound, np.flatnonzero(sound.starts)))
     assert told["above strength at the start"] == "10 % of the area"
-    assert told["S ratio, strength excess over stress drop"].startswith(
-        "1.61 in the median"
-    )  # (81.24 - 70) / (70 - 63)
+    assert told["S ratio, strength excess over stress drop"].startswith("median 1.61")  # (81.24 - 70) / (70 - 63)
     assert told["strength before and after weakening"] == "81.24 and 63 MPa"
 
 
@@ -64,8 +62,8 @@ def test_lengths() -> None:
             "the patch that fails without a rupture front is 160 m in radius, less than the critical half length 54",
         ),
         ({"tau": 60e6, "patch": 10}, "the shear stress is below the dynamic strength on 97.5 % of the fault"),
-        ({"sigma": 120e6}, "Is compression given as positive? Write T_n: -120 MPa"),
-        ({"sigma": 120e6}, "the normal stress is no compression on 100 % of the fault"),
+        ({"sigma": 120e6}, "Is compression positive in the case? Write T_n: -120 MPa"),
+        ({"sigma": 120e6}, "the normal stress is not compressive on 100 % of the fault"),
     ],
 )
 def test_what_will_not_run_as_meant_is_told(more: dict, words: str) -> None:
@@ -75,12 +73,14 @@ def test_what_will_not_run_as_meant_is_told(more: dict, words: str) -> None:
 def test_what_else_may_load_a_fault_is_named() -> None:
     """Nothing will break is said only of faults that nothing else reaches."""
     quiet = fault(patch=0)
-    assert "Nothing will break: overstress a patch, or give fault.nucleation." in warned(quiet)
+    assert "No rupture will start: overstress a patch, or give fault.nucleation." in warned(quiet)
     some = replace(quiet, nucleated=quiet.tau + 1e6)
-    assert "with all that fault.nucleation adds" in warned(some) and "raise what fault.nucleation adds" in warned(some)
+    assert "including all stress from fault.nucleation" in warned(
+        some
+    ) and "raise what fault.nucleation adds" in warned(some)
     said = str(doubts(quiet, np.arange(0), ("sources", "the initial state (pressureinjection)")))
-    assert "Nothing will break" not in said
-    assert "It will break only if sources or the initial state (pressureinjection) changes its stress" in said
+    assert "No rupture will start" not in said
+    assert "A rupture starts only if sources or the initial state (pressureinjection) changes stress" in said
 
 
 def test_forced_rupture_and_nucleation_start_a_fault() -> None:
@@ -104,7 +104,7 @@ def test_nucleation_that_opens_a_fault_is_told() -> None:
     sound = fault()
     fluid = np.where(np.arange(400) < 40, 150e6, 0.0)
     told = warned(replace(sound, nucleated_sigma=sound.sigma + fluid))
-    assert "nucleation takes all compression from 10 % of the fault" in told
+    assert "nucleation removes all compression on 10 % of the fault" in told
     assert warned(replace(sound, nucleated_sigma=sound.sigma + 0.5 * fluid)) == ""
 
 
@@ -122,7 +122,7 @@ def test_a_coarse_fault_is_warned_of() -> None:
         problems = Problems()
         warn_resolution(fault(spacing=spacing), problems)
         assert len(problems.warnings) == count
-    assert "forecast to hold 1.7 points in the median" in str(problems.warnings[0])
+    assert "the forecast median number of points in the cohesive zone is 1.7" in str(problems.warnings[0])
 
 
 def test_friction_that_grows_with_slip_is_doubted() -> None:

@@ -268,7 +268,7 @@ def test_what_decks_must_give_is_required_here_too(law: Any) -> None:
     c = law.settings(START | {"rs_sr0": TYPICAL[law]["rs_sr0"]})
     found = [str(e) for e in law.check(p, c, np.full(2, 7e7), np.full(2, -1.2e8), np.zeros((2, 3))).errors]
     assert [e.split(":")[0].split(".")[-1] for e in found] == ["rs_f0", "rs_b"] + ["rs_muw"] * (law is STRONG)
-    assert all("Give it there or as fault.constants.rs_" in e for e in found)
+    assert all("Define it there or as fault.constants.rs_" in e for e in found)
 
 
 def test_switches_and_counts_are_whole_numbers() -> None:
@@ -643,7 +643,7 @@ def test_single_precision_asks_for_no_more_than_it_knows(asked, found):
 
 
 def test_the_slip_law_asks_for_two_newton_steps() -> None:
-    with pytest.raises(InputError, match=r"updates: is 1 \(allowed: a whole number, 2 to 10000\).*wrong by a tenth"):
+    with pytest.raises(InputError, match=r"updates: is 1 \(allowed: a whole number, 2 to 10000\).*wrong by 10 %"):
         made(SLIP, constants={"rs_slip_rate_updates": 1})
     assert made(SLIP, constants={"rs_slip_rate_updates": 2})[1]["rs_slip_rate_updates"] == 2
     assert made(AGEING, constants={"rs_slip_rate_updates": 1})[1]["rs_slip_rate_updates"] == 1

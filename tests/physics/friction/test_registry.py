@@ -126,7 +126,7 @@ def test_nan_in_a_field_is_never_taken_for_absent(name, modifiers, parameter):
 
 
 def test_name_and_alias_together_are_refused():
-    with pytest.raises(InputError, match="given twice"):
+    with pytest.raises(InputError, match="defined twice"):
         faults.law("rate-and-state-slip").given(GIVEN | {"RS_sl0": 1.0}, 1)
 
 

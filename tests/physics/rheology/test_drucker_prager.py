@@ -157,7 +157,7 @@ def test_what_is_missing_or_out_of_bounds_is_told_at_once() -> None:
     LAW.settings({"relaxation_time": -1.0, "viscosity": 2.0, "seissol_strain": 0.5}, "plasticity.constants", problems)
     text = str(problems)
     for part in (
-        "given twice, as plastic_cohesion and plastCo",
+        "defined twice, as plastic_cohesion and plastCo",
         "bulk_friction: missing",
         "no such constant",
         "is -1",

@@ -114,17 +114,17 @@ def test_nothing_but_garbage(tmp_path, kind, data):
 @pytest.mark.parametrize(
     ("kind", "old", "new", "place", "words"),
     [
-        ("srf", "POINTS 2", "POINTS 2000000000", 16, "'POINTS' is no number"),
-        ("srf", "PLANE 2", "PLANE 1000000000", 8, "'POINTS' is no number"),
-        ("srf", "0 10 20\n10 0", "0 10 1e300\n10 0", 11, "'1e300' is no finite number"),
+        ("srf", "POINTS 2", "POINTS 2000000000", 16, "'POINTS' is not a number"),
+        ("srf", "PLANE 2", "PLANE 1000000000", 8, "'POINTS' is not a number"),
+        ("srf", "0 10 20\n10 0", "0 10 1e300\n10 0", 11, "'1e300' is not a finite number"),
         ("srf", "POINTS 1\n", "POINTS 0\n", 17, "where a block begins"),
         ("srf", " 30 60 8 0 1", " 30 60 8 0 1\n0", 8, "'1' where a block begins"),
         ("cmt", "Mrr:       1.0e+26", "Mrr:       1.0e+99", 8, "Mrr is 1e+99"),
-        ("cmt", "depth:          16.8000\n", "", 7, "'depth:' should stand"),
+        ("cmt", "depth:          16.8000\n", "", 7, "'depth:' is expected"),
         ("cmt", "time shift:      2.0000", "time shift: nan", 3, "time shift is nan"),
         ("awp", "3 4 5", "3 4 99999999999999999999", 1, "(3, 4, 99999999999999999999)"),
-        ("awp", "1 1 1\n", "1 1\n", 6, "where the node of subfault 2 stands"),
-        ("awp", "6.0\n1 1 1", "6.0 \xe9\n1 1 1", 5, "where the node of subfault 2 stands"),
+        ("awp", "1 1 1\n", "1 1\n", 6, "where the node of subfault 2 is expected"),
+        ("awp", "6.0\n1 1 1", "6.0 \xe9\n1 1 1", 5, "where the node of subfault 2 is expected"),
     ],
 )
 def test_where_it_is(tmp_path, kind, old, new, place, words):

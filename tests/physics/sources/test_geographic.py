@@ -68,7 +68,7 @@ def test_junk_is_told_before_the_projection_that_it_would_need(tmp_path):
         with pytest.raises(InputError) as error:
             read_srf(path, None)
         assert "projection" not in str(error.value) and "a.srf:1" in str(error.value)
-        assert not content or "is no SRF file" in str(error.value)
+        assert not content or "is not an SRF file" in str(error.value)
     path.write_text("1.0\nPOINTS 1\n" + subfault())
     with pytest.raises(InputError, match="the case has no projection"):
         read_srf(path, None)
@@ -79,8 +79,8 @@ def test_junk_is_told_before_the_projection_that_it_would_need(tmp_path):
     [
         ("3.0\n", ["a.srf:1", "version '3.0'", "1.0, 2.0"]),
         ("1.0\nPOINTS 1\n", ["a.srf:2", "ends in a subfault"]),
-        ("1.0\nPOINTS 1\n" + subfault(rates="0 x 0 0 0"), ["a.srf:5", "'x' is no number"]),
-        ("1.0\nPOINTS 1\n" + subfault(rates="0 nan 0 0 0"), ["a.srf:5", "no finite number"]),
+        ("1.0\nPOINTS 1\n" + subfault(rates="0 x 0 0 0"), ["a.srf:5", "'x' is not a number"]),
+        ("1.0\nPOINTS 1\n" + subfault(rates="0 nan 0 0 0"), ["a.srf:5", "not a finite number"]),
         ("1.0\nPOINTS 1\n" + subfault(rates="0 1 0"), ["ends in slip rates of subfault 1: 3 of 5"]),
         ("1.0\nPOINTS 2\n" + subfault(dip=95) + subfault(lat=99), ["a.srf:3", "dip 95", "a.srf:7", "latitude 99"]),
         ("1.0\nPOINTS 1.5\n", ["the number of subfaults is 1.5"]),
@@ -248,7 +248,7 @@ def test_cmt_of_specfem3d(tmp_path):
             ["latitude -117", "exchanged"],
         ),
         (("Mrr:", "Mxx:"), [":8", "Mrr: number"]),
-        (("1.6280", "long"), [":4", "'long' is no number"]),
+        (("1.6280", "long"), [":4", "'long' is not a number"]),
         (("depth:          16.8000\n", ""), ["has 12 lines"]),
         (("16.8000", "-2"), [":7", "depth is -2"]),
         (("34.0000", "nan"), [":5", "latitude is nan"]),

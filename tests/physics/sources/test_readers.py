@@ -76,7 +76,7 @@ def test_nrf_own_shear_modulus_wins(tmp_path):
 
 def test_nrf_refusals(tmp_path):
     (tmp_path / "text").write_text("no")
-    with pytest.raises(InputError, match="is no sound NRF file"):
+    with pytest.raises(InputError, match="is not a valid NRF file"):
         read_nrf(tmp_path / "text")
     with pytest.raises(InputError, match="absent: cannot be read: No such file"):
         read_nrf(tmp_path / "absent")
@@ -145,7 +145,7 @@ def test_fsrm_rotation_by_hand():
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (("-1e18 0.0 0.0\n0.0", "-1e18 zero 0.0\n0.0"), r"s\.dat:3: 'zero' is no number"),
+        (("-1e18 0.0 0.0\n0.0", "-1e18 zero 0.0\n0.0"), r"s\.dat:3: 'zero' is not a number"),
         (("2.\n", ""), "the file ends in the samples"),
         (("0.1 3", "0.0 3"), "dt 0 s"),
         (("0.1 3", "0.1 2.5"), "2.5 samples"),

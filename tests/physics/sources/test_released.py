@@ -62,7 +62,7 @@ def test_what_is_lost_is_named():
         problems,
     )
     (warning,) = problems.warnings
-    assert "2 of 3 act outside of the run, 0 to 5 s" in warning.what
+    assert "2 of 3 act partly outside of the run, 0 to 5 s" in warning.what
     assert "late with onset 5 s: 100 %, early with onset -0.5 s: 50 %" in warning.what
     check_time([source(Triangle(1.0))], 1.0, none := Problems())
     assert not none.items

@@ -154,7 +154,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         slip_weakening(values={"rs_a": 0.01}), "fault.parameters.constant.rs_a: 'rs_a' is not a parameter of friction"),
     "a parameter of a modifier that is not there": (
         slip_weakening(values={"tp_half_width": 0.01}), "'tp_half_width' is not a parameter .*Add thermal-pressurisation to"),
-    "healing of rate and state": (heated(healing_threshold=0.1), "fault.healing_threshold: does nothing with friction strong"),
+    "healing of rate and state": (heated(healing_threshold=0.1), "fault.healing_threshold: has no effect with friction strong"),
     "a constant of another law": (
         delayed() | {"constants": ROCK}, "has no such constant .*Add thermal-pressurisation to fault.modifiers"),
     "nothing said of the rock": (
@@ -165,14 +165,14 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         r".*parameters.rs_f0: missing.*parameters.rs_b: missing.*parameters.rs_muw: missing"),
     "what lacks in three places": (
         {"friction": "severe-velocity-weakening", "reference": (0.0, -1000.0, 0.0), "parameters": {"constant": {"rs_a": 0.01}}},
-        r"(?s)constants.rs_sr0: missing.*parameters.rs_sl0: missing.*no initial stress is given"),
+        r"(?s)constants.rs_sr0: missing.*parameters.rs_sl0: missing.*initial stress is missing"),
     "no reference friction": (
         heated(constants=ROCK | {k: v for k, v in SLOW.items() if k != "rs_f0"}), "parameters.rs_f0: missing: .*fault.constants.rs_f0"),
     "a width of zero": (heated(constants={**heated()["constants"], "tp_heat_capacity": 0.0}), "tp_heat_capacity: is 0"),
     "delayed strength of rate and state": (heated(modifiers=["prakash-clifton"]), "does not work with .*laws of slip weakening"),
     "an unknown modifier": (slip_weakening(modifiers=["prakash"]), "unknown modifier 'prakash'"),
     "the same twice": (slip_weakening(modifiers=["prakash-clifton"] * 2), "pc_length"),
-    "a stress that is no number": (
+    "a stress that is not a number": (
         slip_weakening(nucleation=[{"stress": {"constant": {"Tnuc_n": 0.0, "Tnuc_d": 0.0},
                                                "expression": {"Tnuc_s": "return 0.0/0.0*x;"}}}]),
         "nucleation stress of episode 1 is nan",

@@ -100,7 +100,7 @@ def test_nucleation_that_opens_the_fault_is_told_before_the_run(tmp_path) -> Non
     for pressure, told in ((130e6, True), (30e6, False)):
         episode = {"duration": 0.1, "stress": {"constant": {"nuc_p": pressure}}}
         sim = simulate(settings(tmp_path, slip_weakening(nucleation=[episode]), end_time=0.2), force=True)
-        assert any("takes all compression from 100 % of the fault" in w.what for w in sim.warnings) == told
+        assert any("removes all compression on 100 % of the fault" in w.what for w in sim.warnings) == told
 
 
 LAWS = {  # the last two with next to no delay, and a slip that hardly weakens

@@ -171,7 +171,7 @@ def test_dtopo_leaves_out_the_top_of_water(tmp_path):
 
 @pytest.mark.parametrize("spacing", [-500.0, 0.0, float("nan"), float("inf"), 1e9])
 def test_a_spacing_that_makes_no_grid_is_refused(layered, tmp_path, spacing):
-    with pytest.raises(InputError, match="spacing=.*: .* is no spacing of a grid"):
+    with pytest.raises(InputError, match="spacing=.*: .* is not a spacing of a grid"):
         fw.convert(layered, "dtopo", tmp_path, spacing=spacing)
 
 
@@ -179,7 +179,7 @@ def test_dtopo_needs_a_sea_floor(tmp_path):
     case = two_layers(0.5)
     case["output"] = {"folder": str(tmp_path), "surface": {"interval": 0.5}}
     fw.simulate(case).run()
-    with pytest.raises(InputError, match="holds no sea floor"):
+    with pytest.raises(InputError, match="contains no sea floor"):
         fw.convert(tmp_path, "dtopo")
 
 

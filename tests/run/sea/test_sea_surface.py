@@ -124,20 +124,20 @@ def test_a_sea_on_rock_is_refused():
     case["material"] = {"expression": {
         "rho": "return 1.0;", "lambda": "return 2.0;", "mu": "if (x > 5.0) { return 1.0; } return 0.0;"
     }}  # fmt: skip
-    with pytest.raises(InputError, match=r"16 of 32 faces of kind gravity lie on rock, the first at \("):
+    with pytest.raises(InputError, match=r"16 of 32 faces of kind gravity are on rock, the first at \("):
         fw.simulate(case)
 
 
 def test_a_sea_that_leans_is_told():
     case = sea()
     case["mesh"]["generate"]["boundaries"] |= {"x+": "gravity"}
-    assert any("leans by 90 degrees" in w.what for w in fw.simulate(case).warnings)
+    assert any("is inclined by 90 degrees" in w.what for w in fw.simulate(case).warnings)
 
 
 def test_a_sea_below_the_water_is_told():
     case = sea()
     case["mesh"]["generate"]["boundaries"] |= {"z-": "gravity"}
-    assert any("leans by 180 degrees" in w.what for w in fw.simulate(case).warnings)
+    assert any("is inclined by 180 degrees" in w.what for w in fw.simulate(case).warnings)
 
 
 def test_other_integrators_and_laws_are_refused():

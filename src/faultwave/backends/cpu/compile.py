@@ -224,7 +224,7 @@ def _macros() -> str:
     result = _answer(_march(), "-dM", "-E", "-x", "c", os.devnull)
     if result.returncode or "__STDC__" not in result.stdout:
         march = f" with FAULTWAVE_MARCH={os.environ['FAULTWAVE_MARCH']}" if "FAULTWAVE_MARCH" in os.environ else ""
-        said = result.stderr.strip()[:500] or "it compiles nothing; set CC to a C compiler, or unset it"
+        said = result.stderr.strip()[:500] or "no source was compiled; set CC to a C compiler, or unset it"
         raise BackendError(f"the C compiler '{' '.join(compiler())}' does not work{march}: {said}")
     return result.stdout
 
@@ -259,8 +259,8 @@ def _owned(path: Path) -> None:
     whose = writable_by_others(path)
     if whose:
         raise BackendError(
-            f"the kernel cache {path} {whose}, whose code would run as yours: set FAULTWAVE_CACHE to a folder of your own, "
-            f"or take that right away (chmod go-w)"
+            f"the kernel cache {path} {whose}, who could place code there that runs under your account: set "
+            "FAULTWAVE_CACHE to a folder of your own, or remove the permission (chmod go-w)"
         )
 
 
@@ -277,7 +277,7 @@ def build(sources: Iterable[tuple[str, str]]) -> dict[str, Path]:
 @functools.cache
 def _tell() -> None:
     """Report once per process that kernels are being compiled, which a later run of the same case skips."""
-    report_status(f"compiling kernels for this processor; later runs take them from {cache_folder()}")
+    report_status(f"compiling kernels for this processor; later runs load them from {cache_folder()}")
 
 
 def known(name: str, content: str) -> Path | None:
@@ -321,7 +321,7 @@ def load(library: str) -> ctypes.CDLL:
         with contextlib.suppress(OSError):
             os.unlink(library)
         raise BackendError(
-            f"a compiled kernel is damaged ({error}); it was removed and will be made anew: run again"
+            f"a compiled kernel is damaged ({error}); it was removed and is compiled again in the next run"
         ) from None
 
 

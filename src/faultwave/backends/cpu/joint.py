@@ -181,7 +181,7 @@ _TOLD: _Fields = [
     *((name, ctypes.c_long) for name in ("stride_of_source", "rows", "columns", "first_row", "first_column", "size", "deepest")),
 ]  # fmt: skip
 _EVENT: _Fields = [
-    ("program", ctypes.c_void_p), ("told", ctypes.c_void_p),
+    ("program", ctypes.c_void_p), ("arguments", ctypes.c_void_p),
     *((name, ctypes.c_long) for name in ("half", "first", "end", "rows", "behind")),
 ]  # fmt: skip
 
@@ -190,7 +190,7 @@ class _Program(ctypes.Structure):
     _fields_ = _PROGRAM
 
 
-class _Told(ctypes.Structure):
+class _TransferArguments(ctypes.Structure):
     _fields_ = _TOLD
 
 
@@ -216,10 +216,10 @@ class JointSteps:
         self._programs = (_Program * len(runners))()
         listed = [t for reported in transfers for t in reported]
         self._tables = [Tables(t.rows, t.columns, t.width, t.into.dtype) for t in listed]
-        self._told = (_Told * len(listed))(*map(_told, listed, self._tables))
+        self._arguments = (_TransferArguments * len(listed))(*map(_arguments, listed, self._tables))
         own = max(
             t.deepest * t.width * t.size + tables.across * t.size
-            for t, tables in zip(self._told, self._tables, strict=True)
+            for t, tables in zip(self._arguments, self._tables, strict=True)
         )
         self._own = -(-own // 64) * 64
         self._room = np.zeros(self._own * runners[0].threads, np.uint8)
@@ -258,11 +258,11 @@ class JointSteps:
         if steps not in self._events:
             found = Schedule([r.program for r in self.runners], self.rows, self.transfers, steps).events()
             first, size = ctypes.addressof(self._programs), ctypes.sizeof(_Program)
-            reported, each = ctypes.addressof(self._told), ctypes.sizeof(_Told)
+            reported, each = ctypes.addressof(self._arguments), ctypes.sizeof(_TransferArguments)
             listed = (_Event * len(found))()
             for into, e in zip(listed, found, strict=True):
                 if e.half is None:
-                    into.told = reported + e.number * each
+                    into.arguments = reported + e.number * each
                 else:
                     into.program, into.half = first + e.number * size, e.half
                     into.first, into.end = e.planes
@@ -281,12 +281,12 @@ def _planes(work: Work) -> int:
     return count
 
 
-def _told(of: Transfer, tables: Tables) -> _Told:
+def _arguments(of: Transfer, tables: Tables) -> _TransferArguments:
     """Return a transfer in the layout of the compiled loop."""
     if of.values.strides[1] != of.values.itemsize or of.into.strides[1] != of.into.itemsize:
         raise ValueError("rows of planes are contiguous")
     deepest = int(of.rows[0].max()) + of.rows[1].shape[1] - int(of.rows[0].min())
-    return _Told(
+    return _TransferArguments(
         address(function(of.into.dtype)), of.width, of.into.ctypes.data, of.into.strides[0] // of.into.itemsize, *of.into.shape,
         *tables.arguments, tables.room, of.values.ctypes.data, of.values.strides[0], *of.values.shape, *of.first, of.into.itemsize, deepest,
     )  # fmt: skip

@@ -54,7 +54,7 @@ def plane_product(rows: Band, columns: Band, values: np.ndarray, into: np.ndarra
         *tables.arguments, across.ctypes.data, tables.room,
     )  # fmt: skip
 
-    def product(kept: object = (values, into, tables, across)) -> None:
+    def product(owners: object = (values, into, tables, across)) -> None:
         loop(*arguments)
 
     return product

@@ -339,7 +339,7 @@ class StencilRunner:
                 retained = {**asdict(self.blocking), "seconds_a_step": min(times.values())}
                 write_sealed(path, json.dumps(retained).encode())
             except OSError:
-                get_logger(__name__).info("the blocking found could not be kept in %s", path)
+                get_logger(__name__).info("the blocking that was found could not be stored in %s", path)
 
     def _worth_trying(self, together: bool) -> list[Blocking]:
         """Return the blockings that ``prepare`` measures.

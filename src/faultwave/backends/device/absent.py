@@ -28,7 +28,7 @@ class AbsentDevice:
     failures: tuple[type[Exception], ...] = ()
 
     def __init__(self, target: Target):
-        self.target, self.name = target, f"{target.device} ({target.name}), which is not here"
+        self.target, self.name = target, f"{target.device} ({target.name}), which is not present on this machine"
 
     def free_memory(self) -> int:
         return MUCH
@@ -52,7 +52,7 @@ class AbsentDevice:
         return Done()
 
     def why_not_gpu_aware(self) -> str:
-        return f"{self.name} is not here"
+        return f"{self.name} is not present on this machine"
 
     def gpu_aware_buffer(self, size: int) -> Staged:
         return Staged(self, size)

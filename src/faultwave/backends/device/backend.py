@@ -133,12 +133,12 @@ class DeviceBackend:
         self.capacity, self.held = device.free_memory(), 0  # [bytes] free at the start, and allocated since
         piece = piece_of(self.capacity)
         self.host = Host(device, piece)
-        self.beside = ScratchMemory(device, functools.partial(self._take, spare=0.0), piece)
+        self.scratch = ScratchMemory(device, functools.partial(self._take, spare=0.0), piece)
         self.recording: Recording | None = None  # recording of the work in progress
 
     def _kind(self, dtype: npt.DTypeLike) -> Access:
         if dtype not in self._access:
-            self._access[dtype] = Access(self.device, dtype, self.host, self.beside, self._touched)
+            self._access[dtype] = Access(self.device, dtype, self.host, self.scratch, self._touched)
         return self._access[dtype]
 
     @property
@@ -160,11 +160,12 @@ class DeviceBackend:
         Some drivers report too late that memory is exhausted.
         """
         if self.held + size > (1.0 - spare) * self.capacity:
-            retained = f" (of which {100 * spare:.0f} % are kept for results)" if spare else ""
+            retained = f" (of which {100 * spare:.0f} % reserved for results)" if spare else ""
             available, held, more = (readable_bytes(n) for n in (self.capacity, self.held, size))
             raise BackendError(
-                f"{self.device.name} has {available} free{retained}; {held} are taken and {more} more are needed. Take a lower order, "
-                "single precision, a smaller mesh or more processes with a device each"
+                f"{self.device.name} has {available} free{retained}; {held} are in use and {more} more are "
+                "needed. Use a lower order, single precision, a smaller mesh or more processes with a device "
+                "each"
             )
         self.held += size
 
@@ -192,7 +193,7 @@ class DeviceBackend:
         return Readings(self.device, self._moving, parts, self._launched)
 
     def injector(self, points: Points) -> Injector:
-        return Injector(self.device, self.host, self.beside, self._moving, points, self._launched)
+        return Injector(self.device, self.host, self.scratch, self._moving, points, self._launched)
 
     def _moving(self, text: str, name: str) -> Function:
         """Return a kernel of ``copier`` or ``injector``; a text is compiled once."""
@@ -204,7 +205,7 @@ class DeviceBackend:
         return self.device.mark()
 
     def record(self, work: Callable[[], None]) -> Recording | None:
-        self.recording = made = Recording(self.device, self.host, self.beside.allocate)
+        self.recording = made = Recording(self.device, self.host, self.scratch.allocate)
         try:
             work()
         finally:
@@ -280,7 +281,7 @@ class _Compiled:
         tables = self.kernel.scalars
         still, moving = (_Numbers([t for t in tables if t.changing == c], self.real) for c in (False, True))
         share, threads, function, backend = self.plan.share, self.plan.threads, self.function, self.backend
-        table = backend.beside.allocate(moving.nbytes) if moving.tables else None
+        table = backend.scratch.allocate(moving.nbytes) if moving.tables else None
         # Items of a kernel are independent of each other, whatever constant matrices they see.
         kind = (
             id(function),

@@ -122,7 +122,7 @@ def architecture(backend: str, arch: str) -> Target:
     chosen = target_of(arch or usual[backend or "cuda"])
     if backend and chosen.dialect != backend:
         allowed = ", ".join(n for n, t in TARGETS.items() if t.dialect == backend)
-        raise InputError(Problem("--arch", f"'{arch}' is no processor of the backend '{backend}'", allowed))
+        raise InputError(Problem("--arch", f"'{arch}' is not a processor of the backend '{backend}'", allowed))
     return chosen
 
 
@@ -243,5 +243,5 @@ def _with_zig(source: Path, result: Path, target: Target) -> str:
 def _numbers(pattern: str, text: str) -> tuple[int, ...]:
     found = re.search(pattern, text)
     if not found:
-        raise BackendError(f"the compiler said nothing of the form '{pattern}': {text[:SHOWN]}")
+        raise BackendError(f"the output of the compiler contains nothing of the form '{pattern}': {text[:SHOWN]}")
     return tuple(map(int, found.groups()))

@@ -170,13 +170,13 @@ class _Writer:
                 case WhenAny() as s:
                     self.when(f"{self.at(s.flag, 0)[:-1]} - lane + i] != 0", placed)
 
-    def when(self, asked: str, placed: Placed) -> None:
+    def when(self, condition: str, placed: Placed) -> None:
         """Write a body that a group executes if a condition holds for any of its items.
 
         All threads evaluate the condition of every item i and so agree. If it is 0 for all, every loop of the body starts behind its end:
         with a branch around barriers, some compilers duplicate the rest of the kernel.
         """
-        self.lines += ["{ int any = 0;", f"for (int i = 0; i < {self.plan.share}; ++i) any |= {asked};"]
+        self.lines += ["{ int any = 0;", f"for (int i = 0; i < {self.plan.share}; ++i) any |= {condition};"]
         self.lines.append("const int skip = any ? 0 : 1 << 24;")
         self.skip = " + skip"
         for i, phase in enumerate(placed.phases):

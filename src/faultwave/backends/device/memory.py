@@ -118,7 +118,7 @@ class Access:
         self, device: Device, dtype: npt.DTypeLike, host: Host, adjacent: ScratchMemory, touched: Callable[[], None]
     ):  # fmt: skip
         """Build the copy kernels; ``touched()`` is called whenever the host reads or writes a buffer."""
-        self.device, self.dtype, self.host, self.beside = device, np.dtype(dtype), host, adjacent
+        self.device, self.dtype, self.host, self.scratch = device, np.dtype(dtype), host, adjacent
         self.touched = touched
         self.rounding = Kernels(device, self.dtype)
         names = ["pack", "unpack", "add", "not_finite", "sums"]
@@ -137,12 +137,12 @@ class Access:
         if key in self.lists:
             self.lists.move_to_end(key)
             return self.lists[key]
-        memory = self.beside.allocate(max(4, items.nbytes))
+        memory = self.scratch.allocate(max(4, items.nbytes))
         self.host.send(memory, items)
         self.lists[key] = memory
         if len(self.lists) > KEPT_LISTS:
             dropped, _ = self.lists.popitem(last=False)
-            self.beside.take(-max(4, len(dropped)))
+            self.scratch.take(-max(4, len(dropped)))
         return memory
 
     def _pieces(self, items: np.ndarray, numbers: int) -> list[np.ndarray]:
@@ -173,7 +173,7 @@ class Access:
         count *= taken
         if count > np.iinfo(np.int32).max:
             raise BackendError(
-                f"{count} numbers in one copy exceed the 32-bit indices of a device; ask for fewer items"
+                f"{count} numbers in one copy exceed the 32-bit indices of a device; request fewer items"
             )
         numbers = [np.int32(n) for n in (count, first, taken, buffer.size, buffer.lanes)]
         memory = [buffer.memory_on_device, items, listed]
@@ -192,10 +192,10 @@ class Access:
             yield self.listed(items)
             return
         items = np.ascontiguousarray(items, np.int32)
-        scratch = self.beside.scratches.take(items.nbytes)
+        scratch = self.scratch.scratches.take(items.nbytes)
         self.host.send(scratch.memory, items)
         yield scratch.memory
-        self.beside.scratches.give(scratch)
+        self.scratch.scratches.give(scratch)
 
     def put(self, name: str, buffer: DeviceBuffer, items: np.ndarray, values: np.ndarray) -> None:
         """Write ``values`` (n, numbers) to the listed items of a buffer ("unpack") or add them ("add")."""
@@ -205,11 +205,11 @@ class Access:
         pieces, begin = self._pieces(items, buffer.size), 0
         for piece in pieces:
             part = values[begin : begin + len(piece)]
-            scratch = self.beside.scratches.take(part.nbytes)
+            scratch = self.scratch.scratches.take(part.nbytes)
             self.host.send(scratch.memory, part)
             with self._numbered(piece, len(pieces) == 1) as slots:
                 self._run(name, buffer, slots, len(piece), scratch.memory, 0, buffer.size)
-            self.beside.scratches.give(scratch)
+            self.scratch.scratches.give(scratch)
             begin += len(piece)
 
     def fetch(self, buffer: DeviceBuffer, items: np.ndarray, first: int, shape: tuple[int, ...]) -> Awaited:
@@ -226,7 +226,7 @@ class Access:
     def _fetch(
         self, buffer: DeviceBuffer, items: np.ndarray, first: int, shape: tuple[int, ...], whole: bool
     ) -> PendingTransfer:
-        taken, scratches = int(np.prod(shape)), self.beside.scratches
+        taken, scratches = int(np.prod(shape)), self.scratch.scratches
         scratch = scratches.take(len(items) * taken * self.dtype.itemsize)
         with self._numbered(items, whole) as slots:
             self._run("pack", buffer, slots, len(items), scratch.memory, first, taken)
@@ -237,11 +237,13 @@ class Access:
         self.touched()
         batches = buffer.items // buffer.lanes
         parts = max(1, min(batches, SUMMED // buffer.size))
-        scratch = self.beside.scratches.take(8 * parts * buffer.size)
+        scratch = self.scratch.scratches.take(8 * parts * buffer.size)
         numbers = [np.int32(n) for n in (batches, buffer.size, buffer.lanes, parts)]
         groups = -(-parts * buffer.size // GROUP)
         self.device.launch(self.functions["sums"], groups, GROUP, [buffer.memory_on_device, scratch.memory, *numbers])
-        partial = PendingTransfer(self.host, self.beside.scratches, scratch, (parts, buffer.size), np.dtype(np.float64))
+        partial = PendingTransfer(
+            self.host, self.scratch.scratches, scratch, (parts, buffer.size), np.dtype(np.float64)
+        )
         return np.asarray(partial.values().sum(0))
 
     def finite(self, buffer: DeviceBuffer) -> bool:
@@ -340,7 +342,7 @@ class DeviceBuffer:
         error = None if errors is None else (errors[0].memory_on_device, errors[1] * errors[0].size)
         shape = count, self.size
         made = DeviceSource(access.device, access.rounding, shape, gpu_aware, rounding, gather, error)
-        access.beside.take(made.held)
+        access.scratch.take(made.held)
         return made
 
     def message_target(self, first: int, count: int, gpu_aware: bool, rounding: str = "exact") -> DeviceTarget:
@@ -353,7 +355,7 @@ class DeviceBuffer:
             access.moved("unpack", self, listed, count, values)
 
         made = DeviceTarget(access.device, access.rounding, (count, self.size), gpu_aware, rounding, scatter)
-        access.beside.take(made.held)
+        access.scratch.take(made.held)
         return made
 
     def total(self) -> np.ndarray:

@@ -135,7 +135,7 @@ class Injector:
         Device of the buffers.
     host : Host
         Pinned memory of the host.
-    beside : ScratchMemory
+    scratch : ScratchMemory
         Allocator of device memory for tables of items.
     build : callable
         ``build(text, name)`` compiles a kernel.

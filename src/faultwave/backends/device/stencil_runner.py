@@ -42,7 +42,7 @@ class DeviceStencilRunner:
         if needed > available:
             raise BackendError(
                 f"{device.name} has {readable_bytes(available)} free; the grid needs {readable_bytes(needed)}. "
-                "Take a larger spacing or more processes"
+                "Use a larger spacing or more processes"
             )
         self.memory = {group: device.allocate(max(64, s.nbytes)) for group, s in self.arrays.storage.items()}
         self.newer = dict.fromkeys(self.memory, "")  # 'host' or 'device' if only that copy is up to date

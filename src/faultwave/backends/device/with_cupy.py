@@ -30,7 +30,10 @@ ASKED = 48 * 1024
 
 INSTALL = {
     # CUDA release notes, CUDA minor version compatibility: drivers that each major version requires.
-    "cuda": "pip install 'faultwave[cuda]', which asks for NVIDIA's driver 580 or newer; for 525 and newer 'faultwave[cuda12]' instead",
+    "cuda": (
+        "pip install 'faultwave[cuda]', which needs NVIDIA's driver 580 or newer; for 525 and newer "
+        "'faultwave[cuda12]' instead"
+    ),
     "hip": "CuPy built for ROCm (pip install amd-cupy), and AMD's ROCm",
 }
 
@@ -43,7 +46,7 @@ def missing(name: Name) -> str:
         return f"the backend '{name}' needs CuPy, which is not installed: {INSTALL[name]}"
     if bool(cupy.cuda.runtime.is_hip) != (name == "hip"):
         other = "AMD" if cupy.cuda.runtime.is_hip else "NVIDIA"
-        return f"the backend '{name}' needs another CuPy, the one installed is for {other}: {INSTALL[name]}"
+        return f"the backend '{name}' needs a different CuPy; the installed one is for {other}: {INSTALL[name]}"
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
@@ -133,7 +136,7 @@ class CupyDevice:
         self.bus = runtime.deviceGetPCIBusId(self.number)  # address of the board, for the meters of its driver
         self.target = target_of(name, properties)
         self.stream, self.copies = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))  # work; copies to the host
-        self.beside = [cupy.cuda.Stream(non_blocking=True) for _ in range(BESIDE)]
+        self.side_streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(BESIDE)]
 
     def _here(self) -> None:
         """Select this device for the calling thread."""
@@ -151,7 +154,8 @@ class CupyDevice:
             memory = self.cupy.cuda.alloc(size)
         except self.cupy.cuda.memory.OutOfMemoryError as error:
             raise BackendError(
-                f"{self.name} has no room for another {readable_bytes(size)}, {readable_bytes(self.free_memory())} are free ({error})"
+                f"{self.name} cannot allocate {readable_bytes(size)}: {readable_bytes(self.free_memory())} are "
+                f"free ({error})"
             ) from None
         memory.memset_async(0, size, self.stream)
         return memory
@@ -236,7 +240,7 @@ class CupyDevice:
 
     def _at_once(self, calls: Sequence[Call]) -> None:
         """Launch independent kernels on several streams between two events, as branches of a graph."""
-        used = self.beside[: len(calls) - 1]
+        used = self.side_streams[: len(calls) - 1]
         begun = self.stream.record() if used else None
         for stream in used:
             stream.wait_event(begun)

@@ -105,7 +105,7 @@ def _chosen(place: int) -> Any:
         alike = [d for d in able if d.type == able[0].type]
         return alike[place % len(alike)]
     names = ", ".join(f"'{d.name}'" for d in found)
-    raise BackendError(f"no OpenCL device is called FAULTWAVE_OPENCL_DEVICE='{wanted}' (there are {names})")
+    raise BackendError(f"FAULTWAVE_OPENCL_DEVICE='{wanted}' matches no OpenCL device (available: {names})")
 
 
 class Copied:
@@ -138,7 +138,7 @@ class GpuAwareBuffer:
         try:
             self.memory = cl.SVMAllocation(device.context, size, ALIGNED, cl.svm_mem_flags.READ_WRITE)
         except cl.MemoryError as error:
-            raise BackendError(f"{device.name} has no room for another {readable_bytes(size)} ({error})") from None
+            raise BackendError(f"{device.name} cannot allocate {readable_bytes(size)} ({error})") from None
         self.buffer = np.asarray(self.memory.buf)
 
     def take(self, received: bool) -> None:
@@ -175,13 +175,13 @@ class OpenClDevice:
     def allocate(self, size: int) -> Memory:
         if size > self.largest:
             raise BackendError(
-                f"{readable_bytes(size)} in one piece; {self.name} gives {readable_bytes(self.largest)} at most"
+                f"{readable_bytes(size)} in one piece; {self.name} allocates at most {readable_bytes(self.largest)}"
             )
         try:
             memory = self.cl.Buffer(self.context, self.cl.mem_flags.READ_WRITE, size)
             self.cl.enqueue_fill_buffer(self.queue, memory, np.zeros(1, np.uint8), 0, size)
         except self.cl.MemoryError as error:
-            raise BackendError(f"{self.name} has no room for another {readable_bytes(size)} ({error})") from None
+            raise BackendError(f"{self.name} cannot allocate {readable_bytes(size)} ({error})") from None
         return memory
 
     def upload(self, memory: Memory, values: np.ndarray) -> None:
@@ -217,7 +217,7 @@ class OpenClDevice:
             able = self.device.svm_capabilities & self.cl.device_svm_capabilities.COARSE_GRAIN_BUFFER
         except self.cl.Error:
             able = 0
-        return "" if able else f"{self.name} has no memory that the host may address, so none that MPI can be given"
+        return "" if able else f"{self.name} has no memory that the host can address, so MPI cannot access it"
 
     def gpu_aware_buffer(self, size: int) -> GpuAwareBuffer:
         return GpuAwareBuffer(self, size)

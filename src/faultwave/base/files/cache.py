@@ -81,7 +81,7 @@ def is_sealed(path: Path) -> bool:
             left -= len(block)
         sound = left == 0 and file.read() == SEAL + made.digest()
     if not sound:
-        log.warning("%s in the cache is damaged: its checksum does not match; it is made anew", path)
+        log.warning("%s in the cache is damaged: its checksum does not match; it is created again", path)
     return sound
 
 

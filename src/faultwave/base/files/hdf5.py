@@ -62,7 +62,7 @@ def naming_file_errors(path: str | Path, what: str) -> Iterator[None]:
         if isinstance(error, MemoryError):
             text = f"there is not enough memory for it ({text})"
         raise InputError(
-            Problem(str(path), f"is no sound {what}: {text}", advice="Was it cut short on the way?")
+            Problem(str(path), f"is not a valid {what}: {text}", advice="Was the file truncated during a transfer?")
         ) from None
 
 
@@ -158,7 +158,7 @@ def dataset(
             Problem(
                 str(path),
                 f"has no dataset '{name}'",
-                advice="It may be a file of another kind, or of a run that was cut short.",
+                advice="The file may be of another kind, or belong to a run that was interrupted.",
             )
         )
     if found.shape is None or found.ndim != (dimensions or found.ndim) or (0 in found.shape and not empty):
@@ -182,5 +182,5 @@ def check_size_of_dataset(path: str | Path, found: h5py.Dataset) -> h5py.Dataset
     try:
         probe_child.check_dataset_size(str(found.name), found.shape or (), found.dtype.itemsize, size)
     except probe_child.Unsound as error:
-        raise InputError(Problem(str(path), str(error), advice="Was it cut short on the way?")) from None
+        raise InputError(Problem(str(path), str(error), advice="Was the file truncated during a transfer?")) from None
     return found

@@ -95,7 +95,7 @@ def _request(task: str, path: Path, what: str, **wanted: object) -> bytearray:
     try:
         sent, wrong = READER.ask(task, str(path.absolute()), **wanted)
     except OSError as error:
-        log.debug("%s is read by this process, as no other can be started: %s", path, error)
+        log.debug("%s is read in this process, because no child process can be started: %s", path, error)
         sent = bytearray()
         with naming_file_errors(path, what):
             probe_child.TASKS[task][1](str(path), os.path.getsize(path), wanted, sent.extend, _without_limits)
@@ -103,7 +103,7 @@ def _request(task: str, path: Path, what: str, **wanted: object) -> bytearray:
     except ReaderCrashed as error:
         raise invalid_file_error(path, what, str(error)) from None
     if wrong is None:
-        raise invalid_file_error(path, what, "the Python package netCDF4 is not there")
+        raise invalid_file_error(path, what, "the Python package netCDF4 is not installed")
     if wrong:
         raise invalid_file_error(path, what, wrong)
     return sent

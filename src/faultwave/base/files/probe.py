@@ -65,7 +65,7 @@ class ReaderProcess:
                 except BaseException:  # an interruption: pending data would be taken for the next answer
                     self._end()
                     raise
-        raise ReaderCrashed("the process that reads it ends without an answer")
+        raise ReaderCrashed("the process that reads it ended without a reply")
 
     def _answer(
         self, process: subprocess.Popen[bytes], task: str, path: str, wanted: Settings
@@ -79,7 +79,7 @@ class ReaderProcess:
             sent += piece
         answered, wrong = json.loads(self._piece())
         if answered != number:
-            raise ValueError(f"the answer to question {answered} came to question {number}")
+            raise ValueError(f"reply {answered} arrived for request {number}")
         return sent, wrong
 
     def _piece(self) -> bytes:
@@ -106,7 +106,7 @@ class ReaderProcess:
             self._piece()  # startup message of the process
         except EOFError:
             self._end()
-            raise OSError("the process that reads files ends before it is asked") from None
+            raise OSError("the process that reads files ended before a request") from None
         except BaseException:
             self._end()
             raise
@@ -154,7 +154,9 @@ def there(path: Path, what: str) -> os.stat_result:
 
 def invalid_file_error(path: Path, what: str, wrong: str) -> InputError:
     """Return the error for a file that is not a valid ``what``, with its defect ``wrong``."""
-    return InputError(Problem(str(path), f"is no sound {what}: {wrong}", advice="Was it cut short on the way?"))
+    return InputError(
+        Problem(str(path), f"is not a valid {what}: {wrong}", advice="Was the file truncated during a transfer?")
+    )
 
 
 @functools.lru_cache(maxsize=4096)
@@ -176,7 +178,7 @@ def _probed(path: str, version: tuple[int, ...]) -> str:
     try:
         _, wrong = READER.ask("probe HDF5", path)
     except OSError as error:  # without child processes, the file is read directly
-        log.debug("%s is read without a look at it first: %s", path, error)
+        log.debug("%s is read without a check in a child process: %s", path, error)
         return ""
     except ReaderCrashed as error:
         return str(error)

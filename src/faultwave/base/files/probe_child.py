@@ -101,7 +101,7 @@ def probe_hdf5(path: str, size: int, wanted: Settings, send: Send, allow: Allow)
             return
         seen.add(token)
         if depth > DEEPEST:
-            raise Unsound(f"'{name}' lies {depth} groups deep")
+            raise Unsound(f"'{name}' is nested {depth} groups deep")
         for key in item.attrs:
             about = item.attrs.get_id(key)
             check_dataset_size(f"{name}@{key}", about.shape, about.dtype.itemsize, size)
@@ -122,9 +122,9 @@ def probe_hdf5(path: str, size: int, wanted: Settings, send: Send, allow: Allow)
         if found.shape is None:
             return 0
         if found.external:
-            raise Unsound(f"'{name}' keeps its values in another file, '{os.fsdecode(found.external[0][0])}'")
+            raise Unsound(f"'{name}' stores its values in another file, '{os.fsdecode(found.external[0][0])}'")
         if found.is_virtual:
-            raise Unsound(f"'{name}' is put together from other files")
+            raise Unsound(f"'{name}' is composed of other files")
         count = check_dataset_size(name, found.shape, found.dtype.itemsize, size)
         if found.chunks is not None:
             check_dataset_size(f"a chunk of {name}", found.chunks, found.dtype.itemsize, size)
@@ -152,7 +152,7 @@ def refuse_other_files(path: str) -> None:
 
     def look(group: h5py.Group, depth: int) -> None:
         if depth > DEEPEST:
-            raise Unsound(f"'{group.name}' lies {depth} groups deep")
+            raise Unsound(f"'{group.name}' is nested {depth} groups deep")
         for key in group:
             link, below = group.get(key, getlink=True), f"{group.name.rstrip('/')}/{key}"
             if isinstance(link, h5py.ExternalLink):
@@ -169,9 +169,9 @@ def refuse_other_files(path: str) -> None:
             elif isinstance(found, h5py.Dataset):
                 if found.external:
                     other = os.fsdecode(found.external[0][0])
-                    raise Unsound(f"'{below}' keeps its values in another file, '{other}'")
+                    raise Unsound(f"'{below}' stores its values in another file, '{other}'")
                 if found.is_virtual:
-                    raise Unsound(f"'{below}' is put together from other files")
+                    raise Unsound(f"'{below}' is composed of other files")
 
     with h5py.File(path, "r") as file:
         look(file["/"], 0)
@@ -280,7 +280,7 @@ def answer(task: str, path: str, wanted: Settings, send: Send) -> str:
     if not os.WIFSIGNALED(status):
         return said.decode() if not os.WEXITSTATUS(status) else "the library could not tell what"
     if os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL):
-        return "reading it does not come to an end"
+        return "reading it does not finish"
     return f"it makes the library {TASKS[task][0]} crash ({signal.Signals(os.WTERMSIG(status)).name})"
 
 

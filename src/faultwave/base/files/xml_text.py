@@ -35,7 +35,9 @@ def refuse_declarations(data: bytes) -> None:
     begin = data.removeprefix(b"\xef\xbb\xbf")
     encoding = _ENCODING.match(begin[:1000])
     if encoding is not None and encoding[1].decode("ascii", "replace").strip().lower() not in HARMLESS:
-        raise ValueError(f"its encoding is '{encoding[1].decode('ascii', 'replace')[:40]}', and UTF-8 is read")
+        raise ValueError(
+            f"its encoding is '{encoding[1].decode('ascii', 'replace')[:40]}', but only UTF-8 is supported"
+        )
     _parse_without_declarations(data)
 
 

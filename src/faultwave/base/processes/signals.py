@@ -102,7 +102,7 @@ PAGE_SIZE = 1 << 16
 NEW_PHASE = 0xFF
 """Byte in the pipe that resets the count of signals."""
 
-SET_UP = "nothing was computed and nothing is left of it; the same command starts anew"
+SET_UP = "nothing was computed and no files remain; run the same command to start again"
 
 
 class Watchdog:
@@ -190,7 +190,7 @@ class Watchdog:
             os._exit(128 + reported[0])
 
 
-def _watch(parent: int, heard: int, asked: int, page: mmap.mmap) -> NoReturn:
+def _watch(parent: int, heard: int, requests: int, page: mmap.mmap) -> NoReturn:
     """Run the watchdog process of ``parent`` until that has ended."""
     with contextlib.suppress(BaseException):
         os.setsid()
@@ -199,19 +199,19 @@ def _watch(parent: int, heard: int, asked: int, page: mmap.mmap) -> NoReturn:
         nowhere = os.open(os.devnull, os.O_RDWR)
         os.dup2(nowhere, 0)
         os.dup2(nowhere, 1)
-        _close_all_but(2, heard, asked)
-        _watch_signals(parent, heard, asked, page)
+        _close_all_but(2, heard, requests)
+        _watch_signals(parent, heard, requests, page)
     os._exit(0)
 
 
-def _close_all_but(*kept: int) -> None:
+def _close_all_but(*retained: int) -> None:
     begin = 3
-    for number in (*sorted(k for k in kept if k >= 3), 1 << 12):
+    for number in (*sorted(k for k in retained if k >= 3), 1 << 12):
         os.closerange(begin, number)
         begin = number + 1
 
 
-def _watch_signals(parent: int, heard: int, asked: int, page: mmap.mmap) -> None:
+def _watch_signals(parent: int, heard: int, requests: int, page: mmap.mmap) -> None:
     count, number, deadline = 0, 0, 0.0
     while True:
         wait = max(0.0, deadline - time.monotonic()) if deadline else None
@@ -227,7 +227,7 @@ def _watch_signals(parent: int, heard: int, asked: int, page: mmap.mmap) -> None
                     if count >= _read_page(page)[0] and not deadline:
                         deadline = time.monotonic() + GRACE
             continue
-        os.write(asked, bytes([number]))
+        os.write(requests, bytes([number]))
         if select.select([heard], [], [], LAST)[0] and _ended(heard):
             return
         children = descendants(parent, os.getpid())

@@ -98,7 +98,9 @@ def accuracy(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 < value < 1:
-        raise InputError(Problem("--accuracy", f"is '{text}'", "a share of the seismograms' size, as 1% or 0.01"))
+        raise InputError(
+            Problem("--accuracy", f"is '{text}'", "a fraction of the seismograms' amplitude, as 1% or 0.01")
+        )
     return value
 
 
@@ -214,7 +216,7 @@ def source_frequency(made: DgPlan | FdPlan) -> float:
         raise InputError(
             Problem(
                 "--accuracy",
-                "the case has no point sources whose spectrum tells a frequency",
+                "the case has no point sources from whose spectrum a frequency follows",
                 advice="Give --frequency.",
             )
         )
@@ -222,7 +224,7 @@ def source_frequency(made: DgPlan | FdPlan) -> float:
     frequencies, amplitudes = spectrum(sources, end / SAMPLES, end)
     velocity = frequencies * amplitudes
     if velocity[-len(velocity) // 10 :].max() > UNBOUNDED * velocity.max():
-        what = "the sources radiate at all frequencies alike: none is the highest that matters"
+        what = "the sources radiate equally at all frequencies, so that no highest relevant frequency exists"
         raise InputError(Problem("--accuracy", what, advice="Give --frequency."))
     return energetic_frequency(frequencies, amplitudes)
 
@@ -313,30 +315,33 @@ def section(made: DgPlan | FdPlan, table: Kept, wanted: float, frequency: float 
         ("this case", _describe(estimate(table, waves, key, points), waves, key, points)),
     ]
     if made.case.fault is not None:
-        what = "waves alone; what a rupture errs by is not in it: see points per cohesive zone, and rupture times of TPV5 in the table"
+        what = (
+            "waves only, without errors of the rupture: see points per cohesive zone, and rupture times of "
+            "TPV5 in the table"
+        )
         rows.append(("judged are", what))
     if different := unlike(made.case):
-        what = f"the default of {', '.join(different)}; this case says otherwise, and errs otherwise"
+        what = f"measured with the default of {', '.join(different)}, which this case changes: its errors differ"
         rows.append(("measured with", what))
     found = proposals(table, waves, wanted, lambda other: possible(made.case, other))
     for proposal in found[:BEST]:
         reported = _describe(proposal, waves, proposal.series, proposal.points)
         rows.append((f"for {100 * wanted:g} %", f"{reported}; {_sizes(proposal, slowest / f)}"))
     if not found:
-        what = f"no setting of the engine {key[0]} that was measured, and that the case can have, errs so little at that distance"
+        what = f"no measured setting of the engine {key[0]} that suits this case is that accurate at this distance"
         rows.append((f"for {100 * wanted:g} %", what))
         best = most_accurate(table, waves, lambda other: possible(made.case, other))
         if best is not None:
             reported = _describe(best, waves, best.series, best.points)
             rows.append(("the least", f"{reported}; {_sizes(best, slowest / f)}"))
-    return f"accuracy of seismograms, {100 * wanted:g} % asked for", rows
+    return f"accuracy of seismograms, {100 * wanted:g} % requested", rows
 
 
 def _describe(found: Estimate | None, waves: Waves, key: Series, points: float) -> str:
     text = f"{series_name(key)}, {points:.3g} points a wavelength"
     if found is None:
-        return f"{text}: outside of what was measured"
-    far = ", farther than was measured" if found.beyond else ", nearer than was measured" if found.nearer else ""
+        return f"{text}: outside of the measured range"
+    far = ", farther than measured" if found.beyond else ", nearer than measured" if found.nearer else ""
     return f"{text}: error about {100 * found.error:.2g} %{far}, {found.core_seconds:.2g} core-seconds"
 
 

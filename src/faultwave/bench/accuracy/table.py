@@ -39,7 +39,7 @@ def read(path: Path | None = None) -> Measured:
     except (OSError, ValueError) as error:
         raise InputError(Problem(str(path or KEPT), f"cannot be read: {error}")) from error
     if table.get("format") != FORMAT:
-        raise InputError(Problem(str(path or KEPT), "is no file of faultwave bench accuracy --json"))
+        raise InputError(Problem(str(path or KEPT), "is not a file of faultwave bench accuracy --json"))
     return table
 
 

@@ -131,9 +131,9 @@ class Found:
     program: Program
     launch: Launch
 
-    def single(self, asked: bool) -> bool:
+    def single(self, requested: bool) -> bool:
         """Return True if the stencil is compiled in single precision on request; some programs run in double precision only."""
-        return asked and self.of not in DOUBLE
+        return requested and self.of not in DOUBLE
 
 
 PLAIN = {"plain": False, "attenuation": True}

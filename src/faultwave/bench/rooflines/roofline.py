@@ -37,8 +37,8 @@ def draw(results: Sequence[Measured], path: Path) -> Path:
         ax.set_axis_off()
     between = ";  " if columns == 2 else ";\n"
     fig.supxlabel(
-        f"circles: kernels alone, as large as their share of a step{between}"
-        "full squares: whole updates, executed flops;  open squares: useful flops",
+        f"circles: kernels alone, with an area proportional to their fraction of a step{between}full squares: "
+        "whole updates, executed flops;  open squares: useful flops",
         fontsize=7.5, color=style.INK,
     )  # fmt: skip
     return style.save(fig, path)

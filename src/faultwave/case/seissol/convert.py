@@ -56,7 +56,7 @@ def read_mesh(r: Reader, folders: tuple[Path, ...]) -> None:
         _cubes(r)
         return
     if generator not in ("puml", "netcdf"):
-        advice = "Neither does SeisSol read it any longer: convert the mesh to PUML"
+        advice = "SeisSol no longer reads it either: convert the mesh to PUML"
         r.report_unsupported(block, "meshgenerator", "this mesh source", "puml, netcdf, cubegenerator", advice)
     elif not r.given(block, "MeshFile"):
         r.missing(block, "MeshFile", "a PUML mesh" if generator == "puml" else "a netCDF mesh")
@@ -106,7 +106,7 @@ def _face_map(r: Reader, folders: tuple[Path, ...]) -> None:
         r.problems.error(str(path), f"not valid YAML: {' '.join(str(error).split())}")
         return
     if not isinstance(table, dict) or not set(table) <= set(_FACE_KINDS):
-        r.problems.error(str(path), "is no face map", ", ".join(_FACE_KINDS))
+        r.problems.error(str(path), "is not a face map", ", ".join(_FACE_KINDS))
         return
     boundaries: dict[str, list[object]] = {}
     for kind, tags in table.items():
@@ -184,7 +184,7 @@ _THERMAL = {
 }
 _PRAKASH_CLIFTON = {
     "pc_vStar": ("pc_reference_rate", "reference slip rate V* [m/s]"),
-    "pc_prakashLength": ("pc_length", "slip over which strength follows [m]"),
+    "pc_prakashLength": ("pc_length", "slip over which the strength adapts [m]"),
 }
 """Keys of a modifier, all of which are required -> its constant, and a description."""
 
@@ -292,7 +292,7 @@ def _plasticity(r: Reader) -> None:
     """Read plasticity, at the points and with the plastic strain of SeisSol."""
     block, key = "equations", "PlasticityFileName"
     for entry in r.numbered(block, "plasticityfilename"):
-        r.report_unsupported(block, entry.key, "several simulations in one run")
+        r.report_unsupported(block, entry.key, "fused simulations")
     key = key if r.given(block, key) else "MaterialFileName"
     if r.given(block, key):
         r.put(("plasticity", "parameters", "easi"), r.get(block, key), block, key)
@@ -375,7 +375,7 @@ def _fault(r: Reader) -> bool:
     """Read dynamic rupture and return True if faces have friction."""
     block = "dynamicrupture"
     for entry in r.numbered(block, "modelfilename"):
-        r.report_unsupported(block, entry.key, "several simulations in one run")
+        r.report_unsupported(block, entry.key, "fused simulations")
     number = r.get(block, "FL", 0)
     if not r.get(block, "enabled", True) or not r.given(block, "ModelFileName"):
         return False
@@ -527,7 +527,7 @@ def _nucleation(r: Reader) -> None:
         start, duration = r.get(block, f"s{suffix}_0", 0.0), r.get(block, f"t{suffix}_0", 0.0)
         stress = {"easi": r.get(block, "ModelFileName")}
         if start < 0:
-            r.wrong(block, f"s{suffix}_0", ">= 0 s", "Put what was added before 0 s into the initial stress")
+            r.wrong(block, f"s{suffix}_0", ">= 0 s", "Add the stress applied before 0 s to the initial stress")
         episodes.append({"start": max(start, 0.0), "duration": max(duration, 0.0), "stress": stress, "number": number})
     if episodes:
         r.put(("fault", "nucleation"), episodes, block, "ModelFileName")

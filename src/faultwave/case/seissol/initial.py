@@ -99,7 +99,7 @@ def _travelling(r: Reader) -> None:
         if amplitude == 0.0:
             continue
         if len(amplitudes) != 9 or i in (3, 4, 5):
-            r.wrong(BLOCK, "ampField", "nine amplitudes, those at places 4 to 6, which do not travel, zero")
+            r.wrong(BLOCK, "ampField", "nine amplitudes, with zeros at positions 4 to 6 (modes that do not propagate)")
             return
         forward = i > 5
         wave = {

@@ -163,7 +163,7 @@ def _refinement(r: Reader, block: str, key: str, default: int) -> int:
     """Return the refinement level, at most three, as each level quadruples the data."""
     value = int(r.get(block, key, default))
     if value > 3:
-        r.warn(block, key, f"{value} is more than 3, 3 is taken")
+        r.warn(block, key, f"{value} is more than 3; 3 is used")
     return min(value, 3)
 
 
@@ -194,9 +194,9 @@ def _warn_inactive_outputs(r: Reader) -> None:
         found = [r.spelt("output", key) for key in keys if r.given("output", key)]
         if found:
             has = "have" if len(found) > 1 else "has"
-            what = f"{', '.join(found)} {has} no effect: {switch} is not given, and off by default, as in SeisSol"
+            what = f"{', '.join(found)} {has} no effect: {switch} is not set, and off by default, as in SeisSol"
             r.problems.warn(
-                r.where("output", found[0]), what, advice=f"Give {switch} = 1, or 0 to say that it is meant."
+                r.where("output", found[0]), what, advice=f"Give {switch} = 1, or 0 to confirm that this is intended."
             )
 
 
@@ -206,13 +206,13 @@ def _unwritten(r: Reader, kind: int) -> None:
     for block, (what, kinds) in names.items():
         if r.deck.blocks.get(block) and kind not in kinds:
             says = f"{r.spelt('dynamicrupture', 'OutputPointType')} = {kind}"
-            says += "" if r.given("dynamicrupture", "OutputPointType") else ", as it is not given,"
-            text = f"'&{block}' has no effect: {says} requests no output of {what}, as in SeisSol"
+            says += "" if r.given("dynamicrupture", "OutputPointType") else " (not set)"
+            text = f"'&{block}' has no effect: {says} selects no output of {what}, as in SeisSol"
             r.problems.warn(r.deck.where(r.deck.lines[block]), text, f"{kinds[0]}, or 5 for both")
     flag = r.deck.blocks.get("output", {}).get("faultoutputflag")
     if flag is not None and kind == 0 and _is_on(flag.text):
         text = f"{flag.name} = {flag.text}: has no effect, as in SeisSol; no output of the fault is written"
-        advice = "OutputPointType of &DynamicRupture asks for it: 3 receivers, 4 the whole fault, 5 both."
+        advice = "OutputPointType of &DynamicRupture selects it: 3 receivers, 4 the whole fault, 5 both."
         r.problems.warn(r.deck.where(flag.line), text, advice=advice)
 
 
@@ -230,12 +230,10 @@ def _receivers(r: Reader, folders: tuple[Path, ...]) -> None:
     if not r.get(block, "ReceiverOutput", True) or interval is None:
         return
     if r.get(block, "ReceiverOutputInterval", 1.0) <= 0:
-        r.warn(
-            block, "ReceiverOutputInterval", "switches receivers off, as in SeisSol; ReceiverOutput = 0 says so plainly"
-        )
+        r.warn(block, "ReceiverOutputInterval", "switches receivers off, as in SeisSol; ReceiverOutput = 0 is clearer")
         return
     if not r.given(block, "RFileName"):
-        what = "'RFileName' is missing, no receivers are written; SeisSol then requires ReceiverOutput = 0"
+        what = "'RFileName' is missing, no receivers are written; SeisSol requires ReceiverOutput = 0 then"
         r.problems.warn(r.where(block, "RFileName"), what)
         return
     places = [folder / r.get(block, "RFileName") for folder in folders]
@@ -288,10 +286,10 @@ def _fault_fields(r: Reader, block: str) -> list[str]:
 def _fault_receivers(r: Reader) -> None:
     block, fields = "pickpoint", _fault_fields(r, "pickpoint")
     if not r.given(block, "PPFileName"):
-        r.missing(block, "PPFileName", "the list of points, since OutputPointType asks for fault receivers")
+        r.missing(block, "PPFileName", "the list of points, because OutputPointType selects fault receivers")
         return
     if not fields:
-        r.warn(block, "OutputMask", "requests no quantity, so no fault receivers are written")
+        r.warn(block, "OutputMask", "selects no quantity, so no fault receivers are written")
         return
     setting = {
         "file": r.get(block, "PPFileName"),

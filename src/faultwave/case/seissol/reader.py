@@ -288,7 +288,7 @@ class Reader:
     def report_unsupported(self, block: str, key: str, feature: str, allowed: str = "", advice: str = "") -> None:
         """Report an error for an unsupported feature that would change the result."""
         given = self.entries[block, key.lower()]
-        what = f"{given.name} = {given.text}: {feature} is not built yet"
+        what = f"{given.name} = {given.text}: {feature} is not supported yet"
         self.problems.error(self.where(block, key), what, allowed, advice)
 
     def put(self, location: Location, value: object, block: str = "", key: str = "") -> None:

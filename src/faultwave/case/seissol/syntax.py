@@ -132,14 +132,14 @@ class _Parser:
                 where, f"'&{name}' begins inside '&{self.block}' of line {begun}", "a line '/' before it"
             )
         if name in self.deck.blocks:
-            what = f"block '&{name}' is given a second time (first in line {self.deck.lines[name]})"
+            what = f"block '&{name}' occurs a second time (first in line {self.deck.lines[name]})"
             self.problems.error(where, what, advice="Merge the two")
         self.block, self.last = name, None
         self.deck.blocks.setdefault(name, {})
         self.deck.lines.setdefault(name, number)
         rest = line[found.end() :].strip() if found else ""
         if _ASSIGNMENT.search(_mask_quotes(rest)):  # anything else there is a comment
-            self.problems.warn(where, f"SeisSol ignores '{rest}' behind '&{name}'; it is used here")
+            self.problems.warn(where, f"SeisSol ignores '{rest}' after '&{name}'; Faultwave reads it")
             self._inside(rest, number)
 
     def _close(self) -> None:
@@ -164,7 +164,7 @@ class _Parser:
         if before.strip(" ,;\t"):
             indexed = _INDEXED.match(masked)
             if indexed or not self._continue(before):
-                what = f"'{before.strip()}' is not understood" if not indexed else f"'{indexed[1]}' is no plain key"
+                what = f"'{before.strip()}' is not understood" if not indexed else f"'{indexed[1]}' is not a plain key"
                 self.problems.error(self.deck.where(number), what, "key = value")
         ends = [one.start() for one in found[1:]] + [len(line)]
         for one, end in zip(found, ends, strict=False):
@@ -189,7 +189,7 @@ class _Parser:
             return
         if name.lower() in entries:
             first = entries[name.lower()].line
-            self.problems.error(where, f"'{name}' is given a second time (first in line {first})", advice="Remove one")
+            self.problems.error(where, f"'{name}' occurs a second time (first in line {first})", advice="Remove one")
             return
         self.last = Entry(self.block, name.lower(), name, text, number)
         entries[name.lower()] = self.last

@@ -143,8 +143,9 @@ def check_meshable(sides: Sequence[float], size: float, keys: str) -> tuple[bool
     for side in sides:
         count *= min(max(side, size) / size, 1e30)
     return max(sides) <= LARGEST_EXTENT and count <= MAX_ELEMENTS, (
-        f"{keys} make a box of {' x '.join(f'{side:.4g}' for side in sides)} m, which holds about {count:.2g} elements of {size:.4g} m: "
-        f"at most {LARGEST_EXTENT:g} m a side and {MAX_ELEMENTS:g} elements. Are metres meant, or kilometres?"
+        f"{keys} make a box of {' x '.join(f'{side:.4g}' for side in sides)} m, which holds about {count:.2g} "
+        f"elements of {size:.4g} m: at most {LARGEST_EXTENT:g} m a side and {MAX_ELEMENTS:g} elements. Are the "
+        "lengths in metres or kilometres?"
     )
 
 
@@ -194,7 +195,7 @@ class Kinds(Settings):
         failed = [text for holds, text in self.conditions() if not holds]
         if unused:
             used = ", ".join(n for n in type(self).model_fields if n != "kind" and self._uses(n))
-            what = f"does nothing with kind {chosen}, which uses {used}"
+            what = f"has no effect with kind {chosen}, which uses {used}"
             raise ParameterErrors(dict.fromkeys(unused, what), "; ".join(failed))
         need(*((False, text) for text in failed))
         return self

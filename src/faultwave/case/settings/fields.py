@@ -33,7 +33,7 @@ class GroundModel(Kinds):
     file: InputFile = Field(description="The model.")
     vertical: Literal["sea-level", "ground"] = Field(
         "sea-level",
-        description="What z counts from: sea level, or the ground of a model with topography, which is so made flat.",
+        description="Reference of z: sea level, or the ground of a model with topography, which is thereby flattened.",
     )
     outside: Literal["error", "nearest"] = Field(
         "error",
@@ -42,12 +42,12 @@ class GroundModel(Kinds):
     water: Literal["error", "fluid"] = Field("error", description="Points without S speed: an error, or fluid.")
     crs: str | None = Field(
         None,
-        description="Projection of an sfile, which names none; default the case's.",
+        description="Projection of an sfile, which does not state it; default: that of the case.",
         json_schema_extra=only_for_kinds("sfile"),
     )
     names: dict[Name, str] = Field(
         default_factory=dict,
-        description="Variables with names of their own.",
+        description="Names of variables that differ from the default names.",
         json_schema_extra=only_for_kinds("netcdf"),
     )
     shape: tuple[Count, Count, Count] | None = Field(
@@ -57,7 +57,7 @@ class GroundModel(Kinds):
         None, description="Between points.", json_schema_extra=only_for_kinds("awp-mesh")
     )
     vertical_spacing: Quantity("m", gt=0) | None = Field(
-        None, description="Between points along z, if another.", json_schema_extra=only_for_kinds("awp-mesh")
+        None, description="Spacing along z, if different.", json_schema_extra=only_for_kinds("awp-mesh")
     )
     origin: Vector = Field(
         (0.0, 0.0, 0.0),
@@ -66,7 +66,7 @@ class GroundModel(Kinds):
     )
     variables: list[str] | None = Field(
         None,
-        description="What each point holds, in order; default by their number (3, 5 or 8) as AWP has it.",
+        description="Quantities of each point, in order; by default those that AWP uses for their number (3, 5 or 8).",
         json_schema_extra=only_for_kinds("awp-mesh"),
     )
     byte_order: Literal["little", "big"] = Field(
@@ -77,11 +77,11 @@ class GroundModel(Kinds):
         return (
             (
                 self.kind != "awp-mesh" or (self.shape and self.spacing),
-                "kind awp-mesh needs shape and spacing: the file says nothing of itself",
+                "kind awp-mesh needs shape and spacing: the file contains no metadata",
             ),
             (
                 self.vertical == "sea-level" or self.kind in ("geomodelgrids", "rfile", "sfile"),
-                f"vertical: ground needs a model with topography, which {self.kind} has not",
+                f"vertical: ground needs a model with topography; {self.kind} has none",
             ),
         )
 
@@ -178,7 +178,7 @@ class FieldSetting(Settings):
 
     easi: InputFile | None = Field(None, description="easi YAML model file.")
     constant: Parameters = Field(
-        default_factory=dict, description="Parameter: value, the same everywhere; text may carry a unit."
+        default_factory=dict, description="Parameter: uniform value; strings may include a unit."
     )
     expression: dict[str, str] = Field(
         default_factory=dict, description="Parameter: body in the easi function language, inputs x, y, z (and t)."
@@ -189,11 +189,11 @@ class FieldSetting(Settings):
 
     models: list[GroundModel] = Field(
         default_factory=list,
-        description="Gridded models of the ground from files; of several that reach a point the first counts.",
+        description="Gridded velocity models from files; where several cover a point, the first is used.",
     )
     regions: dict[str | int, Parameters] = Field(
         default_factory=dict,
-        description="Physical volume, by name or number: parameters there. Every volume of the mesh must have some.",
+        description="Physical volume, by name or number: parameters there. Every volume of the mesh needs an entry.",
     )
     random: dict[str, RandomField] = Field(
         default_factory=dict, description="Name: random field that perturbs these parameters, before the limits apply."
@@ -214,6 +214,6 @@ class FieldSetting(Settings):
                 not unnamed,
                 f"random: a name has letters, digits, - and _, and {', '.join(map(repr, unnamed))} has others",
             ),
-            (not twice, f"given twice, as constant and as expression: {', '.join(twice)}"),
+            (not twice, f"defined both as constant and as expression: {', '.join(twice)}"),
         )
         return self

@@ -16,7 +16,7 @@ from faultwave.case.settings.fields import FieldSetting
 class PlaneWave(Settings):
     """Plane wave v = amplitude d cos(k.x - w t + phase) with d along k (P) or along the polarisation (S), w = c |k|."""
 
-    mode: Literal["P", "S", "slow-P"] = Field(description="Which wave; slow-P is one of porous rock.")
+    mode: Literal["P", "S", "slow-P"] = Field(description="Kind of wave; slow-P exists in porous rock only.")
     k: tuple[Quantity("1/m"), Quantity("1/m"), Quantity("1/m")] = Field(
         description="Wave vector; the wave travels along it."
     )
@@ -25,11 +25,13 @@ class PlaneWave(Settings):
         None, description="Direction of motion of an S wave; the part along k is removed."
     )
     phase: float = Field(0.0, description="Phase [rad].")
-    origin: Vector = Field((0.0, 0.0, 0.0), description="Where the phase counts from: x in k.x is x - origin.")
-    solid_only: bool = Field(False, description="Left out in fluids, which carry no S wave.")
+    origin: Vector = Field((0.0, 0.0, 0.0), description="Origin of the phase: x in k.x is x - origin.")
+    solid_only: bool = Field(False, description="Omit this wave in fluids, which carry no S wave.")
     window: tuple[float, float] | None = Field(
         None,
-        description="The wave is only where k.x - w t + phase lies between these angles [rad]; default everywhere.",
+        description=(
+            "Restrict the wave to places where k.x - w t + phase lies between these angles [rad]; default: everywhere."
+        ),
     )
 
     @model_validator(mode="after")
@@ -40,7 +42,7 @@ class PlaneWave(Settings):
             (any(k), "k must not be zero"),
             (self.window is None or self.window[0] < self.window[1], "window is from a smaller to a larger angle"),
             (self.mode != "S" or any(across), "an S wave needs a polarisation that is not along k"),
-            (self.mode == "S" or self.polarisation is None, "polarisation does nothing with modes P and slow-P"),
+            (self.mode == "S" or self.polarisation is None, "polarisation has no effect with modes P and slow-P"),
         )
         return self
 
@@ -90,31 +92,31 @@ class Initial(Kinds):
     )
     amplitude: Quantity("m/s") = Field(
         1.0,
-        description="Largest vertical velocity at the interface, or velocity of the sound that comes in.",
+        description="Largest vertical velocity at the interface, or velocity of the incident sound.",
         json_schema_extra=only_for_kinds("scholte", "snell"),
     )
     angle: Quantity("deg", gt=0, lt=90) = Field(
-        10.0, description="Of the sound that comes in, from the vertical.", json_schema_extra=only_for_kinds("snell")
+        10.0, description="Angle of the incident sound from the vertical.", json_schema_extra=only_for_kinds("snell")
     )
     phase: float = Field(
-        0.0, description="Phase of the sound that comes in [rad].", json_schema_extra=only_for_kinds("snell")
+        0.0, description="Phase of the incident sound [rad].", json_schema_extra=only_for_kinds("snell")
     )
     pressure: Quantity("Pa") | None = Field(
         None, description="Pore pressure at the centre.", json_schema_extra=only_for_kinds("pressure-injection")
     )
     width: Quantity("1/m^2", gt=0) | None = Field(
         None,
-        description="How fast the pressure falls with the distance r: as exp(-width r^2).",
+        description="Decay of the pressure with the distance r: exp(-width r^2).",
         json_schema_extra=only_for_kinds("pressure-injection"),
     )
     center: Vector = Field(
         (0.0, 0.0, 0.0),
-        description="Where the fluid is injected.",
+        description="Location of the injection.",
         json_schema_extra=only_for_kinds("pressure-injection"),
     )
     boundaries_only: bool = Field(
         False,
-        description="Start at rest: the solution only comes in through faces of kind analytic.",
+        description="Start at rest: the solution enters only through faces of kind analytic.",
         json_schema_extra=only_for_kinds(*KINDS, "easi"),
     )
 

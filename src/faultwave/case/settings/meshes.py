@@ -20,28 +20,30 @@ class HeightFile(Settings):
     """Heights of the ground from a raster: GeoTIFF, NetCDF (including GMT grids) or ESRI ASCII."""
 
     file: InputFile = Field(description="The raster, heights in metres, the sea floor negative.")
-    variable: str | None = Field(None, description="Its variable of heights, where a NetCDF file has several.")
+    variable: str | None = Field(None, description="Variable with the heights, if a NetCDF file has several.")
     crs: str | None = Field(
         None,
-        description="Its coordinates where the file does not say them: local (x, y of the case), or what PROJ understands.",
+        description=(
+            "Coordinate system if the file does not state it: local (x, y of the case), or any that PROJ understands."
+        ),
     )
     receivers: Literal["elevation", "depth"] = Field(
         "elevation",
-        description="What z of receivers means: elevation, or depth below the ground (z = 0 is on the mesh's).",
+        description="Meaning of z of receivers: elevation, or depth below the ground (z = 0 is on the mesh's).",
     )
 
 
 class Surface(Settings):
     """Lower side of a layer, at a depth or from a raster of heights."""
 
-    depth: Quantity("m", gt=0) | None = Field(None, description="Below z = 0.")
-    file: InputFile | None = Field(None, description="Raster of its heights.")
+    depth: Quantity("m", gt=0) | None = Field(None, description="Depth below z = 0.")
+    file: InputFile | None = Field(None, description="Raster with the heights of the surface.")
     variable: str | None = Field(None, description="As of the topography.")
     crs: str | None = Field(None, description="As of the topography.")
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        need(((self.depth is None) != (self.file is None), "give either depth or file"))
+        need(((self.depth is None) != (self.file is None), "set either depth or file"))
         return self
 
 
@@ -56,7 +58,7 @@ Dips = Annotated[list[tuple[Quantity("m", ge=0), Quantity("deg", ge=10, le=90)]]
 class BuildFault(Settings):
     """Fault given by its trace and dip, as a triangulated surface, or as the planes of a finite source."""
 
-    name: str | None = Field(None, description="Default that in the file, else fault-1 and so on.")
+    name: str | None = Field(None, description="Name; default: that in the file, otherwise fault-1 and so on.")
     trace: InputFile | None = Field(
         None,
         description="GeoJSON (LineString), or rows of numbers with a header lon, lat or x, y; each line becomes a fault.",
@@ -70,24 +72,34 @@ class BuildFault(Settings):
     )
     outside: Literal["error", "clip"] = Field(
         "error",
-        description="A fault that leaves the region: an error, or cut off an element before its sides and bottom.",
+        description=(
+            "Treatment of a fault that leaves the region: an error, or cut it one element inside the sides and bottom."
+        ),
     )
     dip: Dips = Field(
         [(0.0, 90.0)],
         validate_default=True,
-        description="Dip, or rows [depth, dip], each from its depth down.",
+        description="Dip, or rows [depth, dip], each valid from its depth downwards.",
         json_schema_extra={"words": "number >= 10 and <= 90 [deg], or rows [depth [m], dip [deg]]"},
     )
     dip_direction: Quantity("deg") | None = Field(
         None,
-        description="Where it dips to, clockwise from true north; default to the right of the trace from its first to its last point.",
+        description=(
+            "Dip direction, clockwise from true north; default: to the right of the trace from its "
+            "first to its last point."
+        ),
     )
-    top: Quantity("m", ge=0) = Field(0.0, description="Depth of the upper edge below the ground; 0: it breaks through.")
+    top: Quantity("m", ge=0) = Field(
+        0.0, description=("Depth of the upper edge below the ground; 0: the fault reaches the surface.")
+    )
     depth: Quantity("m", gt=0) = Field(15e3, description="Depth of the lower edge below z = 0.")
-    size: Quantity("m", gt=0) | None = Field(None, description="Element edge on it; default fault_size.")
+    size: Quantity("m", gt=0) | None = Field(None, description="Element edge on the fault; default: fault_size.")
     stops_at: list[str] = Field(
         default_factory=list,
-        description="Names of faults that it ends at; one whose trace ends within an element of another does so unasked.",
+        description=(
+            "Names of faults at which this fault ends; a trace that ends within an element of another "
+            "fault ends there automatically."
+        ),
     )
 
     @model_validator(mode="after")
@@ -97,11 +109,11 @@ class BuildFault(Settings):
         need(
             (
                 [self.trace, self.surface, self.planes].count(None) == 2,
-                "give one of trace, surface and planes",
+                "set one of trace, surface and planes",
             ),
             (
                 self.planes is None or not {"dip", "dip_direction", "top", "depth"} & self.model_fields_set,
-                "planes have their own dip, top and depth",
+                "planes define their own dip, top and depth",
             ),
             (self.surface is None or self.outside == "error", "outside: clip is for traces and planes"),
             (depths == sorted(set(depths)), "depths of dip must increase"),
@@ -118,46 +130,51 @@ class Build(Settings):
     depth: Quantity("m", gt=0) = Field(description="Bottom of the region below z = 0.")
     reflections_after: Quantity("s", gt=0) | None = Field(
         None,
-        description="Move sides and bottom so far out that waves they reflect come back to the region after this time only. "
-        "Elements grow there.",
+        description="Move sides and bottom outwards until their reflections return to the region only after "
+        "this time. Elements grow there.",
     )
     frequency: Quantity("Hz", gt=0) | None = Field(
-        None, description="Highest frequency to resolve: elements follow the slowest wave at their place."
+        None, description="Highest frequency to resolve: element sizes follow the local slowest wave."
     )
     points_per_wavelength: float = Field(
-        10.0, ge=2, description="Points (order of them an edge) in the shortest wavelength, as `plan` counts them."
+        10.0, ge=2, description="Points per shortest wavelength (as many per edge as the order), as reported by `plan`."
     )
     far_size: Quantity("m", gt=0) | None = Field(
-        None, description="Largest edge; default an eighth of the region's longest side."
+        None, description="Largest edge; default: an eighth of the longest side of the region."
     )
     fault_size: Quantity("m", gt=0) | None = Field(
-        None, description="Edge on faults that state none; default from cohesive_zone, else as waves ask for."
+        None, description="Edge on faults without a size; default: from cohesive_zone, otherwise as the waves require."
     )
     cohesive_zone: Quantity("m", gt=0) | None = Field(
         None,
-        description="Length of the cohesive zone: three points (order of them an edge) lie in it, where no fault_size is given.",
+        description=(
+            "Length of the cohesive zone, which is resolved by three points (as many per edge as the "
+            "order) if fault_size is absent."
+        ),
     )
-    growth: float = Field(0.3, gt=0, le=1, description="Growth of edges per metre away from what is fine.")
+    growth: float = Field(0.3, gt=0, le=1, description="Growth of edges per metre of distance from fine elements.")
     topography: HeightFile | None = Field(None, description="Heights of the ground; absent: flat at z = 0.")
     sea: bool = Field(
-        False, description="Fill with water what lies below z = 0 and is joined to a side: a volume called sea."
+        False, description="Fill the region below z = 0 that is connected to a side with water: a volume named sea."
     )
     sea_slope: float = Field(
         0.1,
         gt=0,
         le=1,
-        description="How steeply the sea floor falls at least away from the coast: flatter shores cost small steps.",
+        description="Smallest slope of the sea floor at the coast; flatter shores require small time steps.",
     )
     sea_surface: Literal["free-surface", "gravity"] = Field(
-        "free-surface", description="What the surface of the sea is; with gravity, tag 2, it makes tsunamis."
+        "free-surface", description="Boundary kind of the sea surface; gravity (tag 2) simulates tsunamis."
     )
     layers: list[Surface] = Field(
         default_factory=list,
-        description="Lower sides of layers that elements follow, from the top down: volumes layer-1, layer-2, ...",
+        description=(
+            "Lower interfaces of layers that element faces follow, from top to bottom: volumes layer-1, layer-2, ..."
+        ),
     )
     faults: list[BuildFault] = Field(default_factory=list, description="Faults: tag 3, then 65, 66, ...")
     rounds: int = Field(
-        4, ge=1, le=10, description="How often it is meshed at most, finer where waves are not resolved yet."
+        4, ge=1, le=10, description="Largest number of meshing passes, each finer where waves are not resolved."
     )
 
     @model_validator(mode="after")
@@ -165,7 +182,7 @@ class Build(Settings):
         need(
             check_ascending(self.lower, self.upper),
             self._meshable(),
-            (not self.sea or self.topography is not None, "sea needs topography, which says where the sea floor is"),
+            (not self.sea or self.topography is not None, "sea needs topography, which defines the sea floor"),
             (self.sea or self.sea_surface == "free-surface", "sea_surface needs sea: true"),
         )
         return self
@@ -222,16 +239,16 @@ class GenerateBox(Settings):
     upper: Vector = Field(description="Corner with the largest coordinates.")
     boundaries: dict[Side, SideKind] = Field(
         default_factory=dict,
-        description="What is on an axis (x: both sides) or a side (x-, x+, which wins); absorbing where nothing "
-        "is said. Kinds: periodic (whole axes only), absorbing, free-surface, sealed-surface, gravity, rigid, symmetry, impedance, "
-        "dirichlet, analytic, pec, pmc.",
+        description="Kind of boundary of an axis (x: both sides) or of a side (x-, x+; overrides the axis); "
+        "default: absorbing. Kinds: periodic (whole axes only), absorbing, free-surface, "
+        "sealed-surface, gravity, rigid, symmetry, impedance, dirichlet, analytic, pec, pmc.",
     )
     perturb: float = Field(
-        0.0, ge=0, lt=0.5, description="Inner vertices moved at random by up to this part of an edge."
+        0.0, ge=0, lt=0.5, description="Move inner vertices randomly by up to this fraction of an edge."
     )
-    seed: int = Field(0, ge=0, description="Seed of everything random.")
+    seed: int = Field(0, ge=0, description="Seed of the random numbers.")
     shuffle: bool = Field(False, description="Number the vertices at random and vary the tetrahedra's orientation.")
-    tetrahedra: Literal[5, 6] = Field(6, description="Tetrahedra of a brick; 5, as SeisSol's cube generator has them.")
+    tetrahedra: Literal[5, 6] = Field(6, description="Tetrahedra per brick; SeisSol's cube generator has 5.")
     fault: tuple[Literal["x", "y", "z"], Quantity("m")] | None = Field(
         None, description="A plane of fault faces across the box: axis and coordinate, on a plane between bricks."
     )
@@ -247,7 +264,7 @@ class GenerateBox(Settings):
             (not mixed, f"axis {', '.join(mixed)} is periodic, so its sides cannot be anything else"),
             (
                 not self.seed or self.perturb or self.shuffle,
-                "seed does nothing without perturb or shuffle",
+                "seed has no effect without perturb or shuffle",
             ),
         )
         return self
@@ -271,12 +288,12 @@ class GenerateTpv5(Settings):
     dip: Quantity("deg", gt=10, le=90) = Field(90.0, description="Dip; the fault dips towards +y.")
     mesher: Literal["auto", "gmsh", "builtin"] = Field(
         "auto",
-        description="gmsh, or the graded mesh of this package, which needs nothing else; auto takes gmsh if it loads.",
+        description="gmsh, or builtin (the graded mesh of this package); auto uses gmsh if it can be loaded.",
     )
     patches: list[tuple[Quantity("m"), Quantity("m"), Quantity("m", ge=0), Quantity("m", ge=0)]] = Field(
         default_factory=list,
-        description="Rectangles on the fault whose sides the faces follow, as a step of stress or strength asks for: from and to along x, "
-        "from and to down dip.",
+        description="Rectangles on the fault whose sides the faces follow, for steps of stress or strength: "
+        "from and to along x, from and to down dip.",
     )
 
     @model_validator(mode="after")

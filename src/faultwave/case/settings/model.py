@@ -105,25 +105,26 @@ class Mesh(Settings):
         description="PUML HDF5, Gmsh 2.2/4.1 or SeisSol netCDF mesh, or a geometry that Gmsh meshes: .geo, .step, .brep, .iges.",
     )
     size: Quantity("m", gt=0) | None = Field(None, description="Largest edge when a geometry is meshed.")
-    format: Literal["auto", "puml", "gmsh", "netcdf"] = Field(
-        "auto", description="Mesh file format; auto looks into the file."
-    )
+    format: Literal["auto", "puml", "gmsh", "netcdf"] = Field("auto", description="Mesh file format; auto detects it.")
     generate: Annotated[GenerateBox | GenerateTpv5, Field(discriminator="shape")] | None = Field(
         None, description="Built-in mesh instead of a file: shape box or tpv5."
     )
     build: Build | None = Field(
-        None, description="A mesh made for a place: faults from traces, relief from rasters, sizes from wave speeds."
+        None,
+        description=(
+            "Mesh of a real location: faults from traces, relief from rasters, element sizes from wave speeds."
+        ),
     )
     boundary_format: Literal["auto", "i32", "i64", "i32x4"] = Field("auto", description="Packing of PUML face tags.")
     topology_format: Literal["auto", "geometric", "identify-face", "identify-vertex"] = Field(
-        "auto", description="How a PUML file states which vertices are one (periodic meshes)."
+        "auto", description="Representation of identified vertices (periodic meshes) in a PUML file."
     )
     boundaries: dict[str, list[int | str]] | None = Field(
         None,
-        description="Boundary kind: list of face tags, ranges 'a-b', 'a-', or names of physical surfaces. Kinds: regular, "
-        "free-surface, sealed-surface, gravity, absorbing, fault, rigid, symmetry, periodic, impedance, dirichlet, analytic, pec, pmc. "
-        "Default: the "
-        "community's tags (1 free-surface, 2 gravity, 3 and >= 65 fault, 4 dirichlet, 5 absorbing, 7 analytic).",
+        description="Boundary kind: list of face tags, ranges 'a-b', 'a-', or names of physical surfaces. "
+        "Kinds: regular, free-surface, sealed-surface, gravity, absorbing, fault, rigid, "
+        "symmetry, periodic, impedance, dirichlet, analytic, pec, pmc. Default: the common tags "
+        "(1 free-surface, 2 gravity, 3 and >= 65 fault, 4 dirichlet, 5 absorbing, 7 analytic).",
     )
     displacement: Vector = Field((0.0, 0.0, 0.0), description="Added to every vertex after scaling.")
     scaling: Scaling = Field(
@@ -140,14 +141,14 @@ class Mesh(Settings):
             if getattr(self, n) not in (None, "auto")
         ]
         need(
-            (self.file or not of_files, f"{', '.join(of_files)}: of files, and this mesh is generated"),
+            (self.file or not of_files, f"{', '.join(of_files)}: for mesh files only, and this mesh is generated"),
             (
                 sum(way is not None for way in (self.file, self.generate, self.build)) == 1,
-                "give one of file, generate and build",
+                "set one of file, generate and build",
             ),
             (
                 self.build is None or not {"displacement", "scaling"} & self.model_fields_set,
-                "displacement and scaling are for files: a mesh that is built lies where the case has it",
+                "displacement and scaling apply to mesh files only, not to generated meshes",
             ),
             (a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g) != 0, "scaling must be invertible"),
         )
@@ -166,13 +167,13 @@ class Nucleation(Settings):
         1,
         ge=1,
         le=16,
-        description="Which set of the field's names: 1 is nuc_xx or Tnuc_n, 2 is nuc2_xx or Tnuc2_n, ...",
+        description="Set of names in the field: 1 is nuc_xx or Tnuc_n, 2 is nuc2_xx or Tnuc2_n, ...",
     )
 
     @model_validator(mode="after")
     def _after_zero(self) -> Self:
-        what = f"start is {self.start:g} s, before the run, and stress would be lost"
-        advice = "put what was added before 0 s into the initial stress of fault.parameters"
+        what = f"start is {self.start:g} s, before the run, and the stress applied until 0 s would be lost"
+        advice = "add the stress applied before 0 s to the initial stress in fault.parameters"
         need((self.start >= 0, f"{what}: {advice}"))
         return self
 
@@ -183,16 +184,18 @@ class Fault(Settings):
     friction: str = Field(description="Name of a friction law; `faultwave laws` lists them.")
     modifiers: list[str] = Field(
         default_factory=list,
-        description="What acts on the law's normal traction or strength, as thermal-pressurisation; `faultwave laws` lists all.",
+        description=(
+            "Modifiers of normal traction or strength, such as thermal-pressurisation; `faultwave laws` lists all."
+        ),
         json_schema_extra={"words": f"list of {', '.join(entries('faultwave.physics.friction.modifiers'))}"},
     )
     parameters: FieldSetting = Field(description="Friction parameters and initial stress on the fault.")
     constants: Constants = Field(default_factory=dict, description="Constants of the law, e.g. rs_f0, rs_sr0.")
     pore_pressure: bool = Field(
         True,
-        description="Whether pore pressure is read, `p` and in nucleation `nuc_p`: positive, it relieves normal traction.",
+        description="Read pore pressure: `p`, and `nuc_p` in nucleation; positive values reduce compression.",
     )
-    reference: Vector = Field((0.0, 0.0, 0.0), description="Reference point or direction that names the plus side.")
+    reference: Vector = Field((0.0, 0.0, 0.0), description="Reference point or direction that defines the plus side.")
     reference_method: Literal["point", "direction"] = Field(
         "point", description="point: plus is the side of the point; direction: the plus side's outward normal."
     )
@@ -204,27 +207,29 @@ class Fault(Settings):
         None, ge=1, description="Points in time of a step at which friction is solved; default the order."
     )
     slip_rate_output: Literal["friction", "velocity"] = Field(
-        "friction", description="Slip rate from the friction solve or from the velocity jump."
+        "friction", description="Compute slip rate from the friction solve or from the velocity jump."
     )
     normal_traction: Literal["linear", "full"] = Field(
         "linear",
-        description="What of the change of normal traction within a face the strength follows: its linear part, which keeps slip smooth "
-        "beside steps of stress, or all of it, as SeisSol does.",
+        description="Part of the variation of normal traction within a face that affects strength: its linear "
+        "part, which keeps slip smooth next to steps of stress, or all of it, as in SeisSol.",
     )
     weakening: Literal["quadratic", "full"] = Field(
         "full",
-        description="What of the slip within a face weakens friction: all of it, or its quadratic part, which makes slip beside steps of "
-        "stress smoother still and moves rupture times by a few ms; for linear-slip-weakening above order 3.",
+        description="Part of the slip within a face that weakens friction: all of it, or its quadratic part, "
+        "which further smooths slip next to steps of stress and changes rupture times by a few "
+        "ms; for linear-slip-weakening above order 3.",
     )
     sliding: Literal["smooth", "full"] = Field(
         "smooth",
-        description="How a face slips once it has weakened, that is once its mean slip is 1.1 d_c: without the highest degree of its slip "
-        "rate, of which slip of single triangles grows, or with all of it, as SeisSol does; for linear-slip-weakening.",
+        description="Slip rate of a weakened face (mean slip above 1.1 d_c): smooth omits the highest "
+        "polynomial degree, which would amplify slip of single triangles; full includes all "
+        "degrees, as in SeisSol. For linear-slip-weakening.",
     )
     pore_density: Literal["bulk", "grains"] = Field(
         "bulk",
-        description="In porous rock, the density of the S impedance by which slip rates follow from friction: that of rock and fluid, or "
-        "that of the grains alone, as SeisSol has it.",
+        description="In porous rock, the density in the S impedance of the friction solve: that of rock and "
+        "fluid, or that of the grains alone, as in SeisSol.",
     )
     damping: float = Field(
         1.0, gt=0, le=1, description="Factor on the normal impedance of the fault until damping_end."
@@ -252,7 +257,7 @@ class Clustering(Settings):
     def _sound(self) -> Self:
         lowest = 1 / self.rates[0]
         need(
-            (1 not in self.rates[:-1], "a rate of 1 ends the ladder, so it can only be the last"),
+            (1 not in self.rates[:-1], "a rate of 1 ends the list, so it can only be the last"),
             (
                 self.wiggle_minimum > lowest or self.wiggle_minimum == 1,
                 f"wiggle_minimum must be above 1/rate = {lowest:g}",
@@ -267,45 +272,54 @@ class Numerics(Settings):
     order: int = Field(4, ge=2, le=8, description="Convergence order; polynomial degree + 1.")
     precision: Literal["double", "single", "auto"] = Field(
         "double",
-        description="Precision of the wave field: double, single, or auto (single where the estimate of what it changes is within "
-        "precision_error). Engine fd: single where nothing is said.",
+        description="Precision of the wave field: double, single, or auto (single where the estimate of what "
+        "it changes is within precision_error). Default of engine fd: single.",
     )
     precision_error: float = Field(
         1e-4,
         gt=0.0,
         le=1.0,
-        description="What single precision may change, of the largest seismogram and slip: auto keeps to it, single warns beyond it.",
+        description=(
+            "Largest relative change of seismograms and slip by single precision: auto respects it, "
+            "single warns if it is exceeded."
+        ),
     )
     compensated: bool = Field(
         False,
         json_schema_extra=only("dg", "is for waves on tetrahedra"),
-        description="Single precision keeps what sums of the wave field round away for the next step, and in isotropic elastic rock what "
-        "it takes from constants: errors of rounding up to nine times smaller, 20 to 70 % more time. Integrator ader only.",
+        description="Compensated summation in single precision: carry the rounding errors of the wave field, "
+        "and in isotropic elastic rock those of constants, into the next step. Rounding errors "
+        "are up to nine times smaller; runs take 20 to 70 % longer. Integrator ader only.",
     )
     stored_waves: Literal["single"] | None = Field(
         None,
         json_schema_extra=only("dg", "is for waves on tetrahedra"),
-        description="single: waves that cells send each other, and traces that they keep for the end of a step, lie in memory in single "
-        "precision; less traffic and memory. All else stays double. Precision double and integrator ader only. Default: as precision.",
+        description="single: store the waves exchanged between cells, and traces stored until the end of a "
+        "step, in single precision, which reduces memory and traffic. Everything else remains "
+        "double. Precision double and integrator ader only. Default: as precision.",
     )
     backend: str = Field(
         "cpu",
-        description="Where kernels run: cpu, cuda, hip, opencl, numpy, one that a package adds, or auto (the fastest).",
+        description=(
+            "Where kernels run: cpu, cuda, hip, opencl, numpy, one of an installed package, or auto (the fastest)."
+        ),
     )
-    threads: int | None = Field(None, ge=1, le=host.MAX_THREADS, description="OpenMP threads; default all cores.")
+    threads: int | None = Field(None, ge=1, le=host.MAX_THREADS, description="OpenMP threads; default: all cores.")
     progress: Literal["polling", "thread"] = Field(
         "polling",
-        description="How messages between processes move while kernels run: polling between kernels, or a thread on a core set "
-        "aside.",
+        description="Progress of messages between processes while kernels run: polling between kernels, or a "
+        "thread on a reserved core.",
     )
     progress_cores: list[int] | None = Field(
         None,
-        description="Cores for that thread; default the last of the process's own where the launcher binds processes.",
+        description=(
+            "Cores for the progress thread; default: the last core of the process if the launcher binds processes."
+        ),
     )
     halo: Literal["auto", "direct", "host"] = Field(
         "auto",
-        description="Messages between devices: direct (MPI is given the device's memory), host (through pinned memory of the host), or "
-        "auto (direct where a test message arrives so).",
+        description="Messages between devices: direct (MPI accesses device memory), host (through pinned host "
+        "memory), or auto (direct if a test message arrives that way).",
     )
     halo_compression: str = Field(
         "exact",
@@ -316,35 +330,41 @@ class Numerics(Settings):
     )
     integrator: Literal["ader", "rk4", "leapfrog"] = Field(
         "ader",
-        description="ader: order of time as of space, local steps; rk4: classical Runge-Kutta; leapfrog: second order, "
-        "conserves energy. The last two take one global step.",
+        description="ader: same order in time as in space, local steps; rk4: classical Runge-Kutta; leapfrog: "
+        "second order, conserves energy. The last two use one global step.",
     )
     flux: str | None = Field(
         None,
-        json_schema_extra={"words": "godunov, rusanov, centred, or what an installed package adds"},
-        description="Flux between cells: godunov (upwind) damps what the mesh does not resolve; rusanov damps all jumps as if they were P "
-        "waves (laws elastic and anisotropic, ader only); centred conserves energy. Default: centred with leapfrog, else godunov.",
+        json_schema_extra={"words": "godunov, rusanov, centred, or one of an installed package"},
+        description="Flux between cells: godunov (upwind) damps unresolved waves; rusanov damps all jumps "
+        "like P waves (laws elastic and anisotropic, ader only); centred conserves energy. "
+        "Default: centred with leapfrog, else godunov.",
     )
     flux_near_faults: str | None = Field(
         None,
-        json_schema_extra={"words": "godunov, rusanov, or what an installed package adds"},
-        description="Flux on the other faces of cells with a face on a fault with friction. Default: that of all cells.",
+        json_schema_extra={"words": "godunov, rusanov, or one of an installed package"},
+        description=(
+            "Flux on the remaining faces of cells that touch a fault with friction. Default: that of all cells."
+        ),
     )
     cfl: float | None = Field(
         None,
         ge=1e-6,
         description="Fraction of the stable step; default 0.5 (order 7: 0.4, 8: 0.3; acoustic 0.8 of that).",
     )
-    largest_step: Quantity("s", gt=0) = Field(5000.0, description="Upper bound of any cell's step.")
+    largest_step: Quantity("s", gt=0) = Field(5000.0, description="Upper bound of the time steps of all cells.")
     clustering: Clustering = Field(default_factory=Clustering, description="Local time stepping.")
-    homogenise: bool = Field(True, description="Average the material over each cell; else sample its barycentre.")
+    homogenise: bool = Field(
+        True, description=("Average the material over each cell; otherwise sample it at the barycentre.")
+    )
     source_window: Literal["centred", "end"] = Field(
-        "centred", description="Window of the source integral: centred on the step (second order) or as SeisSol does."
+        "centred", description="Window of the source integral: centred on the step (second order) or as in SeisSol."
     )
     source_spread: Literal["cells", "point"] | None = Field(
         None,
-        description="Point sources: cells spreads each over the cells within about an edge, its moments those of a point; "
-        "point puts it into one cell, as SeisSol does. Default: cells up to 10,000 places of sources, else point.",
+        description="Point sources: cells spreads each source over the cells within about one edge, with the "
+        "moments of a point; point uses one cell, as in SeisSol. Default: cells for up to 10,000 "
+        "source locations, otherwise point.",
     )
     source_spread_order: int | None = Field(
         None,
@@ -355,8 +375,9 @@ class Numerics(Settings):
     )
     source_lowpass: Quantity("Hz", gt=0) | None = Field(
         None,
-        description="Corner of a causal low-pass of four poles (Butterworth) that all `sources` pass, on both engines; it delays them by "
-        "0.416 / corner. Default: none, and a warning where sources radiate above what is resolved.",
+        description="Corner frequency of a causal four-pole Butterworth low-pass for all `sources`, on both "
+        "engines; delays them by 0.416 / corner. Default: no filter, and a warning if sources "
+        "radiate above the resolved frequency.",
     )
 
     @field_validator("flux", mode="before")
@@ -368,7 +389,7 @@ class Numerics(Settings):
     @classmethod
     def _way(cls, value: object) -> object:
         rounding = isinstance(value, str) and value.startswith(("exact", "single", "zfp"))
-        need((not rounding, f"halo is '{value}': how messages are rounded is said by numerics.halo_compression"))
+        need((not rounding, f"halo is '{value}': set the rounding of messages in numerics.halo_compression"))
         return value
 
     @model_validator(mode="after")
@@ -396,7 +417,7 @@ class Numerics(Settings):
             ),
             (
                 self.integrator != "ader" or self.flux != "centred",
-                "flux centred grows at any step with ader, whose predictor sees no faces: choose integrator rk4 or leapfrog",
+                "flux centred is unstable with ader at any time step: choose integrator rk4 or leapfrog",
             ),
             (
                 self.integrator != "leapfrog" or self.flux in (None, "centred"),
@@ -404,7 +425,7 @@ class Numerics(Settings):
             ),
             (
                 self.integrator != "rk4" or self.flux in (None, "godunov", "centred"),
-                f"flux {self.flux} is built for integrator ader only; rk4 takes godunov or centred",
+                f"flux {self.flux} requires integrator ader; rk4 supports godunov and centred",
             ),
         )
         return self
@@ -413,15 +434,19 @@ class Numerics(Settings):
 class Stop(Settings):
     """Early stop once the rupture is over."""
 
-    time_after_rupture: Quantity("s", gt=0) | None = Field(None, description="How long it must have been quiet.")
-    slip_rate_below: Quantity("m/s", gt=0) | None = Field(None, description="Quiet: slip rate everywhere below this.")
-    moment_rate_below: Quantity("N*m/s", gt=0) | None = Field(None, description="Quiet: moment rate below this.")
+    time_after_rupture: Quantity("s", gt=0) | None = Field(None, description="Duration of quiet before the run stops.")
+    slip_rate_below: Quantity("m/s", gt=0) | None = Field(
+        None, description="Quiet: all slip rates are below this value."
+    )
+    moment_rate_below: Quantity("N*m/s", gt=0) | None = Field(
+        None, description="Quiet: the moment rate is below this value."
+    )
 
     energy_below: float | None = Field(
         None,
         gt=0,
         lt=1,
-        description="Stop when all energy is below this share of the largest so far.",
+        description="Stop when the total energy is below this fraction of its maximum so far.",
         json_schema_extra=only("dg"),
     )
 
@@ -431,7 +456,7 @@ class Stop(Settings):
         need(
             (
                 quiet == (self.time_after_rupture is not None),
-                "time_after_rupture goes with slip_rate_below or moment_rate_below",
+                "time_after_rupture needs slip_rate_below or moment_rate_below",
             )
         )
         return self
@@ -444,17 +469,17 @@ TetMesh = Annotated[Mesh, WrapValidator(lambda value, check: None if value is No
 class Case(Settings):
     """Complete case, with absolute paths and SI values."""
 
-    title: str = Field("", description="One line on what this is.")
+    title: str = Field("", description="Title in one line.")
     engine: one_of(*entries("faultwave", "engine", "faultwave.engines")) = Field(
         "dg", description="Numerical engine: dg on a mesh of tetrahedra, fd on a regular grid."
     )
     law: str = Field("elastic", description="Wave physics: name of a law; `faultwave laws` lists them.")
     end_time: Quantity("s", gt=0) = Field(description="Simulated time.")
-    mesh: TetMesh = Field(description="Mesh; the engine fd needs none.")
-    grid: Grid | None = Field(None, description="Regular grid; the engine fd needs one.")
+    mesh: TetMesh = Field(description="Mesh; not needed by the engine fd.")
+    grid: Grid | None = Field(None, description="Regular grid; required by the engine fd.")
     material: FieldSetting = Field(description="rho, mu, lambda (or rho, vp, vs); relative_permittivity, ...")
     attenuation: Attenuation | None = Field(
-        None, description="Attenuation; absent: elastic. On tetrahedra the law is then viscoelastic."
+        None, description="Attenuation; default: elastic. With attenuation the law on tetrahedra is viscoelastic."
     )
     impedances: dict[str | int, Annotated[float, Field(allow_inf_nan=True)]] = Field(
         default_factory=dict,
@@ -471,40 +496,40 @@ class Case(Settings):
         description="Velocity or traction of the faces of kind dirichlet.",
         json_schema_extra=only("dg"),
     )
-    fault: Fault | None = Field(None, description="Dynamic rupture; absent: fault faces are welded.")
+    fault: Fault | None = Field(None, description="Dynamic rupture; default: fault faces are welded.")
     plasticity: Plasticity | None = Field(
         None,
-        description="What rock does when it yields; absent: it never does.",
+        description="Plastic yielding of rock; default: none.",
     )
     soil: Soil | None = Field(
         None,
-        description="Soft soil whose stiffness falls with strain; absent: all ground is linear.",
+        description="Soft soil whose stiffness decreases with strain; default: linear.",
         json_schema_extra=only("fd", "is simulated on grids only"),
     )
     sources: list[Source] = Field(default_factory=list, description="Point and finite sources.")
     matched_layer: MatchedLayer | None = Field(
-        None, description="Perfectly matched layer inside the mesh's sides.", json_schema_extra=only("dg")
+        None, description="Perfectly matched layer along the sides of the mesh.", json_schema_extra=only("dg")
     )
     ports: Ports | None = Field(None, description="Waveguide ports.", json_schema_extra=only("dg"))
     currents: list[Current] = Field(
         default_factory=list, description="Electric currents that act as sources.", json_schema_extra=only("dg")
     )
     incident: list[Incident] = Field(
-        default_factory=list, description="Plane waves that come in from outside.", json_schema_extra=only("dg")
+        default_factory=list, description="Incident plane waves.", json_schema_extra=only("dg")
     )
     injection: Injection | None = Field(
         None,
-        description="Waves of another run, or plane ones, that come into a box.",
+        description="Injection of waves of another run, or of plane waves, into a box.",
         json_schema_extra=only("fd", "is simulated on grids only"),
     )
-    projection: Projection | None = Field(None, description="Map projection, for longitudes and latitudes.")
+    projection: Projection | None = Field(None, description="Map projection for longitudes and latitudes.")
     initial: Initial = Field(default_factory=Initial, description="Initial state.")
     numerics: Numerics = Field(default_factory=Numerics, description="Order, precision, time stepping, backend.")
-    output: Output = Field(default_factory=Output, description="What is written.")
+    output: Output = Field(default_factory=Output, description="Results to write.")
     stop: Stop = Field(default_factory=Stop, description="Early stop.")
     parts: JsonObject = Field(
         default_factory=dict,
-        description="Settings of parts that other installed packages bring, by the part's name.",
+        description="Settings of capabilities of other installed packages, by name.",
         json_schema_extra={"words": "name: settings"},
     )
     source_files: Annotated[tuple[Path, ...], Field(description="Files this case was read from.")] = ()
@@ -519,7 +544,7 @@ class Case(Settings):
         need(
             (
                 shown == title,
-                f"'{shown}' holds characters that cannot be shown, as control characters or half a surrogate pair",
+                f"'{shown}' holds characters that cannot be shown, such as control characters or half a surrogate pair",
             )
         )
         return title
@@ -591,7 +616,7 @@ class Case(Settings):
         needed = (
             ("mesh", self.engine == "dg", "the engine dg needs one"),
             ("grid", self.engine == "fd", "the engine fd needs one"),
-            ("fault", self.stop.time_after_rupture is not None, "stop waits for a rupture, so it needs a fault"),
+            ("fault", self.stop.time_after_rupture is not None, "stop refers to a rupture, so the case needs a fault"),
         )
         older, own = None if self.grid is None else self.grid.lowpass, self.numerics.source_lowpass
         if older is not None and own is not None and older != own:

@@ -29,7 +29,7 @@ class Flux(Settings):
 
     surface: str | int = Field(description="Physical surface, by name or tag.")
     out_of: str | int | None = Field(
-        None, description="Volume that the flow leaves; needed for surfaces inside the mesh."
+        None, description="Volume from which the flow is counted; required for surfaces inside the mesh."
     )
     interval: Quantity("s", gt=0) = Field(description="Time between samples.")
 
@@ -38,11 +38,13 @@ class Spectrum(Settings):
     """Resonances in receiver records: frequencies and quality factors by harmonic inversion."""
 
     band: tuple[Quantity("Hz", gt=0), Quantity("Hz", gt=0)] = Field(
-        description="Lowest and highest frequency looked for."
+        description="Lowest and highest frequency of the search."
     )
-    start: Quantity("s", ge=0) = Field(0.0, description="Take samples from here on, when the sources are quiet.")
-    floor: float = Field(0.01, gt=0, lt=1, description="Leave out what is weaker than this share of the strongest.")
-    resolution: float = Field(1e-6, gt=0, lt=1, description="Relative size of what is taken for noise.")
+    start: Quantity("s", ge=0) = Field(
+        0.0, description=("Start of the analysed samples; choose a time after the sources have ended.")
+    )
+    floor: float = Field(0.01, gt=0, lt=1, description="Omit resonances weaker than this fraction of the strongest.")
+    resolution: float = Field(1e-6, gt=0, lt=1, description="Relative amplitude that is considered noise.")
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
@@ -55,8 +57,8 @@ def _mode(text: str) -> str:
         raise ValueError(f"'{text}' is not a mode; TEmn or TMmn with two digits, such as TE10")
     low = min(text[2:])
     if text[2:] == "00" or (text[1] == "M" and low == "0"):
-        raise ValueError(f"{text} does not exist in a rectangular guide: {'TM' if text[1] == 'M' else 'TE'} modes have "
-                         f"{'both indices' if text[1] == 'M' else 'one index at least'} above 0")  # fmt: skip
+        raise ValueError(f"{text} does not exist in a rectangular guide: {'TM' if text[1] == 'M' else 'TE'} "
+                         f"modes have {'both indices' if text[1] == 'M' else 'at least one index'} above 0")  # fmt: skip
     return text
 
 
@@ -69,7 +71,9 @@ class PortSurface(Settings):
     )
     along: tuple[float, float, float] | None = Field(
         None,
-        description="Direction of the side that the mode's first index counts along; needed where both sides are equally long.",
+        description=(
+            "Direction of the side that the mode's first index counts along; required if both sides are equally long."
+        ),
     )
 
     @model_validator(mode="after")
@@ -85,14 +89,14 @@ class Ports(Settings):
     band: tuple[Quantity("Hz", gt=0), Quantity("Hz", gt=0)] = Field(description="Lowest and highest frequency.")
     points: Annotated[int, Field(ge=2, le=100_001)] = Field(201, description="Frequencies in the band.")
     drive: int = Field(
-        1, ge=1, description="The port that a single run drives; scattering parameters need one run each."
+        1, ge=1, description="Port that a single run excites; scattering parameters need one run per port."
     )
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
         need(
             (self.band[0] < self.band[1], "band must be lowest, highest frequency"),
-            (self.drive <= len(self.surfaces), f"drive is {self.drive}, but there are {len(self.surfaces)} ports"),
+            (self.drive <= len(self.surfaces), f"drive is {self.drive}, but the case has {len(self.surfaces)} ports"),
         )
         return self
 
@@ -102,20 +106,20 @@ class Checkpoints(Settings):
 
     interval: Quantity("s", gt=0) | None = Field(None, description="Simulated time between checkpoints.")
     wall_time: Quantity("s", gt=0) | None = Field(None, description="Wall-clock time between checkpoints.")
-    keep: int = Field(2, ge=1, description="How many are kept.")
+    keep: int = Field(2, ge=1, description="Number of checkpoints to retain.")
 
 
 class FarField(Settings):
     """Radar cross section from the scattered field around volumes."""
 
-    volumes: list[str | int] = Field(min_length=1, description="Volumes that the closed surface surrounds.")
+    volumes: list[str | int] = Field(min_length=1, description="Volumes inside the closed surface.")
     frequencies: list[Quantity("Hz", gt=0)] = Field(min_length=1, description="Frequencies.")
     theta: list[Quantity("deg")] = Field(min_length=1, description="Angles from the z axis.")
     phi: list[Quantity("deg")] = Field(
         [0.0], min_length=1, description="Angles around the z axis, from x; each with every theta."
     )
     interval: Quantity("s", gt=0) | None = Field(
-        None, description="Sampling interval; default a twentieth of the shortest period."
+        None, description="Sampling interval; default: a twentieth of the shortest period."
     )
 
 
@@ -132,17 +136,17 @@ def _utc(value: object) -> datetime:
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
-            raise ValueError(f"'{value}' is no date and time") from None
+            raise ValueError(f"'{value}' is not a date and time") from None
     elif isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
     if not isinstance(value, datetime):
-        raise ValueError(f"{value!r} is no date and time")
+        raise ValueError(f"{value!r} is not a date and time")
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
 OriginTime = Annotated[
     datetime,
-    Field(json_schema_extra={"words": "a date, with a time if wanted: 2019-07-06T03:19:53.04Z"}),
+    Field(json_schema_extra={"words": "a date with optional time: 2019-07-06T03:19:53.04Z"}),
     BeforeValidator(_utc),
 ]
 StationCode = Annotated[
@@ -166,25 +170,29 @@ class Receivers(Settings):
         default_factory=list, description="Receivers by longitude, latitude and z; the case needs a projection."
     )
     file: InputFile | None = Field(
-        None, description="Text file, one 'x y z' a line; codes of station and network may follow."
+        None, description="Text file, one 'x y z' a line; followed by optional codes of station and network."
     )
     geographic_file: InputFile | None = Field(
-        None, description="Text file, one 'longitude latitude z' a line; codes of station and network may follow."
+        None,
+        description=(
+            "Text file, one 'longitude latitude z' a line; followed by optional codes of station and network."
+        ),
     )
     stations: InputFile | None = Field(
         None,
-        description="Stations by longitude and latitude: StationXML, SPECFEM's STATIONS, SW4's rec lines, or CSV with columns station, "
-        "longitude, latitude and, if wanted, network and depth [m]. They are at the ground, or at their depth below it.",
+        description="Stations by longitude and latitude: StationXML, SPECFEM's STATIONS, SW4's rec lines, or "
+        "CSV with columns station, longitude, latitude and, optionally, network and depth [m]. "
+        "Stations are at the ground, or at their depth below it.",
     )
     names: list[StationCode] | None = Field(
-        None, description="Station codes of `points` and then `geographic`, one each; default R0001, R0002, ..."
+        None, description="Station codes of `points` followed by `geographic`, one each; default R0001, R0002, ..."
     )
-    network: NetworkCode = Field("FW", description="Network code of stations whose line in a file names none.")
+    network: NetworkCode = Field("FW", description="Network code of stations without a network code in the file.")
     interval: Quantity("s", gt=0) = Field(0.005, description="Sampling interval.")
     outside: Literal["error", "skip"] | None = Field(
         None,
-        description="Receivers outside of the mesh: an error (the default), or skip: a warning, and they record nothing (NaN), as decks "
-        "have it.",
+        description="Receivers outside of the mesh: an error (the default), or skip: a warning, and NaN in "
+        "their records, as in decks.",
         json_schema_extra=only("dg"),
     )
     rotation: bool = Field(False, description="Also write the curl of the velocity, which is twice the rotation rate.")
@@ -195,7 +203,7 @@ class Receivers(Settings):
         given = self.points or self.geographic or self.file or self.geographic_file or self.stations
         listed = len(self.points) + len(self.geographic)
         need(
-            (given, "give points or a file, by x, y, z or geographic"),
+            (given, "set points or a file, by x, y, z or geographic"),
             (
                 self.names is None or len(self.names) == listed,
                 f"names has {len(self.names or ())} for {listed} points and geographic ones",
@@ -207,22 +215,25 @@ class Receivers(Settings):
 class FaultReceivers(Settings):
     """Time series at points on the fault."""
 
-    points: list[Vector] = Field(default_factory=list, description="Points, moved to the nearest fault face.")
+    points: list[Vector] = Field(default_factory=list, description="Points; they are moved to the nearest fault face.")
     file: InputFile | None = Field(None, description="Text file, one 'x y z' a line.")
     every: int = Field(1, ge=1, description="Write every n-th step of the point's cluster.")
     position: Literal["exact", "nearest"] | None = Field(
         None,
-        description="Interpolate at the point, or take the nearest point at which friction is solved. "
-        "Default: nearest on tetrahedra, exact on grids.",
+        description="Interpolate at the point, or use the nearest point at which friction is solved. Default: "
+        "nearest on tetrahedra, exact on grids.",
     )
     maximum_distance: Quantity("m", gt=0) | None = Field(
-        None, description="Points farther from the fault are an error; by default they are moved, with a warning."
+        None,
+        description=(
+            "Largest distance from the fault; farther points are an error. Default: points are moved, with a warning."
+        ),
     )
     fields: list[str] | None = Field(None, description="Quantities; default all.")
 
     @model_validator(mode="after")
     def _somewhere(self) -> Self:
-        need((self.points or self.file, "give points or a file"))
+        need((self.points or self.file, "set points or a file"))
         return self
 
 
@@ -230,9 +241,10 @@ class SoilOutput(Settings):
     """Strain and stress of soft soil at points, and maps of its peak strain."""
 
     points: list[Vector] = Field(
-        default_factory=list, description="Points in soil; strain and stress are those of the cell that holds each."
+        default_factory=list,
+        description=("Points in soil; strain and stress are those of the cell that contains the point."),
     )
-    file: InputFile | None = Field(None, description="Text file of such points, one 'x y z' a line.")
+    file: InputFile | None = Field(None, description="Text file of points in soil, one 'x y z' a line.")
     interval: Quantity("s", gt=0) = Field(0.005, description="Sampling interval.")
 
 
@@ -240,12 +252,13 @@ class FieldOutput(Settings):
     """Snapshots of a field."""
 
     interval: Quantity("s", gt=0) = Field(description="Time between snapshots.")
-    fields: list[str] | None = Field(None, description="Quantities; default the common ones.")
+    fields: list[str] | None = Field(None, description="Quantities; default: the usual ones.")
     formats: list[str] = Field(
         default_factory=lambda: ["vtkhdf"],
         min_length=1,
-        description="Engine fd: vtkhdf (ParaView; the file is NetCDF-4, too), netcdf (the same, named .nc), awp (flat float32 files "
-        "as AWP-ODC writes), essi (of the volume, as SW4 writes for soil and structures), or what an installed package adds.",
+        description="Engine fd: vtkhdf (ParaView; the file is NetCDF-4, too), netcdf (the same content, named "
+        ".nc), awp (flat float32 files as AWP-ODC writes), essi (volume only, as SW4 writes for "
+        "soil-structure models), or a format of an installed package.",
     )
     every: int = Field(1, ge=1, description="Engine fd: every n-th point along each axis.")
     refinement: int = Field(
@@ -255,8 +268,8 @@ class FieldOutput(Settings):
         None,
         ge=1,
         le=MOST_DEGREE,
-        description="Engine dg: fields as polynomials of this degree in each cell (VTK's Lagrange cells) instead of one value; order - 1 "
-        "shows all that the waves are.",
+        description="Engine dg: fields as polynomials of this degree in each cell (VTK's Lagrange cells) "
+        "instead of one value; order - 1 is the full solution.",
         json_schema_extra=only("dg", "cells of high degree exist on tetrahedra only"),
     )
 
@@ -266,7 +279,10 @@ class FaultOutput(FieldOutput):
 
     split: Literal["four", "three"] = Field(
         "four",
-        description="How a level of refinement splits a triangle: by the middles of its edges, or into three about its centre.",
+        description=(
+            "Subdivision of a triangle per level of refinement: at the midpoints of its edges, or "
+            "into three around its centre."
+        ),
     )
 
 
@@ -275,7 +291,7 @@ class SurfaceOutput(FieldOutput):
 
     sea_floor: bool = Field(
         False,
-        description="Also both sides of the sea floor: faces between rock and water.",
+        description="Also write both sides of the sea floor: faces between rock and water.",
         json_schema_extra=only("dg"),
     )
 
@@ -284,9 +300,9 @@ class VolumeOutput(FieldOutput):
     """Snapshots of the wave field, or of a part of it."""
 
     region: tuple[Quantity("m"), Quantity("m"), Quantity("m"), Quantity("m"), Quantity("m"), Quantity("m")] | None = (
-        Field(None, description="Only cells with centre in xmin xmax ymin ymax zmin zmax.")
+        Field(None, description="Restrict to cells whose centre is in xmin xmax ymin ymax zmin zmax.")
     )
-    groups: list[int] | None = Field(None, description="Only cells of these mesh groups.")
+    groups: list[int] | None = Field(None, description="Restrict to cells of these mesh groups.")
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
@@ -301,11 +317,12 @@ class EnergyOutput(Settings):
 
     interval: Quantity("s", gt=0) = Field(description="Time between rows.")
     slip_from_velocity: bool = Field(False, description="Potency from the velocity jump instead of the friction solve.")
-    plain_mean: bool = Field(False, description="Average slip over points unweighted, as SeisSol does.")
+    plain_mean: bool = Field(False, description="Average slip over points without weights, as in SeisSol.")
     isotropic: bool = Field(
         False,
-        description="Energies and momentum of attenuating, anisotropic and porous rock by the formulas of isotropic elasticity, as SeisSol "
-        "states them; the true ones are beside them as true_elastic_energy and so on.",
+        description="Energies and momentum of attenuating, anisotropic and porous rock by the formulas of "
+        "isotropic elasticity, as in SeisSol; the correct values are written in addition as "
+        "true_elastic_energy and so on.",
         json_schema_extra=only("dg"),
     )
 
@@ -329,20 +346,21 @@ class Output(Settings):
     prefix: str = Field(
         "run",
         pattern=r"^[^/\s][^/]*$",
-        json_schema_extra={"words": "text without /, not empty, that begins with no blank"},
+        json_schema_extra={"words": "a non-empty string without / and without a leading space"},
         description="First part of every file name.",
     )
     origin_time: OriginTime | None = Field(
         None,
-        description="Date and time (UTC) at which the simulated time begins, as 2019-07-06T03:19:53; seismograms tell it. "
-        "Without it SAC and StationXML have no dates; miniSEED and ShakeMap must have one, which is 1970-01-01, and say so.",
+        description="Date and time (UTC) at which the simulated time begins, as 2019-07-06T03:19:53; it is "
+        "written to seismograms. Without it SAC and StationXML contain no dates; miniSEED and "
+        "ShakeMap, which require one, use 1970-01-01 and state this.",
     )
     receivers: Receivers | None = Field(None, description="Seismograms at points in the volume.")
     fault_receivers: FaultReceivers | None = Field(None, description="Histories at points on the fault.")
     fault: FaultOutput | None = Field(None, description="Snapshots of the whole fault.")
     rupture: RuptureOutput | None = Field(
         None,
-        description="Maps of the finished rupture, moment rate and its spectrum, source parameters.",
+        description="Maps of the final rupture, moment rate and its spectrum, source parameters.",
     )
     surface: SurfaceOutput | None = Field(None, description="Snapshots of the free surface and of the sea surface.")
     intensity: IntensityOutput | None = Field(
@@ -356,7 +374,7 @@ class Output(Settings):
         json_schema_extra=only("fd", "soft soil exists on grids only"),
     )
     volume: VolumeOutput | None = Field(None, description="Snapshots of the wave field.")
-    box: BoxOutput | None = Field(None, description="The wave field around a box, which another run can let in.")
+    box: BoxOutput | None = Field(None, description="Wave field around a box, for injection into another run.")
     energies: EnergyOutput | None = Field(None, description="Energies, work and moment.")
     flux: list[Flux] = Field(
         default_factory=list, description="Energy flow through surfaces.", json_schema_extra=only("dg")
@@ -367,15 +385,17 @@ class Output(Settings):
     )
     error_norms: bool = Field(
         False,
-        description="Errors at the end against the exact solution that the run started from, by norm and quantity.",
+        description="Errors at the end against the exact solution of the initial state, by norm and quantity.",
         json_schema_extra=only("dg"),
     )
     checkpoint: Checkpoints | None = Field(None, description="Checkpoints, for `faultwave resume`.")
     precision: Literal["single", "double"] = Field("single", description="Precision of field files.")
     shared_files: Literal["auto", "mpi", "posix"] = Field(
         "auto",
-        description="How several processes write one file: by MPI-IO, where several threads may call MPI, or by the system's own calls.",
+        description=(
+            "Writing of one file by several processes: MPI-IO if MPI supports several threads, or system calls."
+        ),
     )
     xdmf: bool = Field(False, description="Also write XDMF.")
-    seissol_layout: bool = Field(False, description="Receivers and energies also as SeisSol's .dat and .csv.")
-    sync: bool = Field(False, description="Shorten steps to meet output times exactly, as SeisSol does.")
+    seissol_layout: bool = Field(False, description="Also write receivers and energies as SeisSol's .dat and .csv.")
+    sync: bool = Field(False, description="Shorten steps to meet output times exactly, as in SeisSol.")

@@ -28,8 +28,8 @@ class TimeFunction(Kinds):
     """Source time function S(t); for a moment tensor it is the moment rate with unit integral."""
 
     kind: Literal["brune", "ricker", "gaussian", "triangle", "yoffe", "error-function", "burst", "samples"] = Field(
-        description="Shape: brune t/T^2 exp(-t/T), ricker, gaussian, triangle, yoffe, error-function, burst "
-        "exp(-((t - 4 T)/T)^2) sin(2 pi f (t - 4 T)), samples."
+        description="Shape of the time function: brune t/T^2 exp(-t/T), ricker, gaussian, triangle, yoffe, "
+        "error-function, burst exp(-((t - 4 T)/T)^2) sin(2 pi f (t - 4 T)), samples."
     )
     duration: Quantity("s", gt=0) = Field(
         1.0,
@@ -60,7 +60,7 @@ class TimeFunction(Kinds):
             (self.kind != "burst" or self.frequency, "kind burst needs a frequency"),
             (
                 self.kind != "ricker" or not {"duration", "frequency"} <= self.model_fields_set or not self.frequency,
-                "give a ricker its frequency or its duration (1/frequency), not both",
+                "a ricker takes either frequency or duration (1/frequency), not both",
             ),
         )
 
@@ -71,7 +71,7 @@ class AwpNodes(Settings):
     spacing: Quantity("m", gt=0) = Field(description="Between nodes.")
     origin: Vector = Field((0.0, 0.0, 0.0), description="x, y and z of node (1, 1, 1); z goes down from there.")
     interval: Quantity("s", gt=0) = Field(description="Between the rates.")
-    steps: int = Field(ge=1, description="Rates of each component of a subfault.")
+    steps: int = Field(ge=1, description="Number of rates of each component of a subfault.")
 
 
 FILES = tuple(entries("faultwave.physics.sources.readers"))
@@ -82,14 +82,16 @@ class Source(Kinds):
     """Point source, or a file of sources."""
 
     kind: one_of("moment-tensor", "double-couple", "force", "plane-wave", *FILES) = Field(
-        description="What acts, or the file's format."
+        description="Kind of source, or format of the file."
     )
     location: Vector | None = Field(
-        None, description="Where; to be given, unless geographic is.", json_schema_extra=only_for_kinds(*POINTS)
+        None, description="Location; required unless geographic is set.", json_schema_extra=only_for_kinds(*POINTS)
     )
     geographic: Geographic | None = Field(
         None,
-        description="Where by longitude, latitude and z; the case needs a projection. Tensor and force stay along x, y, z.",
+        description=(
+            "Location by longitude, latitude and z; the case needs a projection. Tensor and force stay along x, y, z."
+        ),
         json_schema_extra=only_for_kinds(*POINTS),
     )
     tensor: dict[Literal["xx", "yy", "zz", "xy", "yz", "xz"], Quantity("N*m")] = Field(
@@ -99,12 +101,14 @@ class Source(Kinds):
     )
     strike: Quantity("deg", ge=-360, le=360) | None = Field(
         None,
-        description="Of the plane that slips, which dips to the right of it; clockwise from true north where the case has a projection, "
-        "else from y.",
+        description="Strike of the fault plane, which dips to the right; clockwise from true north if the "
+        "case has a projection, otherwise from y.",
         json_schema_extra=only_for_kinds("double-couple"),
     )
     dip: Quantity("deg", ge=0, le=90) | None = Field(
-        None, description="Of that plane, from the horizontal.", json_schema_extra=only_for_kinds("double-couple")
+        None,
+        description="Dip of the fault plane from the horizontal.",
+        json_schema_extra=only_for_kinds("double-couple"),
     )
     rake: Quantity("deg", ge=-360, le=360) | None = Field(
         None,
@@ -122,7 +126,7 @@ class Source(Kinds):
     )
     z: Quantity("m") | None = Field(
         None,
-        description="Height of the plane that the wave rises from.",
+        description="Height of the plane at which the wave starts.",
         json_schema_extra=only_for_kinds("plane-wave"),
     )
     velocity: tuple[Quantity("m/s"), Quantity("m/s"), Quantity("m/s")] = Field(
@@ -133,7 +137,7 @@ class Source(Kinds):
     onset: Quantity("s") = Field(0.0, description="Start of the time function; added to the times of a file.")
     time_function: TimeFunction | None = Field(
         None,
-        description="S(t); files bring their own.",
+        description="S(t); source files contain their own.",
         json_schema_extra=only_for_kinds(*POINTS, "plane-wave"),
     )
     file: InputFile | None = Field(
@@ -142,7 +146,7 @@ class Source(Kinds):
         json_schema_extra=only_for_kinds(*FILES),
     )
     nodes: AwpNodes | None = Field(
-        None, description="Where the nodes and steps of the file are.", json_schema_extra=only_for_kinds("awp")
+        None, description="Location of the nodes and time steps of the file.", json_schema_extra=only_for_kinds("awp")
     )
 
     def conditions(self) -> Iterable[tuple[object, str]]:
@@ -154,13 +158,13 @@ class Source(Kinds):
             (not couple or not missing, f"kind double-couple needs {', '.join(missing)}"),
             (
                 not couple or (self.magnitude is None) != (self.seismic_moment is None),
-                "give a double-couple its magnitude (Mw) or its seismic_moment (M0), one of them",
+                "a double-couple needs either magnitude (Mw) or seismic_moment (M0)",
             ),
             (self.kind != "awp" or self.nodes, "kind awp needs nodes: spacing, interval, steps"),
             (not filed or self.file, f"kind {self.kind} needs a file"),
-            (not plane or self.z is not None, "kind plane-wave needs z, the height that it rises from"),
+            (not plane or self.z is not None, "kind plane-wave needs z, the height at which the wave starts"),
             (not plane or any(self.velocity), "kind plane-wave needs a velocity that is not zero"),
-            (not point or places < 2, "give location or geographic, not both"),
+            (not point or places < 2, "set location or geographic, not both"),
             (not point or places > 0, f"kind {self.kind} needs a location: [x, y, z] (or geographic)"),
             (filed or self.time_function, f"kind {self.kind} needs a time_function"),
             (
@@ -184,7 +188,7 @@ class Current(Kinds):
         json_schema_extra=only_for_kinds("sheet", "volume"),
     )
     location: Vector = Field(
-        (0.0, 0.0, 0.0), description="Where a point current flows.", json_schema_extra=only_for_kinds("point")
+        (0.0, 0.0, 0.0), description="Location of a point current.", json_schema_extra=only_for_kinds("point")
     )
     surface: str | int | None = Field(
         None,
@@ -211,17 +215,20 @@ class Current(Kinds):
 class Incident(Settings):
     """Incident plane wave amplitude S(t - direction . (x - reference)/c), through one surface or around volumes."""
 
-    direction: tuple[float, float, float] = Field(description="Where it travels to.")
+    direction: tuple[float, float, float] = Field(description="Direction of propagation.")
     amplitude: tuple[float, float, float] = Field(description="Electric field at S = 1 [V/m], orthogonal to direction.")
     reference: Vector | None = Field(
-        None, description="Point that S arrives at without delay; default: the first point that lets the wave in."
+        None,
+        description=(
+            "Point at which S arrives without delay; default: the first point on the entry surface or volume."
+        ),
     )
     surface: str | int | None = Field(
-        None, description="Absorbing boundary surface, by name or tag, that it enters through."
+        None, description="Absorbing boundary surface, by name or tag, through which the wave enters."
     )
     volumes: list[str | int] = Field(
         default_factory=list,
-        description="Physical volumes that hold the total field; outside of them there is the scattered field only.",
+        description="Physical volumes of the total field; outside of them only the scattered field is simulated.",
     )
     onset: Quantity("s") = Field(0.0, description="Start of the time function.")
     time_function: TimeFunction = Field(description="S(t).")
@@ -235,7 +242,7 @@ class Incident(Settings):
             (any(d), "direction must not be zero"),
             (any(e), "amplitude must not be zero"),
             (abs(along) <= 1e-9 * size, "amplitude must be orthogonal to direction"),
-            ((self.surface is None) == bool(self.volumes), "give either surface or volumes"),
+            ((self.surface is None) == bool(self.volumes), "set either surface or volumes"),
         )
         return self
 
@@ -244,12 +251,10 @@ class MatchedLayer(Settings):
     """Matched layer just inside flat sides of the mesh that lets waves out without reflection."""
 
     sides: list[Literal["x-", "x+", "y-", "y+", "z-", "z+"]] = Field(
-        min_length=1, description="Sides of the mesh's bounding box along which the layer runs."
+        min_length=1, description="Sides of the bounding box of the mesh with a layer."
     )
-    thickness: Quantity("m", gt=0) = Field(description="Thickness; a few cells.")
-    reflection: float = Field(
-        1e-6, gt=0, lt=1, description="Reflection at normal incidence without discretisation error."
-    )
+    thickness: Quantity("m", gt=0) = Field(description="Thickness, usually a few cells.")
+    reflection: float = Field(1e-6, gt=0, lt=1, description="Theoretical reflection coefficient at normal incidence.")
 
 
 _Row = tuple[float, float, float]
@@ -259,15 +264,18 @@ class BoxOutput(Settings):
     """Wave field around a box, for `injection` of a later run or for structural engineers."""
 
     lower: Vector = Field(description="Lower corner of the box.")
-    upper: Vector = Field(description="Upper corner; a box that reaches the free surface has five faces, else six.")
+    upper: Vector = Field(
+        description=("Upper corner; a box that reaches the free surface has five faces, otherwise six.")
+    )
     spacing: Quantity("m", gt=0) | None = Field(
         None,
-        description="Of the points, one lattice for all quantities, which divides the box. Default on grids: the grid's own points, "
-        "which the same grid lets in again exactly. Engine dg and the format h5drm need it.",
+        description="Spacing of the recorded lattice, which is common to all quantities and divides the box. "
+        "Default on grids: the points of the grid, which the same grid reproduces exactly. "
+        "Required by engine dg and the format h5drm.",
     )
     interval: Quantity("s", gt=0) | None = Field(
         None,
-        description="Between samples; needed with a spacing. The points of the grid itself are recorded in every step.",
+        description="Sampling interval; required with a spacing. Points of the grid are recorded in every step.",
     )
     formats: list[Literal["box", "h5drm"]] = Field(
         default_factory=lambda: ["box"],
@@ -275,19 +283,22 @@ class BoxOutput(Settings):
         description="box (PREFIX-box.h5, what `injection` reads) and h5drm (PREFIX.h5drm for OpenSees, as ShakerMaker writes).",
     )
     layers: Annotated[int, Field(ge=1, le=16)] = Field(
-        1, description="Of elements around the box in h5drm; OpenSees needs 1, `injection` of a finer grid 3."
+        1,
+        description=(
+            "Number of layers of elements around the box in h5drm; OpenSees needs 1, `injection` of a finer grid 3."
+        ),
     )
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
         need(
             check_ascending(self.lower, self.upper),
-            ((self.spacing is None) == (self.interval is None), "spacing and interval go together"),
+            ((self.spacing is None) == (self.interval is None), "spacing and interval must be set together"),
             (
                 self.spacing is not None or "h5drm" not in self.formats,
                 "h5drm needs a spacing, the edge of its elements, and an interval",
             ),
-            (self.layers == 1 or "h5drm" in self.formats, "layers are of h5drm"),
+            (self.layers == 1 or "h5drm" in self.formats, "layers apply to h5drm only"),
         )
         return self
 
@@ -296,12 +307,12 @@ class Pulse(Settings):
     """Plane wave v = velocity d S(t - n.(x - reference) / c) along n; d is n for P, across it for S."""
 
     mode: Literal["P", "S"] = Field(description="Which wave.")
-    direction: tuple[float, float, float] = Field(description="The way it travels, of any length.")
+    direction: tuple[float, float, float] = Field(description="Direction of propagation, of any length.")
     polarisation: tuple[float, float, float] | None = Field(
-        None, description="Motion of an S wave; the part along the direction is removed."
+        None, description="Direction of motion of an S wave; the part along the direction of propagation is removed."
     )
-    velocity: Quantity("m/s") = Field(1.0, description="Particle velocity where S(t) is 1.")
-    reference: Vector = Field((0.0, 0.0, 0.0), description="Where the wave has the times of S(t - onset).")
+    velocity: Quantity("m/s") = Field(1.0, description="Particle velocity at S(t) = 1.")
+    reference: Vector = Field((0.0, 0.0, 0.0), description="Point at which the wave follows S(t - onset).")
     onset: Quantity("s") = Field(0.0, description="Start of the time function at the reference.")
     time_function: TimeFunction = Field(description="S(t).")
 
@@ -311,7 +322,7 @@ class Pulse(Settings):
         need(
             (any(self.direction), "direction must not be zero"),
             (self.mode == "P" or across.any(), "an S wave needs a polarisation that is not along its direction"),
-            (self.mode == "S" or self.polarisation is None, "polarisation does nothing with mode P"),
+            (self.mode == "S" or self.polarisation is None, "polarisation has no effect with mode P"),
             (self.velocity != 0, "velocity must not be zero"),
         )
         return self
@@ -323,21 +334,23 @@ class H5drmAxes(Settings):
     x = axes (x in the file - its drmbox_x0) scale + origin.
     """
 
-    scale: float = Field(1.0, gt=0, description="Metres in a unit of length of the file: 1000 where it has kilometres.")
+    scale: float = Field(1.0, gt=0, description="Metres per unit of length of the file: 1000 for kilometres.")
     axes: tuple[_Row, _Row, _Row] = Field(
         ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
         description="Rotation from the file's axes to x, y, z up: [[0,1,0],[1,0,0],[0,0,-1]] for x north, y east, z down.",
     )
     origin: Vector | None = Field(
         None,
-        description="Place of the file's drmbox_x0 in the case. Default: the file's own coordinates count, turned and scaled.",
+        description=(
+            "Location of the file's drmbox_x0 in the case. Default: the coordinates of the file, rotated and scaled."
+        ),
     )
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
         turned = np.array(self.axes)
         axes = np.allclose(turned @ turned.T, np.eye(3)) and set(np.abs(turned).round(9).ravel()) == {0.0, 1.0}
-        need((axes, "axes must be a rotation or mirror image that takes axes to axes"))
+        need((axes, "axes must be a rotation or reflection that maps axes to axes"))
         return self
 
 
@@ -349,20 +362,20 @@ class Injection(Settings):
         description="Record of an earlier run (its output.box), of this or a coarser grid or of engine dg, or an H5DRM file.",
     )
     plane_wave: Pulse | None = Field(
-        None, description="A plane wave in uniform rock, with what a free surface sends back."
+        None, description="A plane wave in uniform rock, including reflections at the free surface."
     )
-    lower: Vector | None = Field(None, description="Lower corner of the box; default that of the record.")
-    upper: Vector | None = Field(None, description="Upper corner of the box; default that of the record.")
-    h5drm: H5drmAxes | None = Field(None, description="Where an H5DRM file lies in the case.")
+    lower: Vector | None = Field(None, description="Lower corner of the box; default: that of the record.")
+    upper: Vector | None = Field(None, description="Upper corner of the box; default: that of the record.")
+    h5drm: H5drmAxes | None = Field(None, description="Location of an H5DRM file in the case.")
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
         corners = None not in (self.lower, self.upper)
         need(
-            ((self.file is None) != (self.plane_wave is None), "give one of file and plane_wave"),
-            (corners or (self.lower is None and self.upper is None), "give both lower and upper, or neither"),
+            ((self.file is None) != (self.plane_wave is None), "set either file or plane_wave"),
+            (corners or (self.lower is None and self.upper is None), "set both lower and upper, or neither"),
             (self.plane_wave is None or corners, "a plane_wave needs lower and upper of the box"),
-            (self.h5drm is None or self.file is not None, "h5drm is of a file"),
+            (self.h5drm is None or self.file is not None, "h5drm applies to files only"),
             check_ascending(self.lower, self.upper),
         )
         return self
@@ -376,19 +389,23 @@ class Dirichlet(Settings):
     )
     velocity: FieldSetting | None = Field(
         None,
-        description="Velocity v1, v2, v3 of the faces; in fluids the part along the normal. What is not given is zero.",
+        description=(
+            "Velocity v1, v2, v3 of the faces; in fluids only the normal component acts. Missing components are zero."
+        ),
     )
     traction: FieldSetting | None = Field(
         None,
-        description="Traction T1, T2, T3 along the axes that acts on the faces, or pressure. What is not given is zero.",
+        description=(
+            "Traction T1, T2, T3 along the axes that acts on the faces, or pressure. Missing components are zero."
+        ),
     )
     ghost: FieldSetting | None = Field(
-        None, description="State beyond the faces as SeisSol's boundary files give it: const_u, map_u_u and so on."
+        None, description="State outside of the faces as in SeisSol's boundary files: const_u, map_u_u and so on."
     )
     time_function: TimeFunction | None = Field(
         None,
-        description="Factor S(t) of velocity or traction; default 1. Most have unit integral: what is given as velocity is then the "
-        "displacement in the end.",
+        description="Factor S(t) of velocity or traction; default 1. Most time functions have unit integral: "
+        "the amplitude then equals the final displacement.",
     )
     onset: Quantity("s") = Field(0.0, description="Start of the time function.")
 
@@ -396,8 +413,8 @@ class Dirichlet(Settings):
     def _one(self) -> Self:
         given = [n for n in ("velocity", "traction", "ghost") if getattr(self, n) is not None]
         need(
-            (len(given) == 1, "give one of velocity, traction, ghost"),
-            (self.time_function is None or self.ghost is None, "ghost knows no time_function"),
-            (self.time_function is not None or not self.onset, "onset does nothing without time_function"),
+            (len(given) == 1, "set one of velocity, traction, ghost"),
+            (self.time_function is None or self.ghost is None, "ghost has no time_function"),
+            (self.time_function is not None or not self.onset, "onset has no effect without time_function"),
         )
         return self

@@ -15,15 +15,17 @@ class Overburden(Settings):
     """Initial stress from the weight of the rock, on grids: the vertical and two horizontal stresses."""
 
     largest: Annotated[float, Field(gt=0)] = Field(
-        description="Largest horizontal compression over the vertical one, of effective stress."
+        description="Ratio of the largest horizontal to the vertical effective compression."
     )
     smallest: Annotated[float, Field(gt=0)] = Field(
-        description="Smallest horizontal compression over the vertical one, of effective stress."
+        description="Ratio of the smallest horizontal to the vertical effective compression."
     )
-    direction: Quantity("deg") = Field(0.0, description="Of the largest one, from x towards y.")
+    direction: Quantity("deg") = Field(
+        0.0, description="Direction of the largest horizontal compression, from x towards y."
+    )
     water_table: Quantity("m", ge=0) | None = Field(
         None,
-        description="Depth below which pores hold water, whose pressure lowers the effective stress; default: dry.",
+        description="Depth of the water table, below which pore pressure reduces the effective stress; default: dry.",
     )
 
     @model_validator(mode="after")
@@ -40,19 +42,19 @@ class RockQuality(Settings):
     )
     intact_below: Quantity("m", gt=0) | None = Field(
         None,
-        description="Depth at which the index reaches 100, on a straight line; default: it is the same everywhere.",
+        description="Depth at which the index reaches 100, linear in depth; default: a uniform index.",
     )
     constant: Annotated[float, Field(gt=0)] = Field(description="Hoek-Brown constant m_i of intact rock, 4 to 33.")
     intact_strength: Quantity("Pa", gt=0) | Literal["sandstone", "shale"] = Field(
-        description="Uniaxial strength of intact rock, or how it follows from the P speed.",
+        description="Uniaxial strength of intact rock, or its relation to the P speed.",
         json_schema_extra={"words": "a stress, sandstone or shale"},
     )
     disturbance: Annotated[float, Field(ge=0, le=1)] = Field(0.0, description="Disturbance factor D.")
     confinement: Literal["tunnel", "slope"] = Field(
-        "tunnel", description="Range of stress that cohesion and friction are fitted to."
+        "tunnel", description="Range of stress over which cohesion and friction are fitted."
     )
     elastic_above: Quantity("m/s", gt=0) | None = Field(
-        None, description="Rock with a higher S speed never yields; default: all may."
+        None, description="Rock with a higher S speed never yields; default: no limit."
     )
     loose_below: Quantity("m/s", gt=0) | None = Field(
         None,
@@ -92,11 +94,12 @@ class Plasticity(Settings):
     constants: Constants = Field(default_factory=dict, description="Constants of the rheology, e.g. relaxation_time.")
     points: Literal["nodes", "lattice", "quadrature"] = Field(
         "nodes",
-        description="Where in a cell stress is looked at: nodes (as many as modes, inside), lattice (the same, also on faces, edges and "
-        "vertices), or quadrature (some more points; yielding then adds no energy to the last digit).",
+        description="Points of a cell at which yielding is evaluated: nodes (as many as modes, in the "
+        "interior), lattice (as many, also on faces, edges and vertices), or quadrature (more "
+        "points; yielding then adds no energy, exactly).",
     )
     sampled: Literal["points", "centre"] = Field(
-        "points", description="Parameters and initial stress at these points, or those of a cell's centre."
+        "points", description="Evaluate parameters and initial stress at these points, or at the centre of each cell."
     )
     elastic: list[str | int] = Field(
         default_factory=list, description="Physical volumes, by name or number, that never yield."
@@ -106,12 +109,12 @@ class Plasticity(Settings):
     def _given_once(self) -> Self:
         twice = self.overburden and "initial_stress" in self.model_fields_set
         need(
-            (self.parameters or self.rock_quality, "give parameters, or on grids rock_quality"),
+            (self.parameters or self.rock_quality, "set parameters or, on grids, rock_quality"),
             (
                 self.parameters or self.overburden or not isinstance(self.initial_stress, str),
-                "no initial stress is given",
+                "the initial stress is missing",
             ),
-            (not twice, "give initial_stress or overburden"),
+            (not twice, "set initial_stress or overburden"),
         )
         return self
 
@@ -127,26 +130,29 @@ class Soil(Settings):
     )
     backbone: Literal["reference-strain", "strength", "darendeli", "table"] = Field(
         "reference-strain",
-        description="Curve of shear stress over strain: a hyperbola with a given reference strain, or with that of the soil's strength; "
-        "after Darendeli (2001); or a table.",
+        description="Curve of shear stress over strain: a hyperbola with a prescribed reference strain, or "
+        "with the reference strain that follows from the strength; Darendeli (2001); or a table.",
     )
     parameters: FieldSetting | None = Field(
         None,
-        description="What the backbone needs: reference_strain; cohesion, friction_angle; or plasticity_index, overconsolidation_ratio.",
+        description=(
+            "Parameters of the backbone: reference_strain; cohesion, friction_angle; or "
+            "plasticity_index, overconsolidation_ratio."
+        ),
     )
     table: list[_Row] = Field(
         default_factory=list,
-        description="Of backbone table: shear strain and share of the modulus that is left, one surface for each row.",
+        description="Rows of backbone table: shear strain and remaining fraction of the modulus; one surface per row.",
     )
     surfaces: Annotated[int, Field(ge=3, le=40)] = Field(
-        20, description="Yield surfaces: 10 follow a hyperbola to 4 %, 20 to 1 %, 40 to 0.2 %."
+        20, description="Number of yield surfaces: 10 approximate a hyperbola to 4 %, 20 to 1 %, 40 to 0.2 %."
     )
     water_table: Quantity("m", ge=0) | None = Field(
         None,
-        description="Depth below which pores hold water, whose pressure lowers the effective stress; default: dry.",
+        description="Depth of the water table, below which pore pressure reduces the effective stress; default: dry.",
     )
     earth_pressure: float = Field(
-        0.5, gt=0, description="Horizontal over vertical effective stress at rest, for strength and darendeli."
+        0.5, gt=0, description="Ratio of horizontal to vertical effective stress at rest, for strength and darendeli."
     )
 
     @model_validator(mode="after")
@@ -154,14 +160,14 @@ class Soil(Settings):
         given, tabled = self.model_fields_set, self.backbone == "table"
         confined = self.backbone in ("strength", "darendeli")
         need(
-            (tabled == bool(self.table), "backbone table needs a table, and no other takes one"),
-            (not (tabled and "surfaces" in given), "surfaces does nothing with a table, which has one for each row"),
+            (tabled == bool(self.table), "table is required by backbone table and allowed with no other"),
+            (not (tabled and "surfaces" in given), "surfaces has no effect with a table, which has one for each row"),
             (
                 not (tabled and self.parameters),
-                "parameters do nothing with a table, whose strains are those of the soil",
+                "parameters have no effect with a table, whose strains are those of the soil",
             ),
             (self.parameters or tabled or self.backbone == "darendeli", f"backbone {self.backbone} needs parameters"),
-            (confined or "water_table" not in given, f"water_table does nothing with backbone {self.backbone}"),
-            (confined or "earth_pressure" not in given, f"earth_pressure does nothing with backbone {self.backbone}"),
+            (confined or "water_table" not in given, f"water_table has no effect with backbone {self.backbone}"),
+            (confined or "earth_pressure" not in given, f"earth_pressure has no effect with backbone {self.backbone}"),
         )
         return self

@@ -47,14 +47,15 @@ def plan(planning: Planning) -> Analytic | None:
     initial = planning.parts.get("initial")
     there = planning.whole.any(len(cells) > 0)
     if isinstance(initial, Initial) and initial.at_rest and not there:
-        what = "nothing comes in: the mesh has no face of kind analytic"
+        what = "the solution cannot enter: the mesh has no face of kind analytic"
         planning.problems.error("initial.boundaries_only", what, "false, or such faces: see mesh.boundaries")
     if not there:
         return None
     if not isinstance(initial, Initial):
         if planning.case.initial.kind == "zero":
             what = (
-                f"{len(cells)} faces of kind analytic let the initial state's exact solution in, and this case has none"
+                f"{len(cells)} faces of kind analytic impose the exact solution of the initial state, but this "
+                "case has none"
             )
             planning.problems.error("initial.kind", what, "plane-wave, ocean, scholte, snell, easi")
         return None

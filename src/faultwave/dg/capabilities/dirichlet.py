@@ -72,7 +72,7 @@ def ghosts(planning: Planning, field: Field, where: str, faces: np.ndarray) -> G
     """Return the ghost states of the faces marked (nc, 4), or None after reporting a problem."""
     problems, topology = planning.problems, planning.topology
     if not planning.law.principal:
-        problems.error(where, f"is not built for the {planning.law.name} law", "velocity, traction")
+        problems.error(where, f"is not supported for the {planning.law.name} law", "velocity, traction")
         return None
     before = len(problems.errors)
     cells, local = np.nonzero(faces)
@@ -80,7 +80,7 @@ def ghosts(planning: Planning, field: Field, where: str, faces: np.ndarray) -> G
     known = {f"const_{n}" for n in NAMES} | {f"map_{a}_{b}" for a in NAMES for b in NAMES}
     given = sorted(field.parameters & known)
     if not given:
-        problems.error(where, "gives no constant and no map", "const_u, map_u_u and so on")
+        problems.error(where, "defines no constant and no map", "const_u, map_u_u and so on")
         return None
     values = field.evaluate(x, topology.tags[cells, local].astype(np.int64), given) if len(cells) else {}
     _check_ghost_states(values, where, problems)
@@ -91,7 +91,7 @@ def ghosts(planning: Planning, field: Field, where: str, faces: np.ndarray) -> G
 
     fluid = _fluid(planning)[cells]
     if (_differ(factor("v"), factor("w")) | _differ(factor("unused1"), factor("unused3"))).any():
-        what = "treats the two tangents of a face differently, and how they lie is nowhere said"
+        what = "treats the two tangents of a face differently, but their directions are undefined"
         problems.error(where, what, "map_v_v as map_w_w, and map_unused1_unused1 as map_unused3_unused3")
     normal = _shares(factor("Tn"), factor("u"))
     across = [np.where(fluid, a, b) for a, b in zip(normal, _shares(factor("unused1"), factor("v")), strict=True)]
@@ -100,10 +100,12 @@ def ghosts(planning: Planning, field: Field, where: str, faces: np.ndarray) -> G
         (across, "along the faces", "map_v_v, map_w_w"),
     ):
         if (p >= 1).any():
-            text = f"says nothing about motion {what}: a map that is not given is the identity, and then any wave fits"
-            problems.error(where, text, advice=f"Give {names}: -1 for the velocity is a rigid wall.")
+            text = (
+                f"does not constrain motion {what}: a missing map is the identity, for which every wave is a solution"
+            )
+            problems.error(where, text, advice=f"Define {names}: -1 for the velocity is a rigid wall.")
         elif (np.abs(r) > np.abs(1 - p) * (1 + 1e-12)).any():
-            problems.error(where, f"gives energy {what}: more comes back than goes out", "maps from -1 to 1")
+            problems.error(where, f"adds energy {what}: the reflection exceeds the outgoing wave", "maps from -1 to 1")
     if len(problems.errors) > before:
         return None
     echo, share = np.zeros((*faces.shape, 2)), np.ones((*faces.shape, 2))
@@ -131,16 +133,16 @@ def _check_ghost_states(values: dict[str, np.ndarray], where: str, problems: Pro
             continue
         lost = [TANGENTIAL_STRESSES[n] for n in parts if n in TANGENTIAL_STRESSES]
         if lost:
-            what = f"{name} acts on {lost[0]}, which no face feels: in SeisSol it has no effect"
-            problems.error(where, what, "Tn, u, v, w", "Shear tractions cannot be given by SeisSol's names.")
+            what = f"{name} acts on {lost[0]}, which does not act on faces; it has no effect in SeisSol either"
+            problems.error(where, what, "Tn, u, v, w", "SeisSol's names cannot express shear tractions.")
         elif kind == "const" and parts[0] not in ("Tn", "u"):
-            what = f"{name} is along a tangent of a face, and how that lies is nowhere said"
+            what = f"{name} acts along a tangent of a face, whose direction is undefined"
             problems.error(
                 where, what, "const_Tn, const_u", "In a native case: dirichlet with velocity or traction along x, y, z."
             )
         elif kind == "map" and not identity:
             problems.error(
-                where, f"{name} makes one quantity of another, which is not built", "maps of a quantity to itself"
+                where, f"{name} maps one quantity to another, which is not supported", "maps of a quantity to itself"
             )
 
 
@@ -288,7 +290,7 @@ def plan(planning: Planning) -> DirichletFaces | None:
     if not there:
         if case.dirichlet:
             problems.warn(
-                "dirichlet", "does nothing: the mesh has no face of kind dirichlet", advice="See mesh.boundaries."
+                "dirichlet", "has no effect: the mesh has no face of kind dirichlet", advice="See mesh.boundaries."
             )
         return None
     if not check_moves(planning, name):
@@ -301,14 +303,14 @@ def plan(planning: Planning) -> DirichletFaces | None:
             tag = surface_tag(key, planning.mesh, topology, f"{where}.surfaces", problems)
             mine |= open_ & (topology.tags == tag)
         if (mine & ~left).any():
-            problems.error(f"{where}.surfaces", "a face is given twice", "each surface in one entry")
+            problems.error(f"{where}.surfaces", "a face is listed twice", "each surface in one entry")
         if not planning.whole.any(bool(mine.any())):
-            problems.error(f"{where}.surfaces", "there are no such faces of kind dirichlet that are not given yet")
+            problems.error(f"{where}.surfaces", "the mesh has no further faces of kind dirichlet there")
         left &= ~mine
         found.append(_given(planning, setting, where, mine))
     if left.any():
         tags = ", ".join(map(str, np.unique(topology.tags[left])))
-        what = f"nothing is said about {int(left.sum())} faces of kind dirichlet with tag {tags}"
+        what = f"no values are set for {int(left.sum())} faces of kind dirichlet with tag {tags}"
         problems.error("dirichlet", what, "velocity, traction or ghost", "In decks: BoundaryFileName.")
     made = tuple(g for g in found if g is not None)
     return DirichletFaces(made) if made else None
@@ -332,16 +334,16 @@ def _given(planning: Planning, setting: DirichletSettings, where: str, faces: np
     check_used(field, names, f"a given {kind}", problems)
     given = set(names) & field.parameters
     if not given:
-        problems.items.append(Problem(f"{where}.{kind}", "gives none of its components", ", ".join(names)))
+        problems.items.append(Problem(f"{where}.{kind}", "defines none of its components", ", ".join(names)))
     if "pressure" in given and len(given) > 1:
-        problems.error(f"{where}.{kind}", "gives both a pressure and a traction", "one of them")
+        problems.error(f"{where}.{kind}", "defines both a pressure and a traction", "one of them")
     if planning.law.channels == 1 and given & {"T1", "T2", "T3"}:
-        problems.error(f"{where}.{kind}", f"the {planning.law.name} law feels pressure only", "pressure")
+        problems.error(f"{where}.{kind}", f"the {planning.law.name} law supports pressure only", "pressure")
     if kind is PrescribedQuantity.VELOCITY and given:
         _check_slides(planning, field, where, faces)
     state = GivenState(kind, field, faces, planning.topology.tags, function)
     if setting.time_function is not None and not state.moves:
-        problems.warn(f"{where}.time_function", f"does nothing: the given {kind} is zero", f"a {kind} that is not")
+        problems.warn(f"{where}.time_function", f"has no effect: the {kind} is zero", f"a {kind} that is not zero")
     return state
 
 
@@ -358,7 +360,7 @@ def _check_slides(planning: Planning, field: Field, where: str, marked: np.ndarr
     largest = max(float(np.abs(found[n]).max(initial=0.0)) for n in names)
     whole = planning.whole
     if whole.any(largest > 0) and not whole.any(bool((np.abs(across) > 1e-9 * largest).any())):
-        what = f"is along all its {len(cells)} faces of water, which slides: it does nothing there"
+        what = f"is tangential to all its {len(cells)} faces of water, where it has no effect"
         planning.problems.warn(f"{where}.velocity", what, "a part along the normal of the faces")
 
 

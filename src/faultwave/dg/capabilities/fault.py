@@ -62,7 +62,7 @@ def plan(planning: Planning) -> FaultSnapshots | None:
         problems.error(
             "output.fault",
             "the case has no fault with friction",
-            advice="Give a fault group, or leave output.fault out.",
+            advice="Add a fault group, or remove output.fault.",
         )
         return None
     known = readable(planning.case.fault)

@@ -290,7 +290,7 @@ def plan(planning: Planning) -> Gravity | None:
     cells, faces = np.nonzero(planning.topology.kinds == tets.BoundaryKind.GRAVITY)
     if not planning.whole.any(len(cells) > 0):
         if case.gravity is not None:
-            what = "does nothing: the mesh has no face of kind gravity"
+            what = "has no effect: the mesh has no face of kind gravity"
             problems.warn("gravity", what, advice="See mesh.boundaries; in decks such faces carry tag 2.")
         return None
     if case.numerics.integrator != "ader":
@@ -303,7 +303,9 @@ def plan(planning: Planning) -> Gravity | None:
     lean = np.arctan2(np.linalg.norm(normals[:, :2], axis=1), normals[:, 2])  # 180 degrees: it faces down
     if (lean > LEVEL).any():
         x, degrees = _place(planning, cells, faces, int(np.argmax(lean))), np.degrees(lean.max())
-        problems.warn("gravity", f"the sea surface leans by {degrees:.3g} degrees at {x}", "a level surface, z upwards")
+        problems.warn(
+            "gravity", f"the sea surface is inclined by {degrees:.3g} degrees at {x}", "a level surface, z upwards"
+        )
     rows = 4 * planning.numbers[cells] + faces
     return Gravity(case.sea_gravity, cells, faces, rows, geo.areas[cells, faces], np.asarray(material["rho"])[cells])
 
@@ -320,7 +322,10 @@ def _check_water(planning: Planning, cells: np.ndarray, faces: np.ndarray, probl
     fluid = planning.fluid[cells]
     if not fluid.all():
         first, count = int(np.flatnonzero(~fluid)[0]), int((~fluid).sum())
-        what = f"{count} of {len(cells)} faces of kind gravity lie on rock, the first at {_place(planning, cells, faces, first)}"
+        what = (
+            f"{count} of {len(cells)} faces of kind gravity are on rock, the first at "
+            f"{_place(planning, cells, faces, first)}"
+        )
         advice = "Make the cells below the sea surface water, or these faces free-surface (tag 1)."
         problems.error("mesh.boundaries", what, "faces of water (mu = 0)", advice)
 

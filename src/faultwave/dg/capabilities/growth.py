@@ -119,12 +119,12 @@ class EnergyMonitor(Capability):
         others, acting = self._given_by_others(), np.isnan(self.before)
         before = (self.start**0.5 + root) ** 2 if acting else self.before
         if energy > MARGIN * max(before + given + sum(others.values()), least):
-            since = "when the sources fell silent" if self.part.silent else "at the start"
-            there = f"there were {before:.3g} J {since}"
+            since = "when the last source ended" if self.part.silent else "at the start"
+            there = f"the energy was {before:.3g} J {since}"
             if acting:
-                there = f"the sources have given {before:.3g} J at most"
-            fault = f", and the fault has given {given:.3g} J at most" if "rupture" in self.solver.parts else ""
-            more = "".join(f", and {part} has given {most:.3g} J at most" for part, most in others.items() if most)
+                there = f"the sources have added at most {before:.3g} J"
+            fault = f", and the fault has added at most {given:.3g} J" if "rupture" in self.solver.parts else ""
+            more = "".join(f", and {part} has added at most {most:.3g} J" for part, most in others.items() if most)
             self.solver.wrong = f"the waves hold {energy:.3g} J; {there}{fault}{more}"
             raise BlowUp
         if acting and time >= self.part.silent:

@@ -125,15 +125,15 @@ def _wave(planning: Planning, setting: Incident, where: str) -> Wave | None:
         return None
     single = single_lossless_medium(planning.material, np.flatnonzero((signs != 0).any(1)))
     if isinstance(single, str):
-        what = f"the medium where the wave comes in {single}"
+        what = f"the medium where the wave enters {single}"
         planning.problems.error(where, what, "one lossless medium all around")
         return None
     direction = np.array(setting.direction, float) / np.linalg.norm(setting.direction)
     periods = across_period(planning.mesh, planning.topology)[1]
     if (np.abs(periods @ direction) > 1e-6 * np.linalg.norm(periods, axis=1)).any():
         what = (
-            f"{list(setting.direction)} runs along a period of the mesh, so that the wave would have to be ahead of itself on its far "
-            "side"
+            f"{list(setting.direction)} has a component along a periodic axis, so that the wave cannot match "
+            "itself on the opposite side"
         )
         planning.problems.error(f"{where}.direction", what, "a direction across all periods (normal incidence)")
         return None
@@ -161,6 +161,6 @@ def _signs(planning: Planning, setting: Incident, where: str) -> np.ndarray | No
     across = (near >= 0) & (inside[:, None] != inside[np.maximum(near, 0)])
     signs[across] = np.where(inside[:, None], 1.0, -1.0).repeat(4, 1)[across]
     if not signs.any():
-        problems.error(f"{where}.volumes", "these volumes have no face to the rest of the mesh")
+        problems.error(f"{where}.volumes", "these volumes share no face with the rest of the mesh")
         return None
     return signs

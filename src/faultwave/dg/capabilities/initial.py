@@ -48,7 +48,7 @@ def _field(setting: FieldSetting, law: Law) -> Solution:
     field = load_field(setting, "initial.field")
     given = [n for n in law.quantities if n in field.parameters]
     if not given:
-        raise InputError(Problem("initial.field", "gives none of the quantities", ", ".join(law.quantities)))
+        raise InputError(Problem("initial.field", "defines none of the quantities", ", ".join(law.quantities)))
     problems = Problems()
     check_used(field, law.quantities, "the initial state", problems)
     problems.raise_errors()
@@ -103,7 +103,9 @@ def plan(planning: Planning) -> Any:
         x = ", ".join(f"{v:g}" for v in points[wrong[0]])
         raise InputError(
             Problem(
-                "initial", f"no finite number at ({x}) and {len(wrong) - 1} other cells", "finite numbers everywhere"
+                "initial",
+                f"the values are not finite at ({x}) and in {len(wrong) - 1} other cells",
+                "finite numbers everywhere",
             )
         )
     if planning.case.initial.field is not None:
@@ -144,5 +146,5 @@ def _check_shear(planning: Planning, solution: Solution) -> None:
         worst = int(np.argmax(shear))
         x = ", ".join(f"{v:g}" for v in inside.reshape(-1, 3)[worst])
         count, most = len(np.unique(wrong // inside.shape[1])), f"{shear[worst]:.3g} Pa at ({x})"
-        what = f"has shear stress in {count} cells of fluid, most {most}: it would push for ever"
+        what = f"has shear stress in {count} cells of fluid, most {most}: a fluid cannot balance it"
         planning.refuse("initial.field", what, "s_xx = s_yy = s_zz and no s_xy, s_yz, s_xz where mu = 0")

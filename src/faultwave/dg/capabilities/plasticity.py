@@ -237,7 +237,9 @@ def plan(planning: Planning) -> Plasticity | None:
         return None
     if "pressure" in law.roles:
         problems.error(
-            "plasticity", f"is not built for the {law.name} law, whose frame bears a part of the stress", "law: elastic"
+            "plasticity",
+            (f"is not supported for the {law.name} law, whose frame carries only part of the stress"),
+            "law: elastic",
         )
         return None
     if numerics.integrator != "ader":
@@ -325,7 +327,7 @@ class _Planner:
         user = f"rheology {self.rheology.name}"
         pressure: tuple[str, ...] = ()
         if setting.parameters is None or setting.overburden is not None or setting.rock_quality is not None:
-            what = "strength from rock quality and stress from overburden are only built for grids"
+            what = "strength from rock quality and stress from overburden are supported on grids only"
             raise InputError(Problem(name, what, "parameters and initial_stress", "Or set engine: fd."))
         own = self._field(setting.parameters, where)
         law, count = self.rheology, len(self.places)
@@ -347,7 +349,7 @@ class _Planner:
         missing = [n for n in STRESS if n not in field.parameters]
         if missing:
             what, allowed = f"no initial stress: {', '.join(missing)} missing", ", ".join(STRESS)
-            raise InputError(Problem(where, what, allowed, "Give them there, or see plasticity.initial_stress."))
+            raise InputError(Problem(where, what, allowed, "Set them there, or see plasticity.initial_stress."))
         found = field.evaluate(self.places, self.groups, [*STRESS, *pressure])
         stress = np.stack([np.asarray(found[n], float) for n in STRESS], 1)
         for n in pressure:
@@ -381,7 +383,10 @@ class _Planner:
         text = f"{100 * some / max(every, 1):.3g} % of {every:,} points"
         if yields.any():
             places = f"the first at {_text(self.places[np.flatnonzero(yields)[0]])}"
-            advice = "Check initial stress against cohesion and friction, or put the same stress on the fault and in the rock."
+            advice = (
+                "Check initial stress against cohesion and friction, or use the same stress on the fault "
+                "and in the rock."
+            )
             self.problems.warn(name, f"at rest {text} are beyond yield, {places}", advice=advice)
         pulled = in_tension(STRESS.split(stress))
         (some,) = self.planning.whole.total(np.array([int(pulled.sum())]))

@@ -148,7 +148,7 @@ def plan(planning: Planning) -> PointSources | None:
     _check_kinds(planning)
     read = load_sources(case.sources, projection=case.projection, warned=problems)
     if case.source_lowpass is not None and not case.sources:
-        problems.warn("numerics.source_lowpass", "does nothing: the case has no sources")
+        problems.warn("numerics.source_lowpass", "has no effect: the case has no sources")
     warn_corner_frequency(case.source_lowpass, case.end_time, problems)
     sources = Sources.joined([lowpassed(read, case.source_lowpass, case.end_time), Sources.of(_point_currents(case))])
     check_time(sources, case.end_time, problems)
@@ -158,7 +158,7 @@ def plan(planning: Planning) -> PointSources | None:
     _check_moduli(sources, planning)
     if not len(sources):
         if case.numerics.source_spread == "cells":
-            problems.warn("numerics.source_spread", "does nothing: the case has no point sources")
+            problems.warn("numerics.source_spread", "has no effect: the case has no point sources")
         _warn_order(case, "the case has no point sources", problems)
         return None
     found = whole.locate(sources.location, planning.topology, planning.geometry, planning.mesh)
@@ -204,23 +204,26 @@ def _warn_points(part: PointSources, planning: Planning, places: int) -> None:
     """Warn about sources that act in one cell each without a request for it, or that lie on faces of cells."""
     case, problems = planning.case, planning.problems
     if case.numerics.source_spread is None:
-        many = f"{places:,} places of sources, more than {MOST:,}, act in one cell each"
-        what = f"{many}: waves err by some 4 %, by 10 to 16 % where they are on faces of cells"
-        advice = "numerics.source_spread: cells takes some 10 ms and 20 kB for each; point ends this warning."
+        many = f"{places:,} source locations, more than {MOST:,}, act in one cell each"
+        what = f"{many}: errors of waves are about 4 %, or 10 to 16 % for sources on faces of cells"
+        advice = (
+            "numerics.source_spread: cells avoids this and needs about 10 ms and 20 kB per source; point "
+            "silences this warning."
+        )
         problems.warn("sources", what, advice=advice)
         return
     shares = np.column_stack([part.local, 1.0 - part.local.sum(1)])
     on_faces = int((shares.min(1) < ON_A_FACE).sum())
     if on_faces:
-        many = f"{on_faces:,} of {part.count:,} lie on faces of cells, and each acts in one cell"
-        what = f"{many}: waves err by 5 to 16 % there, at every order"
-        advice = "numerics.source_spread: cells has no such error. Decks have point, as SeisSol does."
+        many = f"{on_faces:,} of {part.count:,} are on faces of cells, and each acts in one cell"
+        what = f"{many}: errors of waves are 5 to 16 % there, at every order"
+        advice = "numerics.source_spread: cells avoids this error. Decks use point, as SeisSol does."
         problems.warn("sources", what, advice=advice)
 
 
 def _warn_order(case: Case, why: str, problems: Problems) -> None:
     if case.numerics.source_spread_order is not None:
-        problems.warn("numerics.source_spread_order", f"does nothing: {why}")
+        problems.warn("numerics.source_spread_order", f"has no effect: {why}")
 
 
 def _warn_band(part: PointSources, planning: Planning) -> None:
@@ -238,10 +241,12 @@ def _warn_band(part: PointSources, planning: Planning) -> None:
     share = float(amplitudes[above].max() / amplitudes.max())
     if share > MAX_UNRESOLVED_AMPLITUDE:
         what = (
-            f"radiate above the {resolved:.3g} Hz that have 5 points per wavelength where they are: up to "
-            f"{100 * share:.0f} % of their largest amplitude"
+            f"radiate above {resolved:.3g} Hz, the frequency with 5 points per wavelength at their locations: "
+            f"up to {100 * share:.0f} % of their largest amplitude"
         )
-        advice = "What the mesh does not resolve is lost or scattered: smaller elements, a higher order, or a longer time function"
+        advice = (
+            "Unresolved waves are damped or scattered: use smaller elements, a higher order, or a longer time function"
+        )
         corner = smoothing(frequencies, amplitudes, resolved, case.source_lowpass) if case.sources else None
         advice += "." if corner is None else f", or smooth the sources (numerics.source_lowpass: {corner:.3g} Hz)."
         where = "sources" if planning.case.sources else "currents"
@@ -254,7 +259,10 @@ def _check_fluid(part: PointSources, planning: Planning) -> None:
     wrong = part.sources.chosen(fluid & (shears(part.sources.moment) | shears(part.sources.potency)))
     if not len(wrong):
         return
-    refuse, why = planning.refuse, "the stress that it leaves pushes the fluid for ever, and slip has no moment there"
+    refuse, why = (
+        planning.refuse,
+        ("the remaining stress would accelerate the fluid permanently, and slip has no moment there"),
+    )
     if "stress" not in law.roles:
         why = f"under the {law.name} law only the mean of a moment's xx, yy and zz acts"
         if wrong.potency.any():  # SeisSol does not run slip in its acoustic equations either
@@ -262,7 +270,12 @@ def _check_fluid(part: PointSources, planning: Planning) -> None:
     x, y, z = wrong.location[0]
     where, more = f"source {wrong.names[0]} at ({x:g}, {y:g}, {z:g})", len(wrong) - 1
     what = f"shears in a fluid, as do {more} more sources: {why}" if more else f"shears in a fluid: {why}"
-    refuse(where, what, "an explosion (xx = yy = zz), a force, or a place in rock", "Or give the cell a shear speed.")
+    refuse(
+        where,
+        what,
+        "an explosion (xx = yy = zz), a force, or a location in rock",
+        "Or assign a shear speed to the cell.",
+    )
 
 
 def _check_moduli(sources: Sources, planning: Planning) -> None:
@@ -270,7 +283,10 @@ def _check_moduli(sources: Sources, planning: Planning) -> None:
     own = sources.chosen(~np.isnan(sources.shear_modulus))
     first = {name: float(v[0]) for name, v in planning.material.items()} if len(own) else {}
     if first and planning.law.stress_of(np.zeros(6), first) is not None:
-        what = f"{own.names[0]} has a shear modulus of its own, {own.shear_modulus[0]:g} Pa (and {len(own) - 1} more sources)"
+        what = (
+            f"{own.names[0]} defines its own shear modulus, {own.shear_modulus[0]:g} Pa (and {len(own) - 1} "
+            "more sources)"
+        )
         planning.problems.error(
             "sources", what, f"0 with the {planning.law.name} law: the stiffness of the cell is used"
         )
@@ -298,7 +314,7 @@ def _check_kinds(planning: Planning) -> None:
             problems.error(where, "'plane-wave' needs the engine fd", ", ".join(known))
         elif source.kind not in known:
             what = f"a {source.kind} does not act on the {law.name} law"
-            problems.error(where, what, ", ".join(known), "Give electric ones as 'currents'.")
+            problems.error(where, what, ", ".join(known), "Define electric sources as 'currents'.")
 
 
 class AttachedSources(Capability):

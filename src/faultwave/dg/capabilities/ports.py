@@ -86,14 +86,19 @@ def turned(
     allowed = " or ".join("[" + ", ".join(f"{x:.4g}" for x in np.round(side, 6) + 0.0) + "]" for side in sides)
     if setting.along is None:
         if lengths[0] <= lengths[1] * (1 + EQUAL):
-            what = f"is missing: the sides of '{setting.surface}' are equal, so nothing tells along which {setting.mode} counts first"
+            what = (
+                f"is missing: the sides of '{setting.surface}' have equal lengths, so the first index of "
+                f"{setting.mode} is ambiguous"
+            )
             raise InputError(Problem(f"{name}.along", what, allowed))
         return origin, sides, lengths
     along = np.array(setting.along) / np.linalg.norm(setting.along)
     share = sides @ along
     first = int(np.abs(share).argmax())
     if abs(share[first]) < ALIGNED:
-        raise InputError(Problem(f"{name}.along", f"{list(setting.along)} is no side of '{setting.surface}'", allowed))
+        raise InputError(
+            Problem(f"{name}.along", f"{list(setting.along)} is not a side of '{setting.surface}'", allowed)
+        )
     if share[first] < 0:  # the same rectangle, from its other corner
         origin, sides = origin + lengths[first] * sides[first], np.where(np.arange(2)[:, None] == first, -sides, sides)
     order = [first, 1 - first]
@@ -261,9 +266,9 @@ def plan(planning: Planning) -> Ports | None:
     _check_alone(case, problems)
     burst = _burst(setting.band)
     if case.end_time < 8 * burst.duration:
-        what = f"{case.end_time:g} s, while the burst that fills the band of the ports takes {8 * burst.duration:.3g} s"
+        what = f"{case.end_time:g} s, but the burst that covers the band of the ports takes {8 * burst.duration:.3g} s"
         problems.error(
-            "end_time", what, "above that, and until the waves have left", "Let stop.energy_below end the run."
+            "end_time", what, "above that, and until the waves have left", "Use stop.energy_below to end the run."
         )
     found: list[tuple[int, Port]] = []
     for i, one in enumerate(setting.surfaces):
@@ -303,7 +308,10 @@ def _check_alone(case: Case, problems: Problems) -> None:
     for name, there in others.items():
         if there:
             problems.error(
-                name, "act besides the ports", "ports alone", "What they send would be taken for the ports' echoes."
+                name,
+                "act in addition to the ports",
+                "ports alone",
+                "Their waves would be counted as reflections of the ports.",
             )
 
 
@@ -316,7 +324,7 @@ def _check_modes(ports: Sequence[tuple[int, Port]], band: tuple[float, float], p
     for tag, port in ports:
         same = [other for other in listed.setdefault(tag, []) if _same_mode(port, other)]
         if same:
-            what = f"{port.mode} of '{port.surface.name}' is two ports"
+            what = f"{port.mode} of '{port.surface.name}' is listed as two ports"
             problems.error("ports.surfaces", what, "each mode of a surface once")
         listed[tag].append(port)
     for group in listed.values():
@@ -331,8 +339,11 @@ def _check_modes(ports: Sequence[tuple[int, Port]], band: tuple[float, float], p
             more = f" and {len(rest) - 5} more" if len(rest) > 5 else ""
             problems.warn(
                 "ports.band",
-                f"more propagates at '{port.surface.name}' up to {band[1]:g} Hz than is listed: {reported}{more}",
-                advice="What goes into these modes is in none of the parameters: list them as ports, or end the band below them.",
+                f"modes that are not listed propagate at '{port.surface.name}' up to {band[1]:g} Hz: {reported}{more}",
+                advice=(
+                    "The scattering parameters omit the energy in these modes: list them as ports, or end "
+                    "the band below them."
+                ),
             )
 
 
@@ -361,7 +372,7 @@ def _port(
     if abs(lengths.prod() / areas.sum() - 1) > 1e-6:
         raise InputError(
             Problem(
-                f"{name}.surface", f"'{setting.surface}' is no rectangle", "the cross section of a rectangular guide"
+                f"{name}.surface", f"'{setting.surface}' is not a rectangle", "the cross section of a rectangular guide"
             )
         )
     check_walls(f"{name}.surface", setting.surface, cells, faces, mesh, topology)
@@ -414,7 +425,9 @@ class AttachedPorts(Capability):
             "into": Variable(waves[:, 0], ("port", "frequency"), "", "wave into the mesh"),
             "out": Variable(waves[:, 1], ("port", "frequency"), "", "wave out of the mesh"),
             "impedance": Variable(impedances, ("port", "frequency"), "ohm", "of the port's mode"),
-            "energy_left": Variable(left, (), "", "energy in the mesh over the most that the ports had let in"),
+            "energy_left": Variable(
+                left, (), "", ("energy in the mesh over the largest energy that entered through the ports")
+            ),
         }
         yield Result(name, Dataset(name, variables))
 

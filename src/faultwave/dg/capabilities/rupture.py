@@ -296,23 +296,23 @@ def _check_used(setting: FaultSettings, law: FrictionLaw, declared: set[str], pr
     for name in ("forced_rupture_ramp", "healing_threshold"):
         if name in setting.model_fields_set and name not in declared:
             problems.error(
-                f"fault.{name}", f"does nothing with friction {law.name}", "friction laws that weaken with slip"
+                f"fault.{name}", f"has no effect with friction {law.name}", "friction laws that weaken with slip"
             )
     for name in ("weakening", "sliding"):
         if name in setting.model_fields_set and getattr(setting, name) != "full" and not law.project:
             problems.error(
                 f"fault.{name}",
-                f"does nothing with friction {law.name}",
+                f"has no effect with friction {law.name}",
                 "linear-slip-weakening, without prakash-clifton",
             )
     if setting.nucleation and not law.needs_stress:
         problems.error(
             "fault.nucleation",
             f"adds stress, which friction {law.name} does not read",
-            advice="Leave fault.nucleation out, or choose a law that reads stress: `faultwave laws`.",
+            advice="Remove fault.nucleation, or choose a law that reads stress: `faultwave laws`.",
         )
     if setting.damping_end is not None and setting.damping == 1.0:
-        problems.warn("fault.damping_end", "does nothing while fault.damping is 1")
+        problems.warn("fault.damping_end", "has no effect while fault.damping is 1")
 
 
 def _check_parameters(field: Field, law: FrictionLaw, problems: Problems) -> None:
@@ -338,21 +338,21 @@ def _elsewhere() -> dict[str, str]:
 def _points_or_modifiers(law: FrictionLaw) -> dict[str, str]:
     """Return advice for constants that a law does not have, by name: parameters at points and constants of modifiers."""
     names = {name for p in law.parameters for name in (p.name, *p.aliases)}
-    return _elsewhere() | {name: f"{name} is a parameter: give it in fault.parameters" for name in names}
+    return _elsewhere() | {name: f"{name} is a parameter: define it in fault.parameters" for name in names}
 
 
 def _refuse_law(planning: Planning, case: Case) -> None:
     """Raise InputError for a fault in a law without shear stress, which decks have where their material lacks ``mu``."""
     given = ", ".join(sorted(n for n in planning.material if n in {p.name for p in planning.law.parameters}))
-    advice = "Faults need a solid: give mu (or vs) beside these."
+    advice = "Faults need a solid: add mu (or vs)."
     if case.material.easi is not None:
         where, what = (
             str(case.material.easi),
-            f"gives {given}, and no mu: that is the law '{planning.law.name}' of a fluid",
+            f"defines {given} but no mu: that is the law '{planning.law.name}' of a fluid",
         )
     else:
-        where, what = "law", f"'{planning.law.name}' has no shear stress, so nothing can slide on the fault"
-        advice = "Choose a law of solids, such as elastic, or leave 'fault' out."
+        where, what = "law", f"'{planning.law.name}' has no shear stress, so the fault cannot slip"
+        advice = "Choose a law of solids, such as elastic, or remove 'fault'."
     raise InputError(Problem(where, what, "a material with mu", advice))
 
 
@@ -446,10 +446,8 @@ class AttachedRupture(Capability):
             had, needed = ({name for row in rows for name in row.split()[1:]} for rows in (retained, wanted))
             reported = [f"lacks {', '.join(sorted(needed - had))}"] if needed - had else []
             reported += [f"holds {', '.join(sorted(had - needed))}"] if had - needed else []
-            what = (
-                "the checkpoint is of another friction law, other modifiers or outputs, or another version of Faultwave"
-            )
-            advice = "Begin the run again, or go on with the version and the settings that began it."
+            what = "the checkpoint belongs to a different friction law, modifiers, outputs, or version of Faultwave"
+            advice = "Start the run again, or continue with the original version and settings."
             raise InputError(Problem("fault", "; it ".join([what, *reported]), advice=advice))
 
     def _put(self, name: str, values: np.ndarray, origin: RestoredFrom) -> None:
@@ -472,7 +470,7 @@ class AttachedRupture(Capability):
         if self.fault is None:
             return (), ()
         broken = bool(self.solver.plan.frictional[cells].any())
-        cause = "cells at the fault: look at initial stress and friction parameters there (faultwave check)"
+        cause = "cells at the fault: check initial stress and friction parameters there (faultwave check)"
         return [_nearest_state(self.fault, self.part.positions, place)], [cause] if broken else []
 
     def remarks(self) -> list[Problem]:
@@ -483,7 +481,7 @@ class AttachedRupture(Capability):
             record = self.fault.record(np.arange(self.part.faces.owned))
             here = np.array([record[name].sum() for name in counted])
         total = self.solver.plan.world.total(here) if counted else here
-        advice = "look at rs_* parameters and initial stress, or shorten the step (numerics.largest_step)"
+        advice = "check rs_* parameters and initial stress, or shorten the step (numerics.largest_step)"
         return [
             Problem("fault", f"{count:,.0f} {what}", advice=advice, severity="warning")
             for what, count in zip(counted.values(), total, strict=True)

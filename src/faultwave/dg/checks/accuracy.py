@@ -84,7 +84,7 @@ def highest_frequency(case: Case, parts: Iterable[CapabilityPlan]) -> float | No
     return max(found, default=None)
 
 
-IN_METRES = "IS THE GEOMETRY IN METRES? (mesh.scaling converts other units)"
+IN_METRES = "Is the geometry in metres? mesh.scaling converts other units."
 FEW_CROSSINGS = 0.05
 """Number of crossings of the mesh by the fastest wave below which the unit of length is doubted."""
 SMALL = 0.02
@@ -122,7 +122,7 @@ def warn_size(planning: MeshInPlanning, parts: Iterable[CapabilityPlan]) -> None
         if (times := crossings(planning)) < FEW_CROSSINGS:
             what = f"the fastest wave crosses {100 * times:.2g} % of it until {case.end_time:g} s"
             advice = (
-                "Is the geometry in metres? mesh.scaling converts: 0.001 for millimetres. Or shall the run end later?"
+                "Is the geometry in metres? mesh.scaling converts: 0.001 for millimetres. Or should the run end later?"
             )
             problems.warn("mesh", what, f"at least {100 * FEW_CROSSINGS:g} %", advice)
         return
@@ -132,7 +132,7 @@ def warn_size(planning: MeshInPlanning, parts: Iterable[CapabilityPlan]) -> None
         advice = "Smaller edges, or a higher order."
         if across < SMALL or longest > order:
             advice = (
-                "Is the geometry in metres? mesh.scaling converts: 0.001 for millimetres. Or is the frequency another?"
+                "Is the geometry in metres? mesh.scaling converts: 0.001 for millimetres. Or is the frequency wrong?"
             )
         problems.warn("mesh", what, f"edges of at most {order / 4:g} wavelengths at order {order}", advice)
 
@@ -156,7 +156,7 @@ def warn_conductors(planning: MeshInPlanning, step: np.ndarray) -> None:
             f"conductivity {planning.material['conductivity'][worst]:g} S/m makes time steps {shorter[worst]:.3g} times shorter "
             f"in {int((shorter > COSTLY).sum())} cells, e.g. at ({x:g}, {y:g}, {z:g}): {step[worst]:.3g} s"
         )
-        planning.problems.warn("material", what, advice="Make good conductors walls: of kind pec, or impedance.")
+        planning.problems.warn("material", what, advice="Replace good conductors by walls of kind pec or impedance.")
 
 
 def edge_length(volume: np.ndarray) -> np.ndarray:

@@ -34,7 +34,7 @@ def check_fits_memory(case: Case) -> None:
     if cells is None or name not in backends.names() or not backends.on_host(name):
         return  # an unknown backend is reported with all other problems
     what = f"{cells:,} cells at order {case.numerics.order} need"
-    advice = "Choose larger cells, a lower order or numerics.precision single, or run on processes of several machines."
+    advice = "Use larger cells, a lower order, numerics.precision single, or processes on several machines."
     _check(what, minimum_memory(case, cells), advice)
 
 
@@ -42,7 +42,7 @@ def check_mesh_fits_memory(case: Case) -> None:
     """Raise InputError for a mesh that this machine cannot even inspect; runs may still be possible on several machines."""
     cells = tets.cells_ahead(case.mesh)
     if cells is not None:
-        _check(f"to look at {cells:,} cells takes", float(LEAST_OF_MESH * cells), "Look at it on a larger machine.")
+        _check(f"checking {cells:,} cells takes", float(LEAST_OF_MESH * cells), "Check the case on a larger machine.")
 
 
 def _check(what: str, needed: float, advice: str) -> None:

@@ -34,7 +34,10 @@ def warn_material(case: Case, values: Mapping[str, np.ndarray], problems: Proble
     """Warn about units off by powers of ten, and about cell averages that the parameters ``values`` (nc,) do not have."""
     numerics = case.numerics
     if numerics.homogenise and "homogenise" in numerics.model_fields_set and not AVERAGED.issuperset(values):
-        what = f"does nothing: parameters of the {case.law} law have no mean over a cell, so each cell has those of its barycentre"
+        what = (
+            f"has no effect: parameters of the {case.law} law cannot be averaged over a cell, so each cell "
+            "uses the values at its barycentre"
+        )
         problems.warn("numerics.homogenise", what)
     if "c11" in values:
         with np.errstate(all="ignore"):  # invalid materials are reported elsewhere
@@ -67,7 +70,7 @@ def warn_superluminal(values: Mapping[str, np.ndarray], problems: Problems) -> N
 
 
 def _units(what: str, unit: str, problems: Problems) -> None:
-    problems.warn("material", what, advice=f"This speaks of other units: numbers are in {unit}; texts may carry units.")
+    problems.warn("material", what, advice=f"This suggests other units: numbers are in {unit}; texts may carry units.")
 
 
 def warn_attenuation_band(

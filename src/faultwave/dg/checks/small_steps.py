@@ -249,7 +249,7 @@ def warn_slivers(planning: Planning, step: np.ndarray, borne: np.ndarray, longer
         for c in worst
     )
     what = (
-        f"{len(shorter)} flat {'cell does' if len(shorter) == 1 else 'cells do'} not bear the time step of the inradius, steps there are "
-        f"shorter and the run {longer:.3g} times as long: {named}"
+        f"{len(shorter)} flat {'cell is' if len(shorter) == 1 else 'cells are'} not stable at the time step of "
+        f"the inradius; shorter steps there make the run {longer:.3g} times as long: {named}"
     )
     planning.problems.warn("mesh", what, advice="Remesh there for a faster run.")

@@ -72,7 +72,7 @@ class FaultPoints:
         values = field.evaluate(self.at, self.tags, stress_names(field.parameters, prefix, self.pressure, where))
         name = pressure_name(prefix)
         if name in values and not prefix:
-            allowed = ">= 0 Pa: pore pressure is positive and relieves compression"
+            allowed = ">= 0 Pa: pore pressure is positive and reduces compression"
             report(problems, ~(values[name] >= 0), self.at, f"{name} is", values[name], allowed)
         each = len(self.at) // len(self.faces.area)
         n, s1, s2 = (np.repeat(v, each, 0) for v in (self.faces.normal, self.faces.tangent1, self.faces.tangent2))
@@ -111,7 +111,7 @@ class FaultPoints:
             what = f"the plus side is the hanging wall of faults {hanging} and the foot wall of {foot} (tags of their faces)"
             advice = "A positive T_d is reverse faulting on the former, normal faulting on the latter. Reference direction [0, 0, -1] "
             problems.warn(
-                "fault.reference", what, advice=advice + "makes the hanging wall the plus side of all that dip."
+                "fault.reference", what, advice=advice + "makes the hanging wall the plus side of all dipping faults."
             )
 
 

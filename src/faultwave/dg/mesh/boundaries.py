@@ -62,8 +62,9 @@ def warn_symmetry_planes(planning: Planning) -> None:
         worst = cells[int(share.argmax())]
         x = ", ".join(f"{v:g}" for v in geometry.centroid(worst))
         what = (
-            f"the rock at {int((share > LOPSIDED).sum())} of {len(cells)} faces of kind symmetry is not the same in its mirror image: "
-            f"constants of {100 * share.max():.3g} % of the largest should vanish in the cell at ({x})"
+            f"the rock at {int((share > LOPSIDED).sum())} of {len(cells)} faces of kind symmetry is not "
+            f"symmetric to the plane: constants of {100 * share.max():.3g} % of the largest should vanish in "
+            f"the cell at ({x})"
         )
         advice = "Waves are then not mirrored: the side holds the normal velocity and is free along itself."
         planning.problems.warn(
@@ -115,9 +116,9 @@ def layer_damping(
         if periods[axis] > 1e-6 * (high[axis] - low[axis]):
             problems.error(
                 "matched_layer.sides",
-                f"the mesh is periodic along {side[0]}, so {side} is no end of it",
-                "sides that are no periodic ones",
-                "Leave the side out of matched_layer.sides.",
+                f"the mesh is periodic along {side[0]}, so {side} is not a side of it",
+                "sides that are not periodic",
+                "Remove the side from matched_layer.sides.",
             )
             continue
         depth = (low[axis] + size - x[..., axis]) if side[1] == "-" else (x[..., axis] - high[axis] + size)
@@ -150,7 +151,7 @@ def check_outside_layer(
     for what, cells in placed:
         if within is not None and within[cells[cells >= 0]].any():
             problems.error(
-                what, "lies in the matched layer", "a place outside of it", "Move it, or make the layer thinner."
+                what, "is in the matched layer", "a location outside of it", "Move it, or make the layer thinner."
             )
 
 

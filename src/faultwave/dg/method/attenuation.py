@@ -68,4 +68,4 @@ def report(case: Case, material: dict[str, np.ndarray], longest_step: float) -> 
         for q in np.unique([finite.min(), finite.max()]) if len(finite) else ():
             error = f"within {100 * mechanisms.error(float(q)):.2g} % over the band"
             rows.append((f"{name} = {q:.6g}", error))
-    return [*rows, ("longest step that follows the fastest mechanism", f"{longest_step:.4g} s")]
+    return [*rows, ("longest step that resolves the fastest mechanism", f"{longest_step:.4g} s")]

@@ -301,7 +301,7 @@ def single_lossless_medium(material: dict[str, np.ndarray], cells: np.ndarray) -
     """Return the parameters of the electromagnetic medium that all of ``cells`` share, or the end of an error sentence."""
     values = {name: v[cells] for name, v in material.items()}
     if any(np.any(values[name] > 0) for name in LAYER[:3] if name in values):
-        return "lies in the matched layer"
+        return "is in the matched layer"
     own = {name: v for name, v in values.items() if name not in LAYER}
     mixed = [name for name, v in own.items() if np.ptp(v) > 1e-9 * np.abs(v).max()]
     if mixed:

@@ -51,18 +51,22 @@ def check_integrator(case: Case, law: Law, problems: Problems) -> None:
     """Report settings of the case that the integrator does not support."""
     numerics = case.numerics
     if numerics.halo_compression != "exact" and law.face_channels != law.channels:
-        problems.error("numerics.halo_compression", f"rounded messages are not built for the {law.name} law", "exact")
+        problems.error(
+            "numerics.halo_compression", f"rounded messages are not supported for the {law.name} law", "exact"
+        )
     if numerics.compensated and not can_compensate(case, law):
-        problems.error("numerics.compensated", f"is not built for the {law.name} law", "false")
+        problems.error("numerics.compensated", f"is not supported for the {law.name} law", "false")
     if numerics.integrator == "ader":
         return
     traction, _ = law.sides(["flux"] * law.channels, ["potential"] * law.channels)
     if len(set(traction)) > 1:
-        problems.error("numerics.integrator", f"{numerics.integrator} is not built for the {law.name} law", "ader")
+        problems.error("numerics.integrator", f"{numerics.integrator} is not supported for the {law.name} law", "ader")
         return
     clusters = numerics.clustering
     if "rates" in clusters.model_fields_set and clusters.rates != (1,):
-        what = f"{numerics.integrator} steps all cells alike: rates {list(clusters.rates)} would do nothing"
+        what = (
+            f"{numerics.integrator} uses one time step for all cells: rates {list(clusters.rates)} would have no effect"
+        )
         problems.error("numerics.clustering.rates", what, "[1], or integrator: ader")
     if case.fault is not None:
         problems.error("numerics.integrator", f"friction on faults needs ader, not {numerics.integrator}", "ader")
@@ -141,7 +145,7 @@ def chosen_fluxes(case: Case, law: Law, problems: Problems) -> tuple[str, str]:
         if value and value not in known:
             problems.error(f"numerics.{name}", f"unknown flux '{value}'", ", ".join(known), suggest(value, known))
         elif value in penalties and not penalties[value].suits(law):
-            what = f"'{value}' is built for {penalties[value].built_for}, not for the {law.name} law"
+            what = f"'{value}' is supported for {penalties[value].built_for}, not for the {law.name} law"
             problems.error(f"numerics.{name}", what, "godunov")
     if numerics.flux_near_faults and case.fault is None:
         what = f"'{numerics.flux_near_faults}', but the case has no fault"
@@ -150,7 +154,7 @@ def chosen_fluxes(case: Case, law: Law, problems: Problems) -> tuple[str, str]:
     near = numerics.flux_near_faults or everywhere
     if everywhere in penalties and near in penalties and everywhere != near:
         problems.error(
-            "numerics.flux_near_faults", f"'{near}' beside '{everywhere}' is not built", f"godunov, {everywhere}"
+            "numerics.flux_near_faults", f"'{near}' next to '{everywhere}' is not supported", f"godunov, {everywhere}"
         )
     return everywhere, near
 

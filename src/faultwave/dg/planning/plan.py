@@ -417,12 +417,12 @@ def _check_names(physics: Law, field: Field, problems: Problems) -> None:
         read = known | yielding | {*STRESS, "Qp", "Qs"}
         other = readers_of(field.parameters, read)
         check_physics(field, other, f"the {physics.name} law", problems)
-        advice = "Give mu and lambda: speeds of this rock depend on more than them."
+        advice = "Set mu and lambda: rho, vp and vs do not determine this rock."
         instead = dict.fromkeys(("vp", "vs"), advice) if physics.derived is None else {}
         check_used(field, read | set(other), f"the {physics.name} law", problems, instead)
         if {"Qp", "Qs"} & field.parameters and not attenuates(physics):
             advice = "'attenuation: {high: 5 Hz}' uses them up to that frequency."
-            problems.warn("material", "gives Qp and Qs, and the case is elastic: nothing attenuates", advice=advice)
+            problems.warn("material", "defines Qp and Qs, but the case is elastic: nothing attenuates", advice=advice)
         return
     for name in sorted(field.parameters - known):
         what = f"'{name}' is not a parameter of the {physics.name} law"
@@ -464,16 +464,14 @@ def _walls(case: Case, mesh: tets.Mesh, topology: tets.Topology, problems: Probl
         if tag is None:
             problems.error(where, f"the mesh has no surface '{key}'", ", ".join(names) or "face tags")
         elif not 0 <= value < np.inf:
-            allowed = (
-                ">= 0 and finite: a wall that adds energy is no wall, and one that no current crosses is of kind pmc"
-            )
+            allowed = ">= 0 and finite: a wall cannot add energy, and a wall without current is of kind pmc"
             problems.error(where, f"{value:g}", allowed if "pmc" in law(case.law).boundaries else ">= 0 and finite")
         else:
             wall[topology.tags == tag] = value
     lost = (topology.kinds == tets.BoundaryKind.IMPEDANCE) & np.isnan(wall)
     if lost.any():
         tags = ", ".join(map(str, np.unique(topology.tags[lost])))
-        problems.error("impedances", f"no impedance is given for the faces of kind impedance with tag {tags}")
+        problems.error("impedances", f"no impedance is defined for the faces of kind impedance with tag {tags}")
     return wall
 
 
@@ -540,5 +538,5 @@ def _not_built(case: Case, law: Law, problems: Problems) -> None:
             "fault",
             f"dynamic rupture needs the elastic law, not '{case.law}'",
             "a law with stress: elastic, viscoelastic, anisotropic, ...",
-            "Leave the fault group out to weld faults.",
+            "Remove the fault group to weld faults.",
         )

@@ -88,7 +88,7 @@ def check_processes(plan: Plan, count: int) -> list[Problem]:
     if count <= plan.cells:
         return []
     what = f"{count} processes for {plan.cells:,} cells"
-    return [Problem("ranks", what, f"1 to {plan.cells:,}", "A process wants some thousand cells.")]
+    return [Problem("ranks", what, f"1 to {plan.cells:,}", "A process needs a few thousand cells.")]
 
 
 def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
@@ -148,8 +148,8 @@ def _check_driven(plan: Plan, part: np.ndarray) -> None:
     near = plan.topology.neighbours
     parted = plan.driven & (near >= 0) & (part[near] != part[:, None])
     if parted.any():
-        what = f"parts {int(parted.sum()) // 2} faces with currents or incident waves from the cells behind them"
-        raise InputError(Problem("partition", what, "both on one process", "Take a mesh that is not stored in parts."))
+        what = f"separates {int(parted.sum()) // 2} faces with currents or incident waves from the cells behind them"
+        raise InputError(Problem("partition", what, "both on one process", "Use a mesh that is not stored in parts."))
 
 
 def _border(plan: Plan, part: np.ndarray, cells: np.ndarray, here: np.ndarray) -> tuple[ProcessInterface, np.ndarray]:

@@ -81,7 +81,7 @@ def from_trace(trace: Trace, setting: FaultSettings, name: str, size: float, pro
     bottom = setting.depth if about.bottom is None or "depth" in given else about.bottom
     if top >= bottom:
         what = f"the upper edge, {top:g} m, is not above the lower one, {bottom:g} m"
-        raise InputError(Problem(trace.source, what, "top < depth", "Give both in mesh.build.faults."))
+        raise InputError(Problem(trace.source, what, "top < depth", "Set both in mesh.build.faults."))
     dips = ((0.0, float(dip)),) if isinstance(dip, int | float) else tuple((float(d), float(a)) for d, a in dip)
     direction = side_of(trace, projection, xy)
     if setting.dip_direction is not None:
@@ -106,7 +106,7 @@ def side_of(trace: Trace, projection: Projection | None, xy: Floats | None = Non
     if abs(share) < ALONG:
         what = f"dips to {trace.about.azimuth:g} degrees, which is along its trace"
         raise InputError(
-            Problem(trace.source, what, "a direction across it", "Give dip_direction in mesh.build.faults.")
+            Problem(trace.source, what, "a direction across it", "Set dip_direction in mesh.build.faults.")
         )
     return right if share > 0 else -right
 
@@ -339,7 +339,7 @@ def clipped(fault: Fault, lower: Floats, upper: Floats) -> Fault:
     lines = [np.array(piece) for piece in pieces]
     lengths = [float(np.linalg.norm(np.diff(line, axis=0), axis=1).sum()) for line in lines]
     if not lines or max(lengths) < fault.size or bottom <= fault.top:
-        what = f"nothing of fault {fault.name} as long as an element ({fault.size:g} m) lies in the region"
+        what = f"the part of fault {fault.name} in the region is shorter than an element ({fault.size:g} m)"
         raise InputError(Problem(fault.source, what, advice="Is it in the coordinates of the case?"))
     return replace(fault, xy=lines[int(np.argmax(lengths))], bottom=bottom)
 

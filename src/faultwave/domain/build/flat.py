@@ -62,8 +62,8 @@ def lattice(lower: Floats, upper: Floats, finest: float) -> Sizes:
     h = max(finest, float((extent.prod() / MOST) ** (1 / 3)))
     if not np.isfinite(h) or (extent / h + 3.0).prod() > ELONGATED * MOST:
         sides = " x ".join(f"{side:.3g}" for side in extent)
-        what = f"the region is {sides} m, which elements of {finest:.3g} m cannot fill"
-        advice = "Are lower, upper and depth in metres, or has one a digit too many?"
+        what = f"the region of {sides} m cannot be filled by elements of {finest:.3g} m"
+        advice = "Are lower, upper and depth in metres, or does one contain an extra digit?"
         raise InputError(Problem("mesh.build", what, "sides of similar length", advice))
     count = np.maximum(np.ceil(extent / h).astype(int), 2) + 1
     return Sizes(np.asarray(lower, float), extent / (count - 1), np.full(count, np.inf))

@@ -145,7 +145,7 @@ def _said(setting: BuildSettings, place: Place) -> list[Problem]:
     for requested in setting.faults:
         for trace in read_traces(requested.trace, place.projection) if requested.trace is not None else ():
             found += trace_warnings(
-                trace, "dip, dip_direction, top and depth of mesh.build.faults, where they are given, win.", False
+                trace, "dip, dip_direction, top and depth of mesh.build.faults, override these values.", False
             )
     return found
 
@@ -183,12 +183,12 @@ def _lost(faults: Sequence[Fault], joined: Sequence[Fault], box: FlatBox, meshed
     for a, b in box.stops[~meshed.cut]:
         if joined[b].name in faults[a].stops_at:
             what = f"{joined[a].name} does not reach {joined[b].name} along its whole edge, so it cannot stop at it"
-            advice = "Draw its trace up to the other, or make the other longer or deeper."
+            advice = "Extend its trace to the other fault, or make the other fault longer or deeper."
             ends = np.zeros((0, 2)) if (xy := faults[a].xy) is None else xy[[0, -1]]
             raise InputError(Problem("mesh.build.faults", what, advice=advice, places=as_places(ends)))
         found.add(joined[a].name)
     for a in {int(a) for a, _ in box.stops} - {int(a) for a, _ in box.stops[~meshed.cut]}:
-        log.info("fault %s ends beside %s: it stops there", joined[a].name, ", ".join(joined[a].stops_at))
+        log.info("fault %s ends next to %s and stops there", joined[a].name, ", ".join(joined[a].stops_at))
     return frozenset(found)
 
 
@@ -238,8 +238,11 @@ def _check_count(count: float, smallest: float) -> None:
     memory = machine_memory()
     if memory is None or count * EACH <= memory:
         return
-    what = f"elements down to {smallest:.3g} m are some {count:.2g} cells, which take {count * EACH / 2**30:.2g} GiB to mesh"
-    allowed = f"some {memory / EACH:.2g} cells in the {memory / 2**30:.3g} GiB of this machine"
+    what = (
+        f"elements down to {smallest:.3g} m make about {count:.2g} cells, which need "
+        f"{count * EACH / 2**30:.2g} GiB to mesh"
+    )
+    allowed = f"about {memory / EACH:.2g} cells in the {memory / 2**30:.3g} GiB of this machine"
     raise InputError(Problem("mesh.build", what, allowed, "Raise the size of faults, or lower the frequency."))
 
 
@@ -297,17 +300,17 @@ def _faults(setting: BuildSettings, lower: Floats, upper: Floats, far: float, pl
     return found
 
 
-def _of_planes(asked: Setting, size: float, place: Place) -> list[Fault]:
+def _of_planes(fault_setting: Setting, size: float, place: Place) -> list[Fault]:
     """Return a fault for each segment of a finite source."""
-    planes = read_planes(asked.planes)
-    stem = asked.name or asked.planes.stem
+    planes = read_planes(fault_setting.planes)
+    stem = fault_setting.name or fault_setting.planes.stem
     names = [stem] if len(planes) == 1 else [f"{stem}-{n}" for n in range(1, len(planes) + 1)]
-    stops = tuple(asked.stops_at)
+    stops = tuple(fault_setting.stops_at)
     return [from_plane(plane, name, size, stops, place.projection) for plane, name in zip(planes, names, strict=True)]
 
 
 def _of_traces(
-    asked: Setting, size: float, known: tuple[Floats, Floats, int, set[str]], place: Place, problems: Problems
+    fault_setting: Setting, size: float, known: tuple[Floats, Floats, int, set[str]], place: Place, problems: Problems
 ) -> list[Fault]:
     """Return a fault for each line of a file.
 
@@ -315,38 +318,40 @@ def _of_traces(
     """
     lower, upper, before, names = known
     found: list[Fault] = []
-    traces, sound = read_traces(asked.trace, place.projection), len(problems.errors)
+    traces, sound = read_traces(fault_setting.trace, place.projection), len(problems.errors)
     worded = region.worded(place.projection)
     for count, trace in enumerate(traces, 1):
         reported = len(problems.errors)
         low, high = lower[:2], upper[:2]
-        if asked.outside == "clip":  # parts outside the region are allowed
+        if fault_setting.outside == "clip":  # parts outside the region are allowed
             low, high = np.minimum(low, trace.xy.min(0) - 1.0), np.maximum(high, trace.xy.max(0) + 1.0)
         check_trace(trace, low, high, worded, problems)
         length = float(np.linalg.norm(np.diff(trace.xy, axis=0), axis=1).sum())
         if length < size and len(problems.errors) == reported:
             what = f"the trace is {length:.4g} m long, shorter than an element on it ({size:.4g} m)"
-            advice = f"{other_units(trace.xy)} Or give a smaller size."
+            advice = f"{other_units(trace.xy)} Or set a smaller size."
             problems.error(trace.source, what, advice=advice)
         if len(problems.errors) == reported:
-            name = asked.name or trace.name or f"fault-{before + len(found) + 1}"
+            name = fault_setting.name or trace.name or f"fault-{before + len(found) + 1}"
             again = name in names | {f.name for f in found}
-            name = f"{name}-{count}" if len(traces) > 1 and (asked.name or again) else name
-            found.append(from_trace(trace, asked, name, size, place.projection))
+            name = f"{name}-{count}" if len(traces) > 1 and (fault_setting.name or again) else name
+            found.append(from_trace(trace, fault_setting, name, size, place.projection))
     if len(problems.errors) == sound:
-        check_scale(traces, asked.depth, problems)
+        check_scale(traces, fault_setting.depth, problems)
     return found
 
 
 def _check_names(faults: Sequence[Fault], problems: Problems) -> None:
     names = [f.name for f in faults]
     for name in sorted({n for n in names if names.count(n) > 1}):
-        problems.error("mesh.build.faults", f"two faults are called '{name}'", advice="Give each a name.")
+        problems.error("mesh.build.faults", f"two faults are called '{name}'", advice="Assign a name to each.")
     for fault in faults:
         for other in fault.stops_at:
             if other not in names or other == fault.name:
                 problems.error(
-                    "mesh.build.faults", f"{fault.name} stops at '{other}', which is no other fault", ", ".join(names)
+                    "mesh.build.faults",
+                    f"{fault.name} stops at '{other}', which is not another fault",
+                    ", ".join(names),
                 )
 
 
@@ -455,18 +460,18 @@ def _place_in_cache(box: FlatBox) -> Path:
     return cache_root() / "meshes" / f"{content.hexdigest()[:32]}.npz"
 
 
-def _keep(made: Path, kept: Path) -> None:
+def _keep(made: Path, stored: Path) -> None:
     try:
-        write_sealed(kept, made.read_bytes())
-        for old in sorted(kept.parent.glob("*.npz"), key=lambda p: p.stat().st_mtime)[:-KEPT]:
+        write_sealed(stored, made.read_bytes())
+        for old in sorted(stored.parent.glob("*.npz"), key=lambda p: p.stat().st_mtime)[:-KEPT]:
             old.unlink(missing_ok=True)
     except (OSError, RuntimeError):  # no harm: it will be computed again
         return
 
 
 CLOSE = (
-    "Faults that nearly touch, or meet at a small angle, are the usual reason: join them (stops_at), part them, or give "
-    "a smaller size."
+    "Faults that nearly touch, or meet at a small angle, are the usual cause: join them (stops_at), separate "
+    "them, or set a smaller size."
 )
 
 
@@ -484,9 +489,9 @@ def _run(given: Path, made: Path) -> None:
         raise region.no_gmsh(said[-1] if said else "", GMSH_ADVICE)
     if done.returncode == 0 and made.is_file():
         return
-    why = said[-1] if said else (done.stderr.strip().splitlines() or ["it does not say why"])[-1]
+    why = said[-1] if said else (done.stderr.strip().splitlines() or ["Gmsh reports no reason"])[-1]
     if done.returncode == -signal.SIGPROF:
-        what = f"Gmsh does not come to an end within {meshing_seconds():g} s of processor time"
+        what = f"Gmsh does not finish within {meshing_seconds():g} s of processor time"
         raise InputError(
             Problem("mesh.build", what, advice=f"Make the elements larger, or set {MESHING} to more seconds.")
         )

@@ -296,7 +296,10 @@ def _check_order(stack: Floats, names: list[str], levels: Floats, bottom: float,
             x, y = xy[worst]
             near = "above" if thick[worst] < 0 else f"{thick[worst]:.4g} m below"
             what = f"{names[k + 1]} is {near} {names[k]} at x {x:.6g}, y {y:.6g} m"
-            advice = "Layers of a mesh cannot end: cut the surface off below the other, or leave it to element sizes."
+            advice = (
+                "Layers of a mesh cannot pinch out: clip the surface below the other, or represent it by "
+                "element sizes only."
+            )
             allowed = f"at least {max(THINNEST * usual, 0.0):.4g} m apart"
             problems.error(
                 "mesh.build", what, allowed, advice, xy[thick < THINNEST * usual] if usual > 0 else xy[[worst]]

@@ -98,13 +98,13 @@ def _collapse(mesh: _Growing, cell: int, wanted: Floats) -> Integers | None:
     return None
 
 
-def _try(mesh: _Growing, gone: int, kept: int, wanted: Floats) -> Integers | None:
+def _try(mesh: _Growing, gone: int, remaining: int, wanted: Floats) -> Integers | None:
     """Collapse the vertex ``gone`` into another one if no cell is inverted and the smallest cell around grows."""
     around = np.flatnonzero(mesh.alive & (mesh.cells == gone).any(1))
-    both = (mesh.cells[around] == kept).any(1)
+    both = (mesh.cells[around] == remaining).any(1)
     moved = around[~both]
     before = mesh.cells[moved]
-    after = np.where(before == gone, kept, before)
+    after = np.where(before == gone, remaining, before)
     old, new = _volumes(mesh.x[before]), _volumes(mesh.x[after])
     if len(moved) == 0 or (new * np.sign(old) <= 1e-3 * np.abs(old)).any():
         return None
@@ -113,8 +113,8 @@ def _try(mesh: _Growing, gone: int, kept: int, wanted: Floats) -> Integers | Non
     if (_inradius(mesh.x[after]) / size).min() <= 1.2 * smallest:
         return None
     rows = np.flatnonzero((mesh.triangles == gone).any(1))
-    turned = np.where(mesh.triangles[rows] == gone, kept, mesh.triangles[rows])
-    if _clash(mesh, rows, turned, kept):
+    turned = np.where(mesh.triangles[rows] == gone, remaining, mesh.triangles[rows])
+    if _clash(mesh, rows, turned, remaining):
         return None
     mesh.triangles[rows] = turned
     mesh.cells[moved] = after
@@ -122,9 +122,9 @@ def _try(mesh: _Growing, gone: int, kept: int, wanted: Floats) -> Integers | Non
     return moved
 
 
-def _clash(mesh: _Growing, rows: Integers, turned: Integers, kept: int) -> bool:
+def _clash(mesh: _Growing, rows: Integers, turned: Integers, remaining: int) -> bool:
     """Return True if a triangle would coincide with one of another kind."""
-    near = np.union1d(rows, np.flatnonzero((mesh.triangles == kept).any(1)))
+    near = np.union1d(rows, np.flatnonzero((mesh.triangles == remaining).any(1)))
     place = {
         tuple(sorted(t)): int(o) for t, o in zip(mesh.triangles[near].tolist(), mesh.of[near].tolist(), strict=True)
     }

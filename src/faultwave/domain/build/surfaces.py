@@ -109,7 +109,7 @@ def _fsp(path: Path, lines: Sequence[str], problems: Problems) -> list[Plane]:
             row = [float(w) for w in words]
             segments[-1][2].append([row[columns.index(name)] for name in ("LON", "LAT", "Z")])
         except (ValueError, IndexError):
-            problems.error(f"{path}:{k}", f"'{line.strip()}' is no subfault", ", ".join(columns))
+            problems.error(f"{path}:{k}", f"'{line.strip()}' is not a subfault", ", ".join(columns))
             return []
     if None in size or any(None in angles for _, angles, rows in segments if rows):
         problems.error(str(path), "lacks the size Dx, Dz of its subfaults, or strike and dip")
@@ -185,14 +185,14 @@ def read_triangles(path: Path, projection: Projection | None) -> Floats:
     readers = {".ts": _tsurf, ".stl": _stl, ".vtk": _vtk}
     if path.suffix.lower() not in readers:
         raise InputError(
-            Problem(str(path), f"'{path.suffix}' is no triangulated surface that is read", ", ".join(readers))
+            Problem(str(path), f"'{path.suffix}' is not a supported triangulated surface", ", ".join(readers))
         )
     try:
         found = readers[path.suffix.lower()](path)
     except OSError as error:
         raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
     except (ValueError, IndexError, OverflowError, struct.error) as error:
-        raise InputError(Problem(str(path), f"is no sound surface: {error}")) from None
+        raise InputError(Problem(str(path), f"is not a valid surface: {error}")) from None
     if not len(found) or not np.isfinite(found).all():
         raise InputError(
             Problem(

@@ -115,14 +115,14 @@ def read_properties(where: str, given: Mapping[str, object]) -> Properties:
         low, high = LIMITS[name]
         if not low <= number <= high:
             factor = 1e3 if name in ("top", "bottom") else 1.0
-            advice = "Depths count in kilometres." if factor > 1 else ""
+            advice = "Depths are in kilometres." if factor > 1 else ""
             allowed = f"{low / factor:g} to {high / factor:g} {WORDS[name]}"
             problems.append(Problem(where, f"{key} is {shown(str(value), 60)}", allowed, advice))
             continue
         found[name] = number
     if found.get("top", 0.0) >= found.get("bottom", np.inf):
         what = f"its upper edge, {found['top'] / 1e3:g} km, is not above the lower one, {found['bottom'] / 1e3:g} km"
-        problems.append(Problem(where, what, "the upper depth less than the lower one"))
+        problems.append(Problem(where, what, "an upper depth less than the lower one"))
     if problems:
         raise InputError(problems)
     return Properties(**found, unread=tuple(unread))
@@ -235,23 +235,25 @@ def _placed(
         return Trace(points, None, name, where, about)
     if projection is None:
         raise InputError(
-            Problem(where, "gives longitudes and latitudes, but the case has no projection", advice=NEEDED)
+            Problem(where, "contains longitudes and latitudes, but the case has no projection", advice=NEEDED)
         )
     bad = (np.abs(points[:, 0]) > 360) | (np.abs(points[:, 1]) > 90)
     if bad.any():
         lon, lat = points[bad][0]
         swapped = (np.abs(points[:, 1]) <= 360).all() and (np.abs(points[:, 0]) <= 90).all()
         advice = (
-            "They look swapped: longitude comes first." if swapped else "Are these metres? Then name the columns x, y."
+            "They seem to be exchanged: longitude comes first."
+            if swapped
+            else "Are these metres? Then name the columns x, y."
         )
-        what = f"longitude {lon:g}, latitude {lat:g} is no place on Earth"
+        what = f"longitude {lon:g}, latitude {lat:g} is not a location on Earth"
         meant = projection.to_local(points[:, 1], points[:, 0]) if swapped else np.zeros((0, 2))
         meant = meant[np.isfinite(meant).all(1)]
         raise InputError(Problem(where, what, "degrees, longitude first", advice, places=as_places(meant)))
     local = projection.to_local(points[:, 0], points[:, 1])
     if not np.isfinite(local).all():
         raise InputError(
-            Problem(where, "lies beyond the case's projection", advice="Choose the projection of that place.")
+            Problem(where, "is outside of the projection of the case", advice="Choose the projection of that location.")
         )
     return Trace(local, points, name, where, about)
 
@@ -261,12 +263,12 @@ def _geojson(path: Path, text: str) -> list[Line]:
         data = json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(
-            Problem(f"{path}:{error.lineno}", f"is no GeoJSON: {error.msg}", "text as in RFC 7946")
+            Problem(f"{path}:{error.lineno}", f"is not GeoJSON: {error.msg}", "text as in RFC 7946")
         ) from None
     except (ValueError, RecursionError) as error:  # numbers of thousands of digits, or deeply nested lists
-        raise InputError(Problem(str(path), f"is no GeoJSON: {error}")) from None
+        raise InputError(Problem(str(path), f"is not GeoJSON: {error}")) from None
     if not isinstance(data, dict):
-        raise InputError(Problem(str(path), "is no GeoJSON", "an object with a type"))
+        raise InputError(Problem(str(path), "is not GeoJSON", "an object with a type"))
     _check_system(path, data)
     found: list[Line] = []
     for number, given in enumerate(_features(path, data), 1):
@@ -287,14 +289,14 @@ def _geojson(path: Path, text: str) -> list[Line]:
 def _features(path: Path, data: Settings) -> list[object]:
     found = data.get("features") or [] if data.get("type") == "FeatureCollection" else [data]
     if not isinstance(found, list):
-        raise InputError(Problem(str(path), "its 'features' are no list"))
+        raise InputError(Problem(str(path), "its 'features' are not a list"))
     return found
 
 
 def _object(where: str, given: Any) -> Settings:
     """Return an object of the file, empty if missing."""
     if not isinstance(given or {}, dict):
-        raise InputError(Problem(where, f"has {shown(str(given), 60)} in place of an object"))
+        raise InputError(Problem(where, f"has {shown(str(given), 60)} instead of an object"))
     return given or {}
 
 
@@ -314,7 +316,7 @@ def _points(where: str, places: Any) -> Floats:
         points = np.array([[float(p[0]), float(p[1])] for p in places])
     except (TypeError, ValueError, IndexError, KeyError, OverflowError):
         raise InputError(
-            Problem(where, "its coordinates are no list of [longitude, latitude]", "[[longitude, latitude], ...]")
+            Problem(where, "its coordinates are not a list of [longitude, latitude]", "[[longitude, latitude], ...]")
         ) from None
     if not np.isfinite(points).all():
         raise InputError(
@@ -337,9 +339,9 @@ def _columns(path: Path, text: str) -> list[Line]:
         if values is None and not begun:
             degrees, factor, pick = _header(f"{path}:{number}", words)
         elif values is None or len(values) <= max(pick):
-            problems.error(f"{path}:{number}", f"'{line.strip()}' is no point", "two numbers")
+            problems.error(f"{path}:{number}", f"'{line.strip()}' is not a point", "two numbers")
         elif not degrees and max(abs(factor * values[k]) for k in pick) > FARTHEST:
-            problems.error(f"{path}:{number}", f"'{line.strip()}' is no place on Earth", f"up to {FARTHEST:g} m")
+            problems.error(f"{path}:{number}", f"'{line.strip()}' is not a location on Earth", f"up to {FARTHEST:g} m")
         else:
             begun = True
             lines[-1][2].append([factor * values[k] for k in pick])
@@ -367,7 +369,7 @@ def _header(where: str, words: list[str]) -> tuple[bool, float, tuple[int, int]]
                 raise InputError(Problem(where, f"'{words[pick[0]]}' has no known unit", ", ".join(UNITS)))
             return degrees, factor, pick
     allowed = "; ".join(" ".join(names) for names in HEADERS)
-    raise InputError(Problem(where, f"'{' '.join(words)}' names no coordinates", allowed))
+    raise InputError(Problem(where, f"'{' '.join(words)}' defines no coordinates", allowed))
 
 
 def check_trace(trace: Trace, lower: Floats, upper: Floats, place: Callable[[Floats], str], problems: Problems) -> None:
@@ -378,7 +380,7 @@ def check_trace(trace: Trace, lower: Floats, upper: Floats, place: Callable[[Flo
         first = int(np.flatnonzero(outside)[0])
         advice = "Enlarge the region (mesh.build: lower, upper; the size in `faultwave new`), or cut the trace."
         if outside.all() and trace.geographic is not None and np.abs(trace.geographic).max() <= 90:
-            advice = "Are longitude and latitude swapped? Longitude comes first."
+            advice = "Are longitude and latitude exchanged? Longitude comes first."
         elif (
             outside.all()
             and ((xy / 1000.0 > lower) & (xy / 1000.0 < upper)).all()
@@ -396,7 +398,7 @@ def check_trace(trace: Trace, lower: Floats, upper: Floats, place: Callable[[Flo
         problems.error(
             trace.source,
             f"the trace crosses itself at {place(crossing)}",
-            advice="Give its branches as faults of their own.",
+            advice="Define its branches as separate faults.",
             places=[crossing],
         )
 
@@ -414,7 +416,10 @@ def trace_warnings(trace: Trace, advice: str, rake: bool) -> list[Problem]:
         what = f"properties that are not read: {', '.join(trace.about.unread)}"
         found.append(
             Problem(
-                trace.source, what, advice="If they say where the fault lies, give it in the case.", severity="warning"
+                trace.source,
+                what,
+                advice="If they describe the geometry of the fault, define it in the case.",
+                severity="warning",
             )
         )
     return found

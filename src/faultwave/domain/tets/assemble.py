@@ -76,7 +76,7 @@ def assemble(parts: Parts, name: str) -> Mesh:
             name,
             f"{len(missing)} nodes of tetrahedra do not exist, first {missing[:10].tolist()}",
             "numbers of nodes in the file",
-            "Export the whole mesh anew.",
+            "Export the complete mesh again.",
         )
     problems.raise_errors()
     vertices = parts.coordinates[rows]
@@ -115,7 +115,7 @@ def _face_tags(cells: Integers, used: Integers, parts: Parts, name: str, problem
             name,
             f"{len(clash)} triangles carry two face tags, one of them {both} on nodes "
             f"{np.sort(parts.triangles[marked][a]).tolist()}",
-            "one physical group a surface",
+            "one physical group per surface",
         )
         return tags
     values = values[first]
@@ -144,10 +144,11 @@ def _lost_triangles(triangles: Integers, tags: Integers, parts: Parts, name: str
     advice = "A surface inside a volume must be embedded in it (fragment or embed) before meshing."
     if volumes:
         advice = (
-            f"Put every volume into a physical group (there are {', '.join(volumes)}): Gmsh saves no others. {advice}"
+            f"Put every volume into a physical group (there are {', '.join(volumes)}): Gmsh saves no other "
+            f"volumes. {advice}"
         )
     problems.error(
-        name, f"{len(triangles)} triangles of {of} are no face of any tetrahedron, one at ({where})", advice=advice
+        name, f"{len(triangles)} triangles of {of} are not faces of a tetrahedron, one at ({where})", advice=advice
     )
 
 

@@ -141,7 +141,7 @@ def _check(dt: Floats, rates: tuple[int, ...], wiggle: Wiggle, maximum: int | No
     problems = Problems()
     where = "numerics.clustering"
     if not rates or any(r < 1 for r in rates) or any(r == 1 for r in rates[:-1]):
-        problems.error(f"{where}.rates", f"{list(rates)}", "whole numbers of at least 2; a last 1 ends the ladder")
+        problems.error(f"{where}.rates", f"{list(rates)}", "whole numbers of at least 2; a final 1 ends the list")
     elif not 0 < wiggle.minimum <= 1 or (wiggle.minimum < 1 and wiggle.minimum * rates[0] <= 1):
         bound = "1" if rates[0] == 1 else f"more than 1/{rates[0]}, at most 1"
         problems.error(f"{where}.wiggle_minimum", f"{wiggle.minimum}", bound)

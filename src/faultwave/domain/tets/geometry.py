@@ -183,8 +183,8 @@ def geometry(mesh: Mesh, topology: Topology) -> Geometry:
             Problem(
                 mesh.name,
                 f"cell {cell} at {mesh.vertices[topology.cells[cell]].mean(axis=0).tolist()} has no volume",
-                "four corners that do not lie in a plane",
-                "Mesh anew, or let the mesher optimise.",
+                "four corners that are not in a plane",
+                "Remesh, or use the optimiser of the mesher.",
             )
         )
     return Geometry(mesh.vertices, topology.cells, volume, areas, inradius)

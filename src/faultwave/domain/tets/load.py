@@ -72,7 +72,7 @@ def read_mesh(
         return mesh_geometry(path, size)
     if size is not None:
         raise InputError(
-            Problem("mesh.size", f"does nothing with '{path.name}', which is meshed already", "geometry files")
+            Problem("mesh.size", f"has no effect with '{path.name}', which is already a mesh", "geometry files")
         )
     if format == "auto":
         format = _recognise(path)
@@ -84,7 +84,7 @@ def read_mesh(
     for name, value in (("boundary_format", boundary_format), ("topology_format", topology_format)):
         if value != "auto":
             raise InputError(
-                Problem(f"mesh.{name}", f"'{value}' does nothing with a {kind} mesh", "PUML files have one")
+                Problem(f"mesh.{name}", f"'{value}' has no effect with a {kind} mesh", "PUML files have one")
             )
     return read_gmsh(path) if format == "gmsh" else turn_mirrored(read_netcdf(path))
 
@@ -106,10 +106,8 @@ def _recognise(path: Path) -> str:
     if start.lstrip().startswith(b"$MeshFormat"):
         return "gmsh"
     if start.startswith(b"CDF"):
-        raise InputError(
-            Problem(str(path), "is a netCDF file of the classic kind, which holds no mesh of SeisSol", _READ)
-        )
-    raise InputError(Problem(str(path), "is no known mesh file" if start else "is empty", _READ))
+        raise InputError(Problem(str(path), "is a classic netCDF file, which cannot contain a mesh of SeisSol", _READ))
+    raise InputError(Problem(str(path), "is not a known mesh file" if start else "is empty", _READ))
 
 
 def transform(mesh: Mesh, scaling: ArrayLike, displacement: ArrayLike) -> Mesh:

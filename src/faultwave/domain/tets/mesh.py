@@ -235,7 +235,7 @@ def orient(mesh: Mesh, remark: bool = False) -> Mesh:
         mesh.name,
         f"{len(cells)} of {len(negative)} cells have their vertices in the opposite order of the others: {shown}{more}",
         "one order in all cells",
-        "They are read in the order of the others, which changes no place.",
+        "They are read in the order of the others, which moves no vertex.",
         "warning",
     )
     return replace(turned, remarks=(*turned.remarks, mixed))

@@ -221,7 +221,7 @@ def _graph(neighbours: Integers, group: Integers, count: int, traffic: Floats) -
 def _metis(graph: sparse.csr_matrix, work: Floats, memory: Floats, parts: int, seed: int) -> Integers:
     spec = importlib.util.find_spec("pymetis")
     if spec is None:
-        raise BackendError("METIS is not installed: pip install 'faultwave[mpi]', or take --method curve")
+        raise BackendError("METIS is not installed: pip install 'faultwave[mpi]', or use --method curve")
     import pymetis
     from pymetis import _internal
 

@@ -112,7 +112,7 @@ def _whole(
     for axis, few, a, b in zip("xyz", requested, grown_lower, grown_upper, strict=True):
         if few < least:
             what = f"{few} cells of {spacing:g} m along {axis} are fewer than the least, {least}: the box becomes [{a:g}, {b:g}] m there"
-            problems.warn("grid", what, advice="Lower the spacing, or give the box that shall be computed.")
+            problems.warn("grid", what, advice="Lower the spacing, or choose the box so that it contains whole cells.")
     width = setting.absorbing.width or WIDTH[AbsorberKind(setting.absorbing.kind)]
     layer = {side: width if kind == SideKind.ABSORBING else 0 for side, kind in sides.items()}
     first = [float(grown_lower[k] - layer[f"{a}-"] * spacing) for k, a in enumerate("xyz")]
@@ -135,7 +135,7 @@ def _check(
         ratios = RATIOS if orders[n] == orders[n + 1] else (1, *RATIOS)
         if not any(abs(ratio - r) < EVEN for r in ratios):
             what = f"{own:g} m is {ratio:.4g} times the {above:g} m of the block above"
-            finer = "Blocks get coarser downwards: a finer one below is not built." if ratio < 1 else ""
+            finer = "Spacings must increase downwards; a finer block below is not supported." if ratio < 1 else ""
             allowed = " or ".join(f"{r * above:g} m" for r in ratios)
             problems.error(where, what, allowed, finer or "Put a block between them for larger ratios.")
     for n, (top, end, h) in enumerate(zip(depths, depths[1:], spacings, strict=False)):
@@ -146,8 +146,8 @@ def _check(
             what = f"{top:g} m lies below the box" if last else f"{end:g} m lies above the face at {top:g} m"
             problems.error(f"grid.blocks[{n - 1}].below" if last else where, what, "depths in the box, from above down")
         elif round(cells) < (least := (LEASTS if last else MIN_BLOCKS)[orders[n]]):
-            what = f"leaves {cells:.4g} planes of {h:g} m in the block from {top:g} to {end:g} m"
-            why = "The free surface, absorbing layers and faces between blocks have differences of their own."
+            what = f"leaves only {cells:.4g} planes of {h:g} m in the block from {top:g} to {end:g} m"
+            why = "The free surface, absorbing layers and faces between blocks use different stencils."
             further = (
                 f"{least} planes or more" + (", the bottom" if last else "") + f" at {top + least * h:g} m or deeper"
             )
@@ -175,7 +175,7 @@ def check_faces(
         kind = type(part)
         pushes, reads = kind.drive is not GridCapabilityPlan.drive, kind.sampler is not GridCapabilityPlan.sampler
         if (pushes or reads) and kind.places is GridCapabilityPlan.places:
-            what = f"{part.name} and blocks of different spacing are not combined yet"
+            what = f"{part.name} and blocks of different spacing cannot be combined yet"
             placing.problems.error("grid.blocks", what, "a grid of one spacing")
         if part.boxed:
             continue
@@ -209,7 +209,7 @@ def _near_face(
         if not len(listed):
             continue
         x, y, z = places[listed[0]]
-        many = f" ({len(listed) - 1:,} more are as near)" if len(listed) > 1 else ""
+        many = f" ({len(listed) - 1:,} more are as close)" if len(listed) > 1 else ""
         at = f"number {listed[0] + 1} at ({x:g}, {y:g}, {z:g}) {what}"
         reported = f"{at}, {away[listed[0]]:.4g} m from the face between blocks at z = {face:g} m{many}"
         why = why.format(planes=near[listed[0]])

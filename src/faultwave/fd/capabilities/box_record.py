@@ -58,7 +58,9 @@ def plan(planning: Planning) -> GridCapabilityPlan | None:
     if setting is None:
         return None
     if case.initial.kind != "zero":
-        problems.error("output.box", "a record begins at rest, and the case has an initial state", "initial.kind: zero")
+        problems.error(
+            "output.box", "a record must start at rest, but the case has an initial state", "initial.kind: zero"
+        )
     check_dispersion_is_kept(case, "output.box", problems)
     if setting.spacing is None:
         return GridRecord(case, planning.sides["z+"] == SideKind.FREE_SURFACE)
@@ -137,7 +139,7 @@ class GridRecord(GridCapabilityPlan):
             2.0 / world.size + (world.size > 1)
         )
         what = f"{self.count:,} points around the box of output.box in {steps:,} steps"
-        return Memory(needed, "output.box", what, "Give a smaller box, or a spacing and an interval.")
+        return Memory(needed, "output.box", what, "Choose a smaller box, or set a spacing and an interval.")
 
     def check(self, checking: MaterialContext) -> Self:
         if self.where is None or self.grid is None:
@@ -329,10 +331,10 @@ class LatticeRecord(GridCapabilityPlan):
         lower, upper = self.points.min(0), self.points.max(0)
         if placing.grid.relief is not None and self.shell.open_top:
             placing.problems.error(
-                "output.box", "below a topography a box cannot reach up to the free surface", "a lower upper face"
+                "output.box", "below a topography a box cannot reach the free surface", "a lower upper face"
             )
         elif placing.outside(np.stack([lower, upper])).any():
-            what = f"the points around the box, {self.shell.text}, leave the grid"
+            what = f"the points around the box, {self.shell.text}, are partly outside of the grid"
             placing.problems.error("output.box", what, f"points in {placing.box} m")
         return replace(self, requirements=Requirements(disk=8 * self.numbers))
 

@@ -402,7 +402,7 @@ class FaultReceivers(FaultReceiverPlan, GridCapabilityPlan):
             needed,
             "output.fault_receivers",
             what,
-            "Raise output.fault_receivers.every, or give fewer points or fields.",
+            "Raise output.fault_receivers.every, or choose fewer points or fields.",
         )
 
     def reader(self, plan: FdPlan, places: np.ndarray) -> FaultReader:

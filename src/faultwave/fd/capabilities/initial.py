@@ -40,13 +40,16 @@ class Initial(GridCapabilityPlan):
         for name, column in checking.coarse.items() if axes_of(checking.field) else ():
             change = float(np.ptp(column) / max(np.abs(column).max(), 1e-300))
             if change > UNEVEN:
-                what = f"plane waves fill a uniform medium, and {name} varies by {100 * change:.2g} %"
-                rising = "'kind: plane-wave' of sources lets a wave rise into any medium."
+                what = f"plane waves need a uniform medium, but {name} varies by {100 * change:.2g} %"
+                rising = "'kind: plane-wave' of sources starts a wave below any medium."
                 checking.problems.error("initial", what, "one material", rising)
                 break
         if SideKind.ABSORBING in checking.sides.values():
-            what = "plane waves fill the box, and its absorbing sides let none in: they stay plane until what is missing there arrives"
-            advice = "'kind: plane-wave' of sources lets a wave rise into any medium."
+            what = (
+                "plane waves fill the box, but no waves enter through its absorbing sides: the waves "
+                "remain plane only until this disturbance arrives"
+            )
+            advice = "'kind: plane-wave' of sources starts a wave below any medium."
             checking.problems.warn("initial", what, advice=advice)
         return self
 

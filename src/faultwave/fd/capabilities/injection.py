@@ -50,7 +50,7 @@ def plan(planning: Planning) -> InjectedWaves | None:
         return None
     if case.initial.kind != "zero":
         problems.error(
-            "injection", "waves come into a box at rest, and the case has an initial state", "initial.kind: zero"
+            "injection", "injection needs a box at rest, but the case has an initial state", "initial.kind: zero"
         )
     check_dispersion_is_kept(case, "injection", problems)
     with collect_problems(problems):
@@ -153,7 +153,7 @@ def _check_sources(case: Case, where: TotalField, checking: MaterialContext) -> 
     reach = 2 * Update.of(case, placing.order).reach
     lower, upper = box_corners(placing.grid, where)
     if any(source.kind == "plane-wave" for source in case.sources):
-        problems.error("sources", "the plane z of a plane wave crosses the box of injection", "injection.plane_wave")
+        problems.error("sources", "the plane z of a plane wave crosses the injection box", "injection.plane_wave")
     found = load_sources(case.sources, projection=case.projection)
     if not len(found):
         return
@@ -165,12 +165,14 @@ def _check_sources(case: Case, where: TotalField, checking: MaterialContext) -> 
     if len(close):
         x, y, z = places[close[0]]
         more = f", and {len(close) - 1} more," * (len(close) > 1)
-        what = f"the source at ({x:g}, {y:g}, {z:g}){more} lies within {reach} points of a face of the box of injection"
+        what = f"the source at ({x:g}, {y:g}, {z:g}){more} lies within {reach} points of a face of the injection box"
         problems.error(str(found.names[close[0]]), what, "deeper inside, or farther outside")
     outside = int((gap <= -reach).sum())
     if outside:
-        what = f"{outside} of {len(found)} act outside of the box of injection: their waves are added to the scattered field"
-        problems.warn("sources", what, advice="Leave out sources whose waves are in the record.")
+        what = (
+            f"{outside} of {len(found)} act outside of the injection box: their waves are part of the scattered field"
+        )
+        problems.warn("sources", what, advice="Remove sources whose waves are in the record.")
 
 
 class InjectedWaveInjector:

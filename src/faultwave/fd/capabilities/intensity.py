@@ -61,7 +61,7 @@ def plan(planning: Planning) -> Intensity | None:
     if len({f"{p:g}" for p in setting.periods}) != len(setting.periods):  # as in the names of the maps
         problems.error(
             "output.intensity.periods",
-            "a period stands twice, to the six digits of the maps' names",
+            "a period occurs twice, at the six digits of the names of maps",
             "each period once",
         )
     known = map_formats()
@@ -114,9 +114,10 @@ class Intensity(GridCapabilityPlan):
         if short:
             checking.problems.warn(
                 "output.intensity.periods",
-                f"{', '.join(f'{p:g}' for p in short)} s lie below the {1.0 / checking.resolved:.3g} s that are resolved everywhere: these "
-                "spectral accelerations lack the waves of their own period",
-                advice="Leave them out, or raise grid.frequency.",
+                f"{', '.join(f'{p:g}' for p in short)} s are shorter than {1.0 / checking.resolved:.3g} s, the "
+                "shortest period resolved everywhere: these spectral accelerations lack waves of their own "
+                "period",
+                advice="Remove them, or raise grid.frequency.",
             )
         return self
 
@@ -125,7 +126,7 @@ class Intensity(GridCapabilityPlan):
         needed = float(self.points) * (
             arrays * number_bytes(self.case.numerics.precision) / world.size + COPIES * 4 * min(SAMPLES, steps)
         )
-        advice = "Raise the spacing, or give fewer periods."
+        advice = "Raise the spacing, or choose fewer periods."
         return Memory(needed, "output.intensity", f"maps of {self.points:,} points", advice)
 
     def observers(self, box: Box, step: float) -> Sequence[Observer]:
@@ -265,7 +266,7 @@ class Maps(GridCapability):
 
     def _axes(self) -> dict[str, Variable]:
         view = self.view
-        found = {n: Variable(a, (n,), "m", f"{n} of the cells' centres") for n, a in (("x", view.x), ("y", view.y))}
+        found = {n: Variable(a, (n,), "m", f"{n} of the cell centres") for n, a in (("x", view.x), ("y", view.y))}
         if view.elevation is not None:
             found["elevation"] = Variable(view.elevation, ("y", "x"), "m", "elevation of the ground")
         return found
@@ -307,7 +308,7 @@ class Maps(GridCapability):
         if first >= 0:
             order = [first, *(n for n in range(len(places)) if n != first)]
             for k, axis in enumerate("xyz"):
-                text = f"{axis} of the sources, the first to act first"
+                text = f"{axis} of the sources, in order of their start"
                 found[f"source_{axis}"] = Variable(places[order, k], ("source",), "m", text)
         if projection is not None:
             lonlat = projection.to_continuous(np.stack(np.meshgrid(view.x, view.y), -1).reshape(-1, 2))

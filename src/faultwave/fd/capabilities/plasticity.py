@@ -41,7 +41,11 @@ def plan(planning: Planning) -> Plasticity | None:
         return None
     check_combined(planning, "plasticity", NOT_COMBINED)
     if case.plasticity.elastic:
-        problems.error("plasticity.elastic", "a grid has no volumes", advice="Give such rock a large plastic_cohesion.")
+        problems.error(
+            "plasticity.elastic",
+            "a grid has no volumes",
+            advice="Use a large plastic_cohesion for rock that must not yield.",
+        )
     with collect_problems(problems):
         return _read(case, problems)
     return None
@@ -56,13 +60,13 @@ def _read(case: Case, problems: Problems) -> Plasticity:
     assert setting is not None
     law = rheology(setting.rheology)
     if not law.scales:
-        raise InputError(Problem("plasticity.rheology", f"'{law.name}' is not built for grids", "drucker-prager"))
+        raise InputError(Problem("plasticity.rheology", f"'{law.name}' is not supported on grids", "drucker-prager"))
     constants = law.settings(setting.constants, "plasticity.constants", problems)
     if constants.get("seissol_strain"):
-        what = "grids add up the plastic strain that the stress lost"
+        what = "on grids plastic strain is computed from the loss of stress"
         problems.error("plasticity.constants.seissol_strain", what, "0")
     if setting.initial_stress == "fault":
-        what = "a grid has no fault in rock that yields yet"
+        what = "faults in yielding rock are not supported on grids yet"
         raise InputError(Problem("plasticity.initial_stress", what, "a field or parameters"))
     own, at_rest = _given(case, setting, law, problems)
     bent, axes = case.grid is not None and case.grid.topography is not None, axes_of(own)
@@ -87,7 +91,7 @@ def _given(case: Case, setting: Setting, law: Rheology, problems: Problems) -> t
     if missing and setting.overburden is None:
         where = "plasticity.parameters" if inside else "plasticity.initial_stress"
         what = f"no initial stress: {', '.join(missing)} missing"
-        advice = "Give them there, or see plasticity.initial_stress and plasticity.overburden."
+        advice = "Set them there, or see plasticity.initial_stress and plasticity.overburden."
         raise InputError(Problem(where, what, ", ".join(STRESS), advice))
     return own, at_rest
 
@@ -130,7 +134,7 @@ class Plasticity(GridCapabilityPlan):
         """Evaluate strength and initial stress; report invalid values and rock that yields at rest."""
         problems, grids = checking.problems, [grid for grid, _ in checking.blocks]
         if (checking.coarse["mu"] <= 0).any():
-            what = "water cannot yield, and is not combined with rock that does on a grid yet"
+            what = "water cannot be combined with yielding rock on a grid yet"
             problems.error(name, what, "rock")
         if len(problems.errors):
             return self

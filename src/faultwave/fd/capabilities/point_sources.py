@@ -43,7 +43,7 @@ def plan(planning: Planning) -> PointSources | None:
         found = load_sources(case.sources, projection=case.projection, warned=planning.problems)
     report_no_pores(found, "rock on a grid", planning.problems)
     if case.source_lowpass is not None and not case.sources:
-        planning.problems.warn("numerics.source_lowpass", "does nothing: the case has no sources")
+        planning.problems.warn("numerics.source_lowpass", "has no effect: the case has no sources")
     warn_corner_frequency(case.source_lowpass, case.end_time, planning.problems)
     with collect_problems(planning.problems):
         found = lowpassed(found, case.source_lowpass, case.end_time)
@@ -109,8 +109,8 @@ class PointSources(GridCapabilityPlan):
             return None
         moments = self.sources.moment.any(1) | self.sources.potency.any(1)
         numbers = int(moments.sum() + self.sources.force.any(1).sum())
-        what = f"{len(self.sources):,} sources in {steps:,} steps, freed of time dispersion,"
-        advice = "Say grid.time_dispersion: keep, or give fewer sources."
+        what = f"{len(self.sources):,} sources in {steps:,} steps, corrected for time dispersion,"
+        advice = "Set grid.time_dispersion: keep, or use fewer sources."
         return Memory(8.0 * numbers * stored_source_steps(steps), "grid.time_dispersion", what, advice)
 
     def drive(self, plan: FdPlan) -> PointSourceInjector:
@@ -155,8 +155,8 @@ def _check_moments(sources: Sources, checking: MaterialContext) -> None:
         x, y, z = shearing.location[n]
         checking.problems.error(
             f"source {shearing.names[n]} at ({x:g}, {y:g}, {z:g})",
-            f"is a moment that shears in a fluid or within {REACH:g} points of one",
-            f"a place {REACH * spacing[n]:g} m or more from fluids", "Or use engine: dg, or give the fluid a shear speed.",
+            f"is a shear moment in a fluid or within {REACH:g} points of one",
+            f"a location at least {REACH * spacing[n]:g} m from fluids", "Or use engine: dg, or assign a shear speed to the fluid.",
         )  # fmt: skip
 
 

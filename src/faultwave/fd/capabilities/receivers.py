@@ -81,8 +81,11 @@ class Receivers(ReceiverPlan, GridCapabilityPlan):
         setting, step = self.request.setting, checking.step
         own = setting.interval
         if "interval" in setting.model_fields_set and own < USELESS_INTERVAL_FRACTION * step:
-            what = f"{own:g} s is {step / own:.3g} times shorter than the time step, {step:.4g} s: samples between steps are interpolated"
-            advice = "They tell nothing new and fill memory and disk."
+            what = (
+                f"{own:g} s is {step / own:.3g} times shorter than the time step of {step:.4g} s: samples "
+                "between steps are interpolated"
+            )
+            advice = "They add no information and use memory and disk."
             checking.placing.problems.warn("output.receivers.interval", what, f"about {step:.3g} s or more", advice)
         return self
 
@@ -93,7 +96,7 @@ class Receivers(ReceiverPlan, GridCapabilityPlan):
         samples = steps if removes(request.case) else request.samples
         needed = numbers * samples * (number_bytes(request.case.numerics.precision) / world.size + COPIES * 8)
         what = f"{len(self.points):,} receivers with {samples:,} samples"
-        return Memory(needed, "output.receivers", what, "Raise output.receivers.interval, or give fewer.")
+        return Memory(needed, "output.receivers", what, "Raise output.receivers.interval, or use fewer receivers.")
 
     def sampler(self, plan: FdPlan) -> Sampler | None:
         if not len(self.points):
@@ -173,7 +176,7 @@ class AttachedReceivers(ReceiverCapability, PointSeries):
 
     def remarks(self) -> Iterable[Problem]:
         if self.remark:
-            advice = "Let the run end later by as much, or do not use them."
+            advice = "Extend end_time by this duration, or ignore these samples."
             yield Problem("output.receivers", self.remark, advice=advice, severity="warning")
 
     def series(self) -> tuple[np.ndarray, np.ndarray] | None:

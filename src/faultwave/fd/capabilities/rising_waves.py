@@ -86,16 +86,14 @@ class RisingWaves(GridCapabilityPlan):
         """Report plane waves that cannot start or would not leave the box, and warn if they do not remain plane."""
         sides, where = checking.sides, f"sources[{self.waves[0].number}]"
         if sides["z-"] != SideKind.ABSORBING:
-            what = f"half of a plane wave goes down, and z- is {sides['z-']}"
+            what = f"half of a plane wave propagates downwards, but z- is {sides['z-']}"
             checking.problems.error(where, what, "grid.boundaries: {z-: absorbing}")
         flanks = {sides[s] for s in ("x-", "x+", "y-", "y+")}
         if SideKind.RIGID in flanks:
             what = "a plane wave cannot move along rigid sides"
             checking.problems.error(where, what, "grid.boundaries: {x: periodic, y: periodic}")
         elif SideKind.ABSORBING in flanks:
-            advice = (
-                "Sides that are periodic keep it plane: grid.boundaries: {x: periodic, y: periodic, z+: free-surface}."
-            )
+            advice = "Periodic sides keep it plane: grid.boundaries: {x: periodic, y: periodic, z+: free-surface}."
             checking.problems.warn(where, "a plane wave is diffracted where it meets absorbing sides", advice=advice)
         with collect_problems(checking.problems):
             for wave in self.waves:

@@ -53,7 +53,7 @@ from faultwave.physics.friction.forecast import Added, Surroundings
 from faultwave.physics.friction.initial_stress import check_starts
 from faultwave.physics.friction.law import FrictionLaw
 
-FINER_GRID = "take a smaller grid.spacing"
+FINER_GRID = "use a smaller grid.spacing"
 
 
 @dataclass(frozen=True)
@@ -125,14 +125,14 @@ def plan(planning: Planning) -> Rupture | None:
     assert grid is not None
     if case.fault is None:
         if grid.fault is not None:
-            problems.error("grid.fault", "the case has no fault with friction", "Add fault, or leave it out.")
+            problems.error("grid.fault", "the case has no fault with friction", "Add fault, or remove this setting.")
         if case.output.fault_receivers is not None:
-            advice = "Give a fault group, or leave it out."
+            advice = "Add a fault group, or remove this setting."
             problems.error("output.fault_receivers", "the case has no fault with friction", advice=advice)
         return None
     if grid.fault is None:
         problems.error(
-            "grid.fault", "says not where the fault lies", "lower and upper, corners of a vertical rectangle"
+            "grid.fault", "lacks the location of the fault", "lower and upper, corners of a vertical rectangle"
         )
         return None
     check_combined(planning, "a fault", NOT_COMBINED, "Or use engine: dg.")
@@ -141,7 +141,9 @@ def plan(planning: Planning) -> Rupture | None:
         return None
     if law.double and case.numerics.precision == "single":
         problems.error(
-            "numerics.precision", f"friction {law.name} loses its balance of forces in single", "double, auto"
+            "numerics.precision",
+            (f"friction {law.name} does not maintain the balance of forces in single precision"),
+            "double, auto",
         )
     with collect_problems(problems):
         normal_axis(grid.fault)
@@ -264,18 +266,18 @@ class Rupture(GridCapabilityPlan):
             reader = Reader(self.case.fault, self.law, self.constants, self.directions, problems)
             grid = checking.placing.grid
             if (checking.coarse["mu"] <= 0).any():
-                text = "fluids in the box and a fault are not combined yet on a grid"
+                text = "fluids in the box and a fault cannot be combined on a grid yet"
                 problems.error("grid.fault", text, "rock everywhere", "Or use engine: dg.")
             given = {axis: reader.read(grid, plane, axis, self.extent) for axis in plane.sliding}
             check_read(reader.field, problems)
             rock = {axis: self._rock(checking, g) for axis, g in given.items()}
             if not any(g.slips.any() for g in given.values()):
                 problems.error(
-                    "grid.fault", "no point of the grid lies in it", "a few spacings or more along each axis"
+                    "grid.fault", "it contains no point of the grid", "a few spacings or more along each axis"
                 )
             for values in rock.values():
                 if (values["mu"] <= 0).any():
-                    problems.error("grid.fault", "lies in a fluid in places", "mu > 0")
+                    problems.error("grid.fault", "is partly in a fluid", "mu > 0")
                     break
             return replace(
                 self, episodes=tuple(reader.episodes), given=given, forecast=self._forecast(checking, given, rock, reader.episodes),
@@ -470,6 +472,6 @@ class AttachedRupture(GridCapability):
         here = np.array([sum(float(self.values(n, a).sum()) for a in self.area) for n in counted])
         for what, count in zip(counted.values(), self.world.total(here) if counted else here, strict=True):
             if count:
-                advice = "look at rs_* parameters and initial stress, or shorten the step (numerics.largest_step)"
+                advice = "check rs_* parameters and initial stress, or shorten the step (numerics.largest_step)"
                 found.append(Problem("fault", f"{count:,.0f} {what}", advice=advice, severity="warning"))
         return found

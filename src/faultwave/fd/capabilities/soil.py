@@ -372,7 +372,7 @@ class Soil(GridCapabilityPlan):
         """Report soil below water and invalid parameters; warn if there is no soil."""
         problems = checking.problems
         if (checking.coarse["mu"] <= 0).any():
-            problems.error(name, "soil beside or below water is not simulated yet", "a box without water")
+            problems.error(name, "soil next to or below water is not supported yet", "a box without water")
         if len(problems.errors) or checking.surveyed:
             return self
         found = self
@@ -401,7 +401,9 @@ class Soil(GridCapabilityPlan):
             water = np.flatnonzero(rock["mu"] <= 0)
             if len(water):  # missed by the coarse lattice
                 x, y, z = places[water[0]]
-                what = f"soil beside or below water is not simulated yet, and there is water at ({x:g}, {y:g}, {z:g})"
+                what = (
+                    f"soil next to or below water is not supported yet, but the box has water at ({x:g}, {y:g}, {z:g})"
+                )
                 raise InputError(Problem(name, what, "a box without water"))
             is_soil = np.sqrt(rock["mu"] / rock["rho"]) < setting.slower_than
             if box.lo[0] <= plane < box.hi[0] and is_soil.any():
@@ -428,7 +430,7 @@ class Soil(GridCapabilityPlan):
         if not listed:
             limit = self.case.soil.slower_than  # type: ignore[union-attr]
             checking.problems.warn(
-                name, f"no ground is slower than {limit:g} m/s, so there is no soil", "raise soil.slower_than"
+                name, f"the S speed is nowhere below {limit:g} m/s, so the model has no soil", "raise soil.slower_than"
             )
         kept_points = sum(
             (nz + 1 - t.lowest) * (min(t.y[1], ny) - max(t.y[0], 0)) * (min(t.x[1], nx) - max(t.x[0], 0))
@@ -499,7 +501,7 @@ class Soil(GridCapabilityPlan):
         arrays = len(stored_arrays(self.surfaces))
         needed = float(self.kept_points) * arrays * number_bytes(self.case.numerics.precision) / world.size
         what = f"yield surfaces of {self.kept_points:,} points"
-        return Memory(needed, name, what, "Give fewer surfaces, or lower soil.slower_than.")
+        return Memory(needed, name, what, "Use fewer surfaces, or lower soil.slower_than.")
 
     def volume_observers(self, scheme: Scheme, box: Box) -> Sequence[Observer]:
         listed = self.tiles
@@ -528,7 +530,7 @@ def _check(places: np.ndarray, sound: np.ndarray, values: np.ndarray, what: str,
     bad = ~sound
     if bad.any():
         x = places[np.flatnonzero(bad)[0]]
-        at = f"({x[0]:g}, {x[1]:g}, {x[2]:g}) and wrong at {bad.sum() - 1} other points beside it"
+        at = f"({x[0]:g}, {x[1]:g}, {x[2]:g}) and wrong at {bad.sum() - 1} other points"
         raise InputError(Problem("soil.parameters", f"{what} is {values[bad][0]:g} at {at}", allowed))
 
 

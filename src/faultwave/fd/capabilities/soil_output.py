@@ -138,7 +138,7 @@ class SoilOutput(GridCapabilityPlan):
             numbers * (number_bytes(self.case.numerics.precision) / world.size + COPIES * 8) + 3 * 8.0 * self.columns
         )
         what = f"soil at {len(self.points):,} points with {self.samples:,} samples"
-        return Memory(needed, WHERE, what, "Raise output.soil.interval, or give fewer points.")
+        return Memory(needed, WHERE, what, "Raise output.soil.interval, or use fewer points.")
 
     def sampler(self, plan: FdPlan) -> CellSampler | None:
         return CellSampler(self.cells, plan) if len(self.points) else None
@@ -250,9 +250,7 @@ class AttachedSoilOutput(GridCapability):
             return
         inner = slice(first[1], first[1] + ny), slice(first[0], first[0] + nx)
         variables = {
-            n: Variable(
-                plan.lower[k] + grid.spacing * (np.arange(count) + 0.5), (n,), "m", f"{n} of the cells' centres"
-            )
+            n: Variable(plan.lower[k] + grid.spacing * (np.arange(count) + 0.5), (n,), "m", f"{n} of the cell centres")
             for k, (n, count) in enumerate((("x", nx), ("y", ny)))
         }
         variables |= {key: Variable(whole[key][inner], ("y", "x"), *MAPS[key]) for key in MAPS}
@@ -306,7 +304,7 @@ def loops(values: np.ndarray) -> dict[str, Variable]:
     named = {
         "loop_strain": ("amplitude", "", "strain amplitude of the largest half loop between two turns; NaN without"),
         "loop_modulus": ("modulus", "Pa", "shear modulus from turn to turn of that half loop"),
-        "loop_damping": ("damping", "", "damping of that half loop, as a share of the critical"),
+        "loop_damping": ("damping", "", "damping of that half loop, as a fraction of critical"),
     }
     return {
         key: Variable(np.array([getattr(x, of, np.nan) for x in found], float), ("receiver",), unit, text)

@@ -34,11 +34,11 @@ def plan(planning: Planning) -> Surface | None:
     setting = case.output.surface
     if setting is None:
         if case.output.xdmf:
-            problems.warn("output.xdmf", "without output.surface there is nothing to write")
+            problems.warn("output.xdmf", "the setting needs output.surface")
         return None
     check_setting("surface", setting, problems)
     if case.output.xdmf and setting.every != 1:
-        problems.error("output.xdmf", "holds the whole surface only", "output.surface: {every: 1}")
+        problems.error("output.xdmf", "writes the whole surface only", "output.surface: {every: 1}")
     if planning.sides["z+"] != SideKind.FREE_SURFACE:
         problems.error("output.surface", "the grid has no free surface", "grid.boundaries: {z+: free-surface}")
     with collect_problems(problems):

@@ -69,8 +69,11 @@ def check_band(
             smooth = f"Smooth the sources (numerics.source_lowpass: {corner:.3g} Hz), raise"
         problems.warn(
             "sources",
-            f"radiate above the {resolved:.3g} Hz that are resolved everywhere: up to {100 * share:.0f} % of their largest amplitude",
-            advice=f"{smooth} grid.frequency, or look at results below it only; peaks hold what disperses.",
+            (
+                f"radiate above {resolved:.3g} Hz, the frequency resolved everywhere: up to {100 * share:.0f} % of "
+                "their largest amplitude"
+            ),
+            advice=f"{smooth} grid.frequency, or use results below it only; peak values include dispersed waves.",
         )
 
 
@@ -185,9 +188,10 @@ def check_reflections(
     problems: Problems = placing.problems
     problems.warn(
         "grid.absorbing",
-        f"displacements err by {_percent(found.error)}, by a rough estimate, through what the side {found.side} sends back, "
-        f"most at the receiver ({where}): the layer ends {found.path / wavelength:.2g} wavelengths from there and from the source, "
-        f"of {wavelength:.4g} m at {frequency:.3g} Hz",
+        f"reflections of the side {found.side} cause errors of displacement of roughly "
+        f"{_percent(found.error)}, largest at the receiver ({where}): the layer ends "
+        f"{found.path / wavelength:.2g} wavelengths from there and from the source, of {wavelength:.4g} m at "
+        f"{frequency:.3g} Hz",
         f"{100 * TOLERATED_REFLECTION:g} % or less",
         f"Raise grid.absorbing.width from {bottom.width} to {points} points, or move the side away by {more:.3g} m.",
     )
@@ -225,9 +229,12 @@ def check_fluids(blocks: Sequence[GridBlock], media: Sequence[Medium], problems:
             z, planes = float(upper.lower[2]), [altered_end_planes(b.order)[at] for at, b in ((0, upper), (1, lower))]
             available = [count * block.grid.spacing for count, block in zip(planes, (upper, lower), strict=True)]
             what = f"the face at z = {z:g} m lies within {available[0]:g} m below or {available[1]:g} m above a border of fluid and rock"
-            allowed = "faces farther from the floor of the sea, in rock or in fluid"
+            allowed = "faces farther from the sea floor, in rock or in fluid"
             problems.error(
-                f"grid.blocks[{n}].below", what, allowed, "Differences beside a face cannot be those of a border, too."
+                f"grid.blocks[{n}].below",
+                what,
+                allowed,
+                ("The stencils of block faces and of fluid-solid interfaces cannot overlap."),
             )
     cared = [block.grid.relief is None and block.order == 4 for block in blocks]
     if any(medium.shallow and not c for medium, c in zip(media, cared, strict=True)):
@@ -236,8 +243,10 @@ def check_fluids(blocks: Sequence[GridBlock], media: Sequence[Medium], problems:
         where, advice = f"within {SHALLOW_FLUID} cells of the surface", "Use a smaller spacing"
     else:
         return
-    what = f"holds fluid beside rock {where}, where stress that stays in rock after a source goes on pushing the fluid"
-    advice += ", engine: dg, or give the fluid a shear speed. Else do not use slow motion or displacement there."
+    what = f"contains fluid next to rock {where}, where permanent stress in the rock continues to accelerate the fluid"
+    advice += (
+        ", engine: dg, or assign a shear speed to the fluid. Otherwise do not use long periods or displacement there."
+    )
     problems.warn("material", what, advice=advice)
 
 

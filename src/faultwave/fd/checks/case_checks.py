@@ -62,7 +62,7 @@ def check_combined(planning: Planning, feature: str, instead: Mapping[str, str],
     }
     for where, allowed in instead.items():
         if what := requested[where]:
-            planning.problems.error(where, f"{what} and {feature} are not combined yet on a grid", allowed, advice)
+            planning.problems.error(where, f"{what} and {feature} cannot be combined on a grid yet", allowed, advice)
 
 
 def check_unused(case: Case, field: Field, sides: Mapping[str, SideKind], problems: Problems) -> None:
@@ -72,7 +72,7 @@ def check_unused(case: Case, field: Field, sides: Mapping[str, SideKind], proble
     both engines.
     """
     for path in _of_tetrahedra(case):
-        problems.warn(path, "does nothing on a grid: it is a setting of the engine dg")
+        problems.warn(path, "has no effect on a grid: it is a setting of the engine dg")
     setting = case.grid
     if setting is not None and setting.absorbing.model_fields_set and SideKind.ABSORBING not in sides.values():
         named = ", ".join(sorted(setting.absorbing.model_fields_set))
@@ -80,14 +80,14 @@ def check_unused(case: Case, field: Field, sides: Mapping[str, SideKind], proble
     if setting is not None and setting.topography is not None:
         for name, given in needs_z_reference(case).items():
             if getattr(setting.topography, name) is not None and not given:
-                problems.warn(f"grid.topography.{name}", f"does nothing: there are no {name}")
+                problems.warn(f"grid.topography.{name}", f"has no effect: the case has no {name}")
     user, read = f"the {case.law} law on a grid", derivable_parameters(("rho", "mu", "lambda")) | {"Qp", "Qs"}
     other = readers_of(field.parameters, read)
     check_physics(field, other, user, problems)
     check_used(field, read | set(other), user, problems)
     check_contradictions(field, ("rho", "mu", "lambda"), (), problems)
     if case.attenuation is None and {"Qp", "Qs"} <= field.parameters:
-        problems.warn("material", "gives Qp and Qs, and the case is elastic", advice="'attenuation: {}' uses them.")
+        problems.warn("material", "defines Qp and Qs, but the case is elastic", advice="'attenuation: {}' uses them.")
 
 
 def _of_tetrahedra(case: Case) -> Iterator[str]:
@@ -138,7 +138,7 @@ def _whole(field: Field, names: list[str], grid: Grid, lower: np.ndarray, upper:
         for height in z[::-1]:
             yield np.stack([a.ravel() for a in np.meshgrid(x, y, height, indexing="ij")], -1)
 
-    of = "points, eight a cell" if stride == 1 else f"points, {stride * half:g} m apart"
+    of = "points, eight per cell" if stride == 1 else f"points, {stride * half:g} m apart"
     check_values(field, names, planes(), len(x) * len(y) * len(z), of)
 
 
@@ -153,18 +153,18 @@ def check_relief(field: Field, lower: np.ndarray, upper: np.ndarray, problems: P
         low, high = float(height.min()), float(height.max())
         if model.hang:
             if high - low > FLAT_RELIEF:
-                what = f"its ground, {low:.6g} to {high:.6g} m above sea level, is made flat: z counts from it"
+                what = f"its ground, {low:.6g} to {high:.6g} m above sea level, is flattened: z is relative to it"
                 problems.warn(model.source, what)
             continue
         above = height - upper[2]
         if above.max() > FLAT_RELIEF:
             place = coordinates((x[above.argmax()], y[above.argmax()]))
             what = (
-                f"its ground lies above the box, whose surface is z = {upper[2]:g} m, at "
-                f"{100 * np.mean(above > FLAT_RELIEF):.3g} % of it, by up "
-                f"to {above.max():.6g} m at {place}: the rock above is left out"
+                f"its ground is above the box, whose surface is z = {upper[2]:g} m, at "
+                f"{100 * np.mean(above > FLAT_RELIEF):.3g} % of the area, by up to {above.max():.6g} m at "
+                f"{place}: the rock above is omitted"
             )
-            problems.warn(model.source, what, advice="'vertical: ground' of the model makes its ground flat instead.")
+            problems.warn(model.source, what, advice="'vertical: ground' of the model flattens its ground instead.")
 
 
 SOURCE_DISTANCE, RECEIVER_DISTANCE = 3.0, 1.5
@@ -198,7 +198,7 @@ def check_near_fault(placing: PlacementContext, parts: Mapping[str, GridCapabili
             x, y, z = places[listed[0]]
             many = f" ({len(listed) - 1:,} more are as near)" if len(listed) > 1 else ""
             what = f"number {listed[0] + 1} at ({x:g}, {y:g}, {z:g}) lies {away[listed[0]]:.4g} m from the plane of grid.fault{many}"
-            advice = "" if pushes else "output.fault_receivers gives the motion of the fault."
+            advice = "" if pushes else "Use output.fault_receivers for the motion of the fault."
             spacings = SOURCE_DISTANCE if pushes else RECEIVER_DISTANCE
-            least = f"{spacings * h:g} m or more, {spacings:g} spacings"
+            least = f"at least {spacings * h:g} m, {spacings:g} spacings"
             placing.problems.error(part.name, what, least, advice)

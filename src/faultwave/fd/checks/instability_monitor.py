@@ -162,7 +162,9 @@ class InstabilityMonitor:
         kinetic = 0.5 * self.lightest * square
         bound = self.bound() ** 2
         if kinetic > MARGIN * bound:
-            return f"the waves hold {kinetic:.3g} J or more, sources have given less than {bound:.3g} J"
+            return (
+                f"the energy of the waves is at least {kinetic:.3g} J, but sources have added less than {bound:.3g} J"
+            )
         if self.operator.time > self._silent:
             self.squares.append(square)
         if grows(self.squares):
@@ -225,7 +227,7 @@ def explain_blowup(watch: InstabilityMonitor, wrong: str) -> str:
     if peak is not None:
         place = ", ".join(f"{x:.6g}" for x in peak.place)
         values = ", ".join(f"{name} = {value:.4g}" for name, value in rock.items() if name in UNITS)
-        lines.append(f"most moved at ({place}), {peak.speed:.3g} m/s at step {peak.step}, in {values}")
+        lines.append(f"largest motion at ({place}), {peak.speed:.3g} m/s at step {peak.step}, in {values}")
     return explanation(op.time, wrong, lines, causes(plan, peak, rock), f" (step {op.steps} of {plan.steps})")
 
 

@@ -181,14 +181,23 @@ def check_samples(found: Look, spacing: float, interval: float, checking: Materi
     apart = slowest / (found.highest * spacing) if found.highest * spacing > 0 else np.inf
     wanted = FEWEST if checking.case.grid is None else checking.case.grid.points_per_wavelength
     if apart < FEWEST:
-        what = f"holds {found.highest:.3g} Hz, for which its spacing of {spacing:g} m gives {apart:.2g} points per shortest wavelength"
+        what = (
+            f"contains frequencies up to {found.highest:.3g} Hz, which its spacing of {spacing:g} m "
+            f"resolves with {apart:.2g} points per shortest wavelength"
+        )
         checking.problems.error("injection.file", what, f"at least {FEWEST:g}", "Record with a smaller spacing.")
     elif apart < wanted:
-        what = f"holds {found.highest:.3g} Hz, for which its spacing of {spacing:g} m gives {apart:.2g} points per shortest wavelength"
+        what = (
+            f"contains frequencies up to {found.highest:.3g} Hz, which its spacing of {spacing:g} m "
+            f"resolves with {apart:.2g} points per shortest wavelength"
+        )
         checking.problems.warn("injection.file", what, f"{wanted:g} or more")
     period = 1.0 / (found.highest * interval) if found.highest > 0 else np.inf
     if period < SAMPLES:
-        what = f"holds {found.highest:.3g} Hz, for which its interval of {interval:g} s gives {period:.2g} samples a period"
+        what = (
+            f"contains frequencies up to {found.highest:.3g} Hz, which its interval of {interval:g} s "
+            f"resolves with {period:.2g} samples per period"
+        )
         checking.problems.error("injection.file", what, f"at least {SAMPLES:g}", "Record with a shorter interval.")
 
 

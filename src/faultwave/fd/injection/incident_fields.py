@@ -64,8 +64,8 @@ class H5drmSource:
     def check_reach(self, placing: PlacementContext, where: TotalField, points: Mapping[str, Points]) -> None:
         frame, grid, problems = self.record.frame, placing.grid, placing.problems
         if placing.case.attenuation is not None:
-            what = "an H5DRM file has no stresses, which are not made of velocities in rock that attenuates"
-            problems.error("injection.file", what, "a record of output.box", "Or leave out attenuation.")
+            what = "an H5DRM file has no stresses, which cannot be computed from velocities in attenuating rock"
+            problems.error("injection.file", what, "a record of output.box", "Or remove attenuation.")
             return
         if frame.open_top != (where.top is not None) or (
             frame.open_top and abs(frame.upper[2] - grid.upper[2]) > 1e-3 * grid.spacing
@@ -83,7 +83,7 @@ class H5drmSource:
         if total:
             name = next(n for n, of in missing.items() if len(of))
             x, y, z = _places(placing.grid, name, points[name][missing[name][:1]])[0]
-            what = f"has no nodes around {total:,} points beside the faces, such as ({x:g}, {y:g}, {z:g})"
+            what = f"has no nodes around {total:,} points next to the faces, such as ({x:g}, {y:g}, {z:g})"
             allowed = f"{H5DRM_PLANES} planes of nodes or more across its layers, which are {frame.spacing:g} m apart"
             problems.error("injection.file", what, allowed, "Files of Faultwave have them with output.box.layers: 3.")
 
@@ -93,8 +93,10 @@ class H5drmSource:
         check_length(self.record, checking)
         found = measure_record(self.record)
         check_samples(found, self.record.frame.spacing, self.record.frame.interval, checking)
-        what = "does not say what rock it was recorded in"
-        checking.problems.warn("injection.file", what, advice="Outside of the box it should be that of this case.")
+        what = "does not state the rock in which it was recorded"
+        checking.problems.warn(
+            "injection.file", what, advice="Outside of the box the rock should be that of this case."
+        )
         return [
             ("from", f"{self.record.path.name}, H5DRM, interpolated from nodes {self.record.frame.spacing:g} m apart"),
             (
@@ -193,7 +195,7 @@ class PlaneSource:
 
     @property
     def box(self) -> tuple[np.ndarray, np.ndarray]:
-        raise AssertionError("a plane wave is given with its box")
+        raise AssertionError("a plane wave needs its box")
 
     @property
     def identity(self) -> Sequence[Json]:
@@ -218,19 +220,21 @@ class PlaneSource:
         if case.attenuation is not None:
             problems.error(
                 "injection.plane_wave",
-                "is not built for rock that attenuates",
+                "is not supported in attenuating rock",
                 "a file",
                 "Record it with sources: plane-wave.",
             )
         values = _around_plane_wave(checking.field, grid, where, Update.of(case, checking.placing.order))
         for name, of in values.items():
             if np.ptp(of) > EVEN * np.abs(of).max():
-                what = f"is of uniform rock, and {name} beside the faces of the box is {of.min():.6g} to {of.max():.6g}"
+                what = (
+                    f"needs uniform rock, but {name} next to the faces of the box is {of.min():.6g} to {of.max():.6g}"
+                )
                 problems.error(
                     "injection.plane_wave",
                     what,
-                    "one rock at all faces; inside, it may differ",
-                    "Or give a file of another run.",
+                    "the same rock at all faces; the interior may differ",
+                    "Or use a file of another run.",
                 )
                 return []
         try:
@@ -242,7 +246,7 @@ class PlaneSource:
         kinds = f"{self.setting.mode} wave" + (
             f" and {len(waves) - 1} from the free surface" if where.top is not None else ""
         )
-        return [("from", f"plane {kinds}, exact in rock; errors are those of the grid")]
+        return [("from", f"plane {kinds}, exact in rock; only the grid has errors")]
 
     def _check_begin(self, waves: Sequence[PlaneWave], checking: MaterialContext, where: TotalField) -> None:
         """Report an error if the wave reaches the box before the run begins."""
@@ -253,7 +257,7 @@ class PlaneSource:
         delays = [wave.delay + float((grid.place(corner) @ wave.slowness).min()) for wave in waves[:1]]
         before = -min(delays) - self.setting.onset
         if before > 0 and np.abs(self.function.value(np.linspace(0, before, 200))).max() > 0:
-            what = f"the wave is at the box {before:.4g} s before the run begins"
+            what = f"the wave reaches the box {before:.4g} s before the run begins"
             checking.problems.error(
                 "injection.plane_wave", what, f"an onset of {self.setting.onset + before:.4g} s or later"
             )
@@ -337,8 +341,11 @@ ALIKE = 0.01
 """Relative difference of materials that is reported; an error if more than half of the points exceed it."""
 ROUNDED = 2e-3
 """Relative difference of coefficients at the points of the same grid, which may be stored in sixteen bits or not."""
-SAME_ROCK = "the same rock outside of the box; inside, it may differ"
-BAND = "With attenuation moduli depend on its band, which follows from the slowest rock: give attenuation.high in both cases."
+SAME_ROCK = "the same rock outside of the box; the interior may differ"
+BAND = (
+    "With attenuation, moduli depend on its band, which follows from the slowest rock: set "
+    "attenuation.high in both cases."
+)
 
 
 class Source(Protocol):
@@ -379,7 +386,7 @@ def source_of(setting: Setting) -> Source:
     if is_h5drm(setting.file):
         return H5drmSource(read_h5drm(setting.file, setting.h5drm or H5drmAxes.model_validate({})))
     if setting.h5drm is not None:
-        raise InputError(Problem("injection.h5drm", f"{setting.file} is no H5DRM file", "with H5DRM files only"))
+        raise InputError(Problem("injection.h5drm", f"{setting.file} is not an H5DRM file", "with H5DRM files only"))
     return RecordSource(read_box_record(setting.file))
 
 
@@ -408,12 +415,12 @@ class RecordSource:
         frame, grid = self.record.frame, placing.grid
         if frame.open_top != (where.top is not None):
             said = ("reaches the free surface", "has an upper face")
-            what = f"the box of the record {said[not frame.open_top]}, that of injection {said[where.top is None]}"
-            placing.problems.error("injection", what, "the same of both")
+            what = f"the box of the record {said[not frame.open_top]}, the injection box {said[where.top is None]}"
+            placing.problems.error("injection", what, "the same for both")
             return
         if frame.open_top and abs(frame.upper[2] - grid.upper[2]) > 1e-6 * grid.spacing:
             what = f"the free surface of the record is at z = {frame.upper[2]:g} m, that of the grid at {grid.upper[2]:g} m"
-            placing.problems.error("injection.file", what, "the same of both")
+            placing.problems.error("injection.file", what, "the same for both")
             return
         if self._of_a_grid and abs(frame.spacing / grid.spacing - 1.0) > 1e-9:
             what = f"was recorded at the points of a grid of {frame.spacing:g} m, and this one has {grid.spacing:g} m"
@@ -421,7 +428,7 @@ class RecordSource:
             placing.problems.error("injection.file", what, "a record of the same grid, or of a lattice", advice)
             return
         if self._of_a_grid and frame.recorder.order != placing.order:
-            what = f"was recorded by differences of order {frame.recorder.order}, which ask for other points"
+            what = f"was recorded by differences of order {frame.recorder.order}, which need other points"
             placing.problems.error("injection.file", what, f"grid.order: {frame.recorder.order}")
             return
         missing = unreached(self.record, grid, points)
@@ -430,7 +437,10 @@ class RecordSource:
             x, y, z = grid.place(points[name][numbers[:1]], HALF[name])[0]
             total, of = sum(len(n) for _, n in missing), sum(map(len, points.values()))
             box = " x ".join(f"[{a:g}, {b:g}]" for a, b in zip(*self.box, strict=True))
-            what = f"the record has nothing around {total:,} of {of:,} points beside the faces, such as ({x:g}, {y:g}, {z:g})"
+            what = (
+                f"the record has no points around {total:,} of {of:,} points next to the faces, such as "
+                f"({x:g}, {y:g}, {z:g})"
+            )
             placing.problems.error(
                 "injection", what, f"faces at those of the record, {box} m", _advice(frame.spacing, grid.spacing)
             )
@@ -462,7 +472,10 @@ class RecordSource:
         ]
         if early is not None:
             rows.append(
-                ("error of the record", f"about {100 * early:.2g} % by its grid's dispersion up to {found.peak:.3g} s")
+                (
+                    "error of the record",
+                    (f"about {100 * early:.2g} % from dispersion of its grid up to {found.peak:.3g} s"),
+                )
             )
         return [*rows, *reported]
 
@@ -480,9 +493,12 @@ def _tell_step(record: BoxRecord, checking: MaterialContext) -> None:
     """Warn if only the time step prevents an exact injection of a record of the same grid."""
     frame = record.frame
     if abs(frame.interval / checking.step - 1) > 1e-9 and "b_x" in record.material:
-        what = f"its steps were {frame.interval:.9g} s, those of this run are {checking.step:.9g} s: waves are interpolated in time"
+        what = (
+            f"its time steps are {frame.interval:.9g} s, those of this run {checking.step:.9g} s: waves are "
+            "interpolated in time"
+        )
         checking.problems.warn(
-            "injection.file", what, advice=f"grid.step: {frame.interval!r} lets them in exactly, if it is stable."
+            "injection.file", what, advice=f"grid.step: {frame.interval!r} injects them exactly, if it is stable."
         )
 
 
@@ -497,7 +513,9 @@ def _compare(record: BoxRecord, checking: MaterialContext) -> Rows:
     reported, problems = list[tuple[str, ...]](), checking.problems
     if not record.material:
         problems.warn(
-            "injection.file", "does not say what rock it was recorded in", advice="It should be that of this case."
+            "injection.file",
+            "does not state the rock in which it was recorded",
+            advice="The rock should be that of this case.",
         )
     for name in (name for name in MATERIAL if name in record.material):
         nodes, recorded = record.material[name]
@@ -508,8 +526,9 @@ def _compare(record: BoxRecord, checking: MaterialContext) -> Rows:
         share, worst = float((apart > ALIKE).mean()), int(apart.argmax())
         x, y, z = places[worst]
         what = (
-            f"was recorded in other rock: {name} beside the faces differs by more than {100 * ALIKE:g} % at {100 * share:.3g} % of "
-            f"the points, at ({x:g}, {y:g}, {z:g}) it was {recorded[worst]:.6g}, here it is {here[worst]:.6g}"
+            f"was recorded in other rock: {name} next to the faces differs by more than {100 * ALIKE:g} % at "
+            f"{100 * share:.3g} % of the points, at ({x:g}, {y:g}, {z:g}) it was {recorded[worst]:.6g}, here "
+            f"it is {here[worst]:.6g}"
         )
         if share > 0.5:
             problems.error("injection.file", what, SAME_ROCK)
@@ -540,8 +559,9 @@ def _compare_same(record: BoxRecord, checking: MaterialContext) -> None:
         if len(wrong):
             x, y, z = nodes.places()[mine[wrong[0]]]
             what = (
-                f"was recorded in other rock: at {len(wrong):,} points beside the faces, such as ({x:g}, {y:g}, {z:g}), {_WORDS[name]} was "
-                f"{recorded[mine[wrong[0]]]:.6g} and here it is {here[wrong[0]]:.6g}"
+                f"was recorded in other rock: at {len(wrong):,} points next to the faces, such as ({x:g}, "
+                f"{y:g}, {z:g}), {_WORDS[name]} was {recorded[mine[wrong[0]]]:.6g} and here it is "
+                f"{here[wrong[0]]:.6g}"
             )
             advice = "" if checking.case.attenuation is None or checking.case.attenuation.high is not None else BAND
             checking.problems.error("injection.file", what, SAME_ROCK, advice)

@@ -412,7 +412,7 @@ def _side(joined: bool, available: int) -> tuple[str, str]:
     if joined:
         return (
             "face between two blocks of the grid",
-            f"A box lies in one block, {available} of its points or more from others.",
+            f"A box must be in one block, at least {available} of its points away from others.",
         )
     return "side of the grid or to its layers", f"The faces stay {available} points from both."
 
@@ -423,9 +423,12 @@ def _check_flat(grid: Grid, highest: int, where: str, problems: Problems) -> Non
         return
     bent = grid.relief.bottom - grid.spacing * REACHED
     if grid.lower[2] + grid.spacing * highest > bent:
-        what = "the box reaches up to where planes of the grid are bent towards the ground"
+        what = "the box reaches the curvilinear layer below the ground"
         problems.error(
-            where, what, f"an upper face at {bent:.6g} m or below", "Boxes under hills are not built; use engine: dg."
+            where,
+            what,
+            f"an upper face at {bent:.6g} m or below",
+            "Boxes below topography are not supported; use engine: dg.",
         )
 
 
@@ -441,16 +444,24 @@ def check_border(checking: MaterialContext, where: TotalField, setting: str) -> 
     low, high = where.box.lo[0] - reach, where.box.hi[0] + reach
     if low < border[1] and border[0] < high:
         first, end = (checking.placing.grid.levels(PlanePosition.HALF)[[max(v - 1, 0) for v in border]]).tolist()
-        what = f"the box lies among planes around fluid beside rock, z = {first:.6g} to {end:.6g} m, where differences are others"
+        what = (
+            f"the box intersects planes around a fluid-solid interface, z = {first:.6g} to {end:.6g} m, "
+            "which use different stencils"
+        )
         checking.problems.error(
-            setting, what, "a box above or below them", "Record and let in with one fluid, or none, at those depths."
+            setting,
+            what,
+            "a box above or below them",
+            "Record and inject without a fluid-solid interface at those depths.",
         )
 
 
 def check_dispersion_is_kept(case: Case, where: str, problems: Problems) -> None:
     """Report an error if time dispersion is removed: recorded or injected waves must be the grid's own."""
     if removes(case):
-        what = "waves at a box are those of the grid, and its time dispersion is taken out of sources and seismograms"
+        what = (
+            "waves at the box include the time dispersion of the grid, but sources and seismograms are corrected for it"
+        )
         problems.error(where, what, "grid.time_dispersion: keep")
 
 

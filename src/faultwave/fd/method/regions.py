@@ -102,7 +102,7 @@ def _at_curvilinear_layer(parts: Sequence[Segment], lowest: int) -> list[Segment
     """Return segments along z, divided at the lowest plane of the curvilinear layer, into which no layer may extend."""
     for s in parts:
         if s.layer and s.end > lowest:
-            raise ValueError(f"the layer {s.layer} reaches the cap below the topography")
+            raise ValueError(f"the layer {s.layer} reaches the curvilinear layer below the topography")
     return [part for s in parts for part in s.cut(lowest)]
 
 
@@ -112,7 +112,7 @@ def _at_low_end(parts: Sequence[Segment], cap: int | None, planes: int) -> list[
     last = planes - 1
     if lowest.layer or lowest.end < last or (cap is not None and cap - REACH < last):
         raise ValueError(
-            f"layers or the cap of so many points reach the {planes} planes beside the face to a grid below"
+            f"absorbing layers or the curvilinear layer reach the {planes} planes next to the face of a block below"
         )
     rest = [replace(lowest, first=last)] if last < lowest.end else []
     return [Segment(-1, last, zone=Zone.LOW_END), *rest, *over]
@@ -124,9 +124,7 @@ def _at_surface(scheme: Scheme, parts: Sequence[Segment]) -> list[Segment]:
     top = scheme.grid.shape[0]
     near, surface = top + 1 - scheme.deep, top + 1 - scheme.differences.deep
     if uppermost.layer or uppermost.first > near:
-        raise ValueError(
-            f"layers of so many points leave fewer than {scheme.deep} of {top} planes below the free surface"
-        )
+        raise ValueError(f"absorbing layers leave fewer than {scheme.deep} of {top} planes below the free surface")
     listed = [
         replace(uppermost, end=near), Segment(near, surface, zone=Zone.NEAR_SURFACE), Segment(surface, top + 1, zone=Zone.SURFACE)
     ]  # fmt: skip
@@ -142,7 +140,7 @@ def _at_fault(parts: Sequence[Segment], plane: int) -> list[Segment]:
             found.append(s)
             continue
         if s.layer:
-            raise ValueError(f"the plane of a fault lies in the layer {s.layer}")
+            raise ValueError(f"the plane of a fault is in the layer {s.layer}")
         found += [replace(s, end=low), *rows, replace(s, first=top)]
     return found
 

@@ -139,9 +139,11 @@ def normal_axis(setting: PlaneOfFault) -> Axis:
     flat = np.flatnonzero(lower == upper).tolist()
     if len(flat) != 1 or flat[0] == 2 or (lower > upper).any():
         corners = " and ".join("({:g}, {:g}, {:g})".format(*c) for c in (lower, upper))
-        advice = "Faults that dip or bend, or strike in other directions, run with engine: dg."
+        advice = "Use engine: dg for faults that dip, bend, or strike in other directions."
         allowed = "corners of one vertical rectangle with the same x, or the same y"
-        raise InputError(Problem("grid.fault", f"{corners} are not of a fault that a grid can have", allowed, advice))
+        raise InputError(
+            Problem("grid.fault", f"{corners} do not define a fault that a grid supports", allowed, advice)
+        )
     return "x" if flat[0] == 0 else "y"
 
 

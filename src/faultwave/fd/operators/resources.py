@@ -73,7 +73,7 @@ def check_stored_output(
     if not kept or held + sum(part.nbytes for part in kept) <= memory:
         return
     largest = max(kept, key=lambda part: part.nbytes)
-    adjacent = f"beside {held / 2**30:.3g} of the grid, this machine has {memory / 2**30:.3g}"
+    adjacent = f"in addition to {held / 2**30:.3g} of the grid, this machine has {memory / 2**30:.3g}"
     what = f"{largest.what} need about {largest.nbytes / 2**30:.3g} GiB {adjacent}"
     problems.error(largest.where, what, advice=largest.advice)
 

@@ -59,12 +59,12 @@ def check_removal(case: Case, problems: Problems) -> None:
     if not removes(case):
         return
     if case.initial.kind != "zero":
-        what = "time dispersion can be removed from what sources make, not from motion at the start"
-        problems.error("grid.time_dispersion", what, "keep", "Or give no initial.")
+        what = "time dispersion can be removed from waves of sources, but not from initial motion"
+        problems.error("grid.time_dispersion", what, "keep", "Or remove initial.")
     maps = [name for name in ("intensity", "surface", "volume") if getattr(case.output, name) is not None]
     if maps:
-        what = "is removed from seismograms, and stays in " + ", ".join(f"output.{name}" for name in maps)
-        advice = "Lower numerics.cfl where that matters, or say 'keep' to have both alike."
+        what = "is removed from seismograms, but remains in " + ", ".join(f"output.{name}" for name in maps)
+        advice = "Lower numerics.cfl if this matters, or use 'keep' for consistent results."
         problems.warn("grid.time_dispersion", what, advice=advice)
 
 
@@ -341,7 +341,7 @@ def residual_motion_warning(velocity: np.ndarray, step: float) -> str:
     worst = int(share.argmax())
     return (
         f"{len(moving)} of {len(share)} still move at the end, number {worst + 1} with "
-        f"{100 * share[worst]:.0f} % of its peak: removing time dispersion predicts what follows, so that "
-        f"the last {INEXACT_STEPS} steps ({INEXACT_STEPS * step:.3g} s) err by up to "
+        f"{100 * share[worst]:.0f} % of its peak: the correction of time dispersion extrapolates their motion, "
+        f"so that errors of the last {INEXACT_STEPS} steps ({INEXACT_STEPS * step:.3g} s) are up to "
         f"{100 * INEXACT_RELATIVE_ERROR:.0f} % of the motion there"
     )

@@ -123,14 +123,14 @@ def _check_topography_settings(case: Case, sides: Mapping[str, SideKind]) -> Non
     assert setting is not None
     if sides["z+"] != SideKind.FREE_SURFACE:
         problems.error(
-            WHERE, f"the ground is a free surface, and z+ is {sides['z+']}", "grid.boundaries: {z+: free-surface}"
+            WHERE, f"the ground is a free surface, but z+ is {sides['z+']}", "grid.boundaries: {z+: free-surface}"
         )
     for name, given in needs_z_reference(case).items():
         if given and getattr(setting, name) is None:
             what = f"z of the {name} may mean elevation or depth below the ground"
             problems.error(f"{WHERE}.{name}", what, "elevation or depth (z = -500 is 500 m deep)")
     if case.output.volume is not None:
-        what = "snapshots of the volume are on a regular lattice, which a grid below a topography is not"
+        what = "snapshots of the volume need a regular lattice, which a grid below a topography does not have"
         problems.error("output.volume", what, "output.surface, output.intensity or output.receivers")
     problems.raise_errors()
 
@@ -244,7 +244,7 @@ def relief_of(
     heights = ground.elevation(xy, 0.5 * spacing).reshape(len(y), len(x))
     if not np.isfinite(heights).all():
         n = int(np.flatnonzero(~np.isfinite(heights))[0])
-        raise InputError(Problem(WHERE, f"the ground is no number at {_place(xy[n])}"))
+        raise InputError(Problem(WHERE, f"the ground is not finite at {_place(xy[n])}"))
     _check_ends(lines, ground, spacing)
     before = float(np.ptp(heights))
     for axis, line in ((1, lines[0]), (0, lines[1])):
@@ -252,7 +252,7 @@ def relief_of(
     if float(np.ptp(heights)) < SMOOTHING_WARNING_FRACTION * before:
         what = f"smoothing over {smooth:g} m leaves {np.ptp(heights):.4g} m of a relief of {before:.4g} m"
         corners = np.array([[line.low, line.high] for line in lines]).T
-        advice = f"Give a smaller smooth if hills and valleys shall stay. {ground.missing_values(*corners)}".strip()
+        advice = f"Use a smaller smooth to preserve hills and valleys. {ground.missing_values(*corners)}".strip()
         problems.warn(f"{WHERE}.smooth", what, advice=advice)
     for axis, line in ((1, lines[0]), (0, lines[1])):
         if smooth and any(line.absorbing):  # after smoothing, which would deform level ground
@@ -316,9 +316,9 @@ def _thickness(asked: float | None, relief: float, spacing: float, available: fl
     most = available - flat * spacing
     least = max(THIN * relief, LEAST_CAP * spacing)
     if least > most:
-        what = f"a relief of {relief:.6g} m bends the planes of the grid down to {least:.6g} m below the lowest ground"
+        what = f"a relief of {relief:.6g} m needs a curvilinear layer down to {least:.6g} m below the lowest ground"
         needed = f"{least + flat * spacing:.6g} m of {'the uppermost block' if blocks else 'box'} below it, there are {available:.6g}"
-        deeper = "Let the uppermost block reach deeper (grid.blocks[0].below)."
+        deeper = "Extend the uppermost block downwards (grid.blocks[0].below)."
         raise InputError(Problem(WHERE, what, needed, deeper if blocks else "Lower the third number of grid.lower."))
     if asked is not None and not least <= asked <= most:
         allowed = f"{least:.6g} to {most:.6g} m for a relief of {relief:.6g} m"
@@ -336,10 +336,10 @@ def check_slopes(relief: Relief, ground: Ground, lower: np.ndarray, upper: np.nd
         return
     x, y = float(np.clip(x, lower[0], upper[0])), float(np.clip(y, lower[1], upper[1]))
     what = f"the ground has a slope of {slope:.3g} ({np.degrees(np.arctan(slope)):.0f} degrees) at {_place((x, y))}"
-    advice = f"Smooth it, e.g. smooth: {2 * relief.spacing:g} m, or take a smaller spacing that resolves it."
+    advice = f"Smooth it, e.g. smooth: {2 * relief.spacing:g} m, or use a smaller spacing that resolves it."
     doubt = ground.missing_values(lower, upper)
     if slope > STEEPEST:
-        usual = "Where no cliff is, look whether the file has missing values." if ground.raster is not None else ""
+        usual = "If the location has no cliff, check the file for missing values." if ground.raster is not None else ""
         problems.error(WHERE, what, f"at most {STEEPEST:g}", f"{advice} {doubt or usual}".strip())
     else:
         problems.warn(WHERE, what, f"verified up to {STEEP_GROUND:g}", f"{advice} {doubt}".strip())
@@ -448,7 +448,7 @@ def report(grid: Grid) -> list[tuple[str, ...]]:
     assert relief is not None
     share = relative_stable_step(relief)
     slope, x, y = relief.steepest()
-    cap = f"{relief.thickness:.6g} m below the lowest ground, bent over the lower {100 * BEND:.0f} %"
+    cap = f"{relief.thickness:.6g} m below the lowest ground, curved over the lower {100 * BEND:.0f} %"
     spacing = f"{grid.spacing:g} to {grid.spacing * relief.stretch:.4g} m along z in it, stretched by up to {relief.stretch:.3f}"
     limit = (
         "that of the flat grid: no cell is squeezed"

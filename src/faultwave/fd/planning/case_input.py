@@ -106,12 +106,12 @@ def settings_are_consistent(case: Case) -> bool:
 
 def _check_supported(case: Case, problems: Problems) -> None:
     if case.law != "elastic":
-        problems.error("law", f"the engine fd has no '{case.law}'", "elastic")
+        problems.error("law", f"the engine fd does not support '{case.law}'", "elastic")
     setting = grid_settings(case)
     if setting.order != 4 and setting.topography is not None and not setting.blocks:
-        what = f"{setting.order} is for flat planes, and those below a topography bend"
-        advice = "The uppermost block then has order 4; the next one may have its spacing or a larger one."
-        problems.error("grid.order", what, "4, or grid.blocks with a block below the planes that bend", advice)
+        what = f"{setting.order} needs flat planes, but those below a topography are curved"
+        advice = "The uppermost block then has order 4; the next block may have the same or a larger spacing."
+        problems.error("grid.order", what, "4, or grid.blocks with a block below the curvilinear layer", advice)
     check_removal(case, problems)
     if case.output.fault is not None:
         problems.error("output.fault", "the engine fd writes no snapshots of faults yet", "output.rupture")
@@ -126,7 +126,7 @@ def _corners(case: Case, problems: Problems) -> tuple[np.ndarray, np.ndarray]:
         return np.array(setting.lower, float), np.array(setting.upper, float)
     box = getattr(case.mesh, "generate", None)
     if box is None or box.shape != "box":
-        problems.error("grid", "says no box", "lower and upper, or a mesh.generate of shape box to take them from")
+        problems.error("grid", "says no box", "lower and upper, or a mesh.generate of shape box that defines them")
         return np.zeros(3), np.ones(3)
     return np.array(box.lower, float), np.array(box.upper, float)
 

@@ -84,7 +84,10 @@ def decompose(
     most = max(n for n in range(1, count) if n == 1 or best_cut(shape, n, around, least) is not None)
     nz, ny, nx = whole
     what = (
-        f"{nx} x {ny} x {nz} points are too few for {count} processes: parts need {least} along each axis that is cut"
+        (
+            f"{nx} x {ny} x {nz} points are too few for {count} processes, which need {least} points along each "
+            "partitioned axis"
+        )
         if len(blocks) == 1
         else f"{nx} x {ny} points of the lowest block are too few along x and y for {count} processes"
     )

@@ -136,12 +136,12 @@ def _check_resolution(case: Case, medium: Medium, frequency: float, grid: Grid, 
         return
     x, y, z = medium.slow_place
     name = "Vs" if medium.slowest == medium.shear else "Vp of a fluid"
-    stretched = " over the stretch of cells" if grid.relief is not None else ""
+    stretched = " divided by the stretch of cells" if grid.relief is not None else ""
     needed = medium.slowest / (setting.points_per_wavelength * setting.frequency)
     what = (
-        f"resolves {frequency:.4g} Hz where {name}{stretched} = {medium.slowest:.6g} m/s at ({x:g}, {y:g}, {z:g}), not the "
-        f"{setting.frequency:g} Hz asked for; {100 * medium.too_slow:.3g} % of the points are too slow, about "
-        f"{max(1, round(medium.too_slow * grid.box.points)):,} of {grid.box.points:,}"
+        f"resolves {frequency:.4g} Hz where {name}{stretched} = {medium.slowest:.6g} m/s at ({x:g}, {y:g}, "
+        f"{z:g}), not the requested {setting.frequency:g} Hz; {100 * medium.too_slow:.3g} % of the points are "
+        f"too slow, about {max(1, round(medium.too_slow * grid.box.points)):,} of {grid.box.points:,}"
     )
     allowed = f"at most {needed:.4g} m with {setting.points_per_wavelength:g} points per wavelength"
     (problems.error if setting.spacing else problems.warn)("grid.spacing", what, allowed)
@@ -168,6 +168,6 @@ def _step(
     if own is None:
         return case.end_time / steps, steps
     if own > largest * (1 + 1e-12):
-        advice = "" if case.numerics.cfl is None else "numerics.cfl says how much of the stable step is taken"
+        advice = "" if case.numerics.cfl is None else "numerics.cfl sets the fraction of the stable step"
         problems.error("grid.step", f"{own:g} s is too long to be stable", f"at most {largest:.6g} s", advice)
     return own, steps

@@ -467,8 +467,11 @@ def _factors(found: Values, places: np.ndarray) -> dict[str, float]:
 
 
 def _out_of_proportion(stresses: str, name: str) -> InputError:
-    what = f"stress at rest is {stresses}, and {name} does not keep in proportion"
-    advice = "Below a topography a grid keeps one number a point; plasticity.overburden gives such stress from the ground down."
+    what = f"stress at rest is {stresses}, and {name} is not proportional to it"
+    advice = (
+        "Below a topography a grid stores one number per point; plasticity.overburden defines such "
+        "stress from the ground downwards."
+    )
     return InputError(Problem(WHERE, what, "six stresses in the same proportion everywhere", advice))
 
 

@@ -165,7 +165,7 @@ def _character_advice(text: str, position: int) -> str:
         "#": "The language has no comments",
         "%": "The language has no remainder operator",
         "^": "Write powers as pow(a, b)",
-        "!": "Only != is known",
+        "!": "Only != is supported",
         "&": "Write 'and' as &&",
         "|": "Write 'or' as ||",
     }.get(text[position], "")
@@ -264,7 +264,7 @@ class _Parser:
         offset = self.token.offset
         value, truth = self.level(0)
         if truth:
-            self.fail(offset, "a comparison has no number value", advice="Use it in the condition of an 'if'")
+            self.fail(offset, "a comparison has no numerical value", advice="Use it in the condition of an 'if'")
         return value
 
     def level(self, level: int) -> tuple[Expression, bool]:
@@ -316,7 +316,7 @@ class _Parser:
             self.fail(
                 token.offset,
                 f"unknown name '{token.text}'",
-                ", ".join(self.known) or "no input reaches this function",
+                ", ".join(self.known) or "this function has no inputs",
                 suggest(token.text, self.known),
             )
         return Name(token.text, token.offset)

@@ -51,7 +51,8 @@ class TreeBuilder:
             root = Source.read(path).compose()
             for line in root.source.indented:
                 what = (
-                    "a tag in the column of the key before it is no YAML; it is read as the key's, as yaml-cpp reads it"
+                    "a tag in the column of the key before it is not valid YAML; it is read as the tag of the "
+                    "key, as in yaml-cpp"
                 )
                 self.warn(f"{path}:{line}", what, "Indent it, or write it behind the key.")
             return self.component(root, self.roots)
@@ -72,7 +73,7 @@ class TreeBuilder:
         self.count += 1
         try:
             if self.count > MAXIMUM_COUNT:
-                raise block.error(f"more than {MAXIMUM_COUNT:,} components, as aliases (*) can make")
+                raise block.error(f"more than {MAXIMUM_COUNT:,} components, which aliases (*) can create")
             if self.depth > MAXIMUM_DEPTH:
                 raise block.error(f"nested more than {MAXIMUM_DEPTH} levels deep")
             return kind.build(block, tuple(sorted(inputs)), self)
@@ -93,7 +94,7 @@ class TreeBuilder:
 
         def refuse() -> None:
             raise block.error(
-                f"{block.tag} has a list in place of keys, which easi ignores",
+                f"{block.tag} has a list instead of keys, which easi ignores",
                 "keys",
                 "Put the list below 'components:'.",
             )
@@ -110,8 +111,8 @@ class TreeBuilder:
             return ()
         if given.is_list:
             if given.tag:
-                what = f"the tag {given.tag} before the list of components does nothing, as in easi"
-                self.warn(given.where, what, "Leave it out, or give it 'components:' of its own.")
+                what = f"the tag {given.tag} before the list of components has no effect, as in easi"
+                self.warn(given.where, what, "Remove it, or add its own 'components:'.")
             items = list(given.items())
             if not items:
                 raise given.error("'components' is an empty list", "at least one component")
@@ -183,9 +184,7 @@ class EasiField:
         """
         if "t" in self.dimensions and time is None:
             raise InputError(
-                Problem(
-                    self.source, "depends on time t, which this use of the file does not have", "a function of x, y, z"
-                )
+                Problem(self.source, "depends on time t, which is not available here", "a function of x, y, z")
             )
         result = {name: np.empty(len(points)) for name in names}
         for first in range(0, len(points), CHUNK):

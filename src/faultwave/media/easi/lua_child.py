@@ -106,7 +106,7 @@ class Failure(Exception):
 
 def deny(obj: object, name: object, is_setting: bool) -> NoReturn:
     """Reject every access of a script to attributes of Python objects."""
-    raise AttributeError("Python objects are not open to Lua")
+    raise AttributeError("Python objects are not accessible from Lua")
 
 
 def runtime_class() -> Any:
@@ -177,14 +177,14 @@ def limit_memory(more: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
-def answer(asked: Settings, scripts: dict[int, Script], data: bytes) -> np.ndarray:
+def answer(request: Settings, scripts: dict[int, Script], data: bytes) -> np.ndarray:
     """Evaluate a script at the points of a request and return the values as columns."""
-    if asked["script"] not in scripts:
-        scripts[asked["script"]] = Script(asked["text"], asked["instructions"], asked["memory"])
-    columns = np.frombuffer(data).reshape(len(asked["names"]), asked["count"])
-    if not asked["count"]:
-        return np.empty((len(asked["wanted"]), 0))
-    return scripts[asked["script"]].apply(asked["names"], columns, asked["wanted"])
+    if request["script"] not in scripts:
+        scripts[request["script"]] = Script(request["text"], request["instructions"], request["memory"])
+    columns = np.frombuffer(data).reshape(len(request["names"]), request["count"])
+    if not request["count"]:
+        return np.empty((len(request["wanted"]), 0))
+    return scripts[request["script"]].apply(request["names"], columns, request["wanted"])
 
 
 def serve() -> None:

@@ -162,7 +162,7 @@ class Block:
         for key, _ in pairs:
             if key.is_scalar:
                 if key.node.value in seen:
-                    raise key.error(f"'{key.node.value}' is given twice")
+                    raise key.error(f"'{key.node.value}' occurs twice")
                 seen.add(key.node.value)
         return pairs
 

@@ -183,7 +183,7 @@ class Model:
                 Problem(self.source, f"no parameter {n}: it gives {given}", advice=suggest(n, left)) for n in lacking
             )
         (x, y, z), chosen = self.places(points)
-        more = "'outside: nearest' would go on with its outermost values"
+        more = "'outside: nearest' would extend its outermost values"
         self._raise_at(chosen == -1, f"outside of the model, {self._extent()}; {more},", points, groups)
         self._raise_at(chosen == -3, f"outside of the model, below its bottom; {more},", points, groups)
         self._raise_at(chosen == -2, f"in the air, above the top of the model{self._ground_hint()}", points, groups)
@@ -205,7 +205,7 @@ class Model:
         total = _sum(shares)
         # rows of errors refer to the caller's arrays, of which this block has some
         self._raise_at(
-            poisoned, "no sound value of the model (missing, not finite, zero or negative)", points, groups, rows
+            poisoned, "no valid value of the model (missing, not finite, zero or negative)", points, groups, rows
         )
         self._raise_at(holes, _hole_message(lattice, place, kinds, holes), points, groups, rows)
         self._raise_at(
@@ -216,7 +216,7 @@ class Model:
             rows,
         )
         if self.water == "error":
-            self._raise_at(fluid, "no S speed (water); 'water: fluid' would take it as fluid", points, groups, rows)
+            self._raise_at(fluid, "no S speed (water); 'water: fluid' would treat it as fluid", points, groups, rows)
         shares = shares / np.where(total > 0, total, 1.0)
         result = {}
         for name in names:
@@ -237,7 +237,7 @@ class Model:
             )
 
     def _ground_hint(self) -> str:
-        return "" if self.ground is None or self.hang else ": 'vertical: ground' would hang it from its ground,"
+        return "" if self.ground is None or self.hang else ": 'vertical: ground' would place it relative to its ground,"
 
     def _extent(self) -> str:
         block = self.blocks[0]
@@ -278,7 +278,10 @@ def _hole_message(lattice: Lattice, place: CellWeights, kinds: np.ndarray, holes
     first = int(np.flatnonzero(holes)[0])
     around = lattice.columns["vs"].reshape(-1)[place.corners[:, first]][kinds[:, first] == ROCK]
     near = f" around it vs is {around.min():g} to {around.max():g} m/s," if len(around) else ""
-    return f"a hole in the model (no vs,{near} density and vp are there; water would have a vs of 0, or reach the top)"
+    return (
+        f"a hole in the model (vs is missing,{near} but density and vp are present; water would have a vs "
+        "of 0, or reach the top)"
+    )
 
 
 def _sum(corners: Floats) -> Floats:
@@ -337,7 +340,7 @@ class Priority:
 def needed(path: Path, projection: Projection | None) -> Projection:
     """Return the case's projection; raises InputError if it has none."""
     if projection is None:
-        what = "lies in longitudes and latitudes, but the case has no projection"
+        what = "uses longitudes and latitudes, but the case has no projection"
         raise InputError(Problem(str(path), what, advice=NEEDED))
     return projection
 

@@ -99,7 +99,7 @@ LOCAL = "local"
 SHOWN = 3
 HIGHEST = 2e4
 """Largest plausible height or depth of a ground [m]."""
-MISSING = "Is it what stands for missing values, and not declared as such? gdal_edit -a_nodata tells it."
+MISSING = "Does it mark missing values without being declared as such? gdal_edit -a_nodata declares it."
 """Question added to messages on strange heights."""
 FILLERS = (-9999.0, -99999.0, -32768.0, -32767.0, 32767.0, 9999.0, 99999.0)
 """Numbers that often stand for missing values."""
@@ -147,7 +147,7 @@ class RasterGround:
         holes = ~np.isfinite(found)
         if holes.any():
             where = _listed(xy[holes])
-            what = f"has no value (NoData) at or beside {holes.sum():,} of {len(xy):,} places, e.g. {where}"
+            what = f"has no value (NoData) at or next to {holes.sum():,} of {len(xy):,} places, e.g. {where}"
             advice = "Fill it (gdal_fillnodata, gmt grdfill), or shrink the box."
             raise InputError(Problem(self.raster.source, what, advice=advice, places=as_places(xy[holes])))
         strange = np.abs(found) > HIGHEST
@@ -166,7 +166,10 @@ class RasterGround:
             here = values == values.dtype.type(filler)
             if here.any() and (here.all() or np.abs(values[~here] - filler).min() > FILLER_DISTANCE):
                 what = f"has {here.sum():,} heights of {filler:g} m in the box, far from all others"
-                advice = f"It seems to stand for missing values: gdal_edit -a_nodata {filler:g} tells so, then fill them (gdal_fillnodata)."
+                advice = (
+                    f"It seems to mark missing values: gdal_edit -a_nodata {filler:g} declares it; then "
+                    "fill them (gdal_fillnodata)."
+                )
                 raise InputError(Problem(self.raster.source, what, advice=advice))
 
     def doubt(self, xy: np.ndarray) -> str:
@@ -183,8 +186,9 @@ class RasterGround:
         place = np.array([self.raster.x[columns][column], self.raster.y[rows][row]])
         count = sum(points for level, points, _ in found if level == height)
         return (
-            f"Are values missing? {count:,} points of the file are exactly {height:g} m with a wall all around, e.g. at "
-            f"{coordinates(place)} in its coordinates. gdal_edit -a_nodata {height:g} tells so, then fill them (gdal_fillnodata)."
+            f"Are values missing? {count:,} points of the file are exactly {height:g} m with a wall all "
+            f"around, e.g. at {coordinates(place)} in its coordinates. gdal_edit -a_nodata {height:g} declares "
+            "it; then fill them (gdal_fillnodata)."
         )
 
     def known(self, xy: np.ndarray) -> np.ndarray:
@@ -216,14 +220,15 @@ def _advice(raster: Raster, own: np.ndarray) -> str:
     middle = np.nanmean(own, axis=0, keepdims=True)
     if not raster.reaches(middle)[0]:
         if raster.reaches(middle[:, ::-1])[0]:
-            return "Longitude and latitude seem to be swapped: projection.origin is [longitude, latitude]."
+            return "Longitude and latitude seem to be exchanged: projection.origin is [longitude, latitude]."
         for factor, unit in ((1e-3, "kilometres"), (1e3, "millimetres"), (1 / 0.3048, "feet")):
             if raster.reaches(middle * factor)[0]:
-                return f"The raster seems to count in {unit}; its coordinates must be those of its projection."
+                return f"The coordinates of the raster seem to be in {unit}; they must be those of its projection."
         return (
-            "Look at projection.crs, projection.origin and the raster's own crs: no part of the box's middle is on it."
+            "Check projection.crs, projection.origin and the crs of the raster, which does not cover the "
+            "centre of the box."
         )
-    return "Shrink the box, or take a larger raster."
+    return "Shrink the box, or use a larger raster."
 
 
 def _listed(xy: np.ndarray) -> str:
@@ -252,8 +257,8 @@ def load_ground(setting: Setting, projection: ProjectionSettings | None, where: 
     fitting = [m for m in known.values() if path.suffix.lower() in m.ENDINGS]
     if not fitting:
         endings = ", ".join(sorted({e for m in known.values() for e in m.ENDINGS}))
-        what = f"'{path.name}' has no ending of a raster that can be read"
-        advice = f"gdal_translate turns others: gdal_translate {path.name} {path.stem}.tif."
+        what = f"'{path.name}' has no file name extension of a supported raster"
+        advice = f"gdal_translate converts others: gdal_translate {path.name} {path.stem}.tif."
         raise InputError(Problem(f"{where}.file", what, endings, advice))
     raster: Raster = fitting[0].read(path, setting.variable)
     crs = setting.crs or raster.crs
@@ -261,11 +266,11 @@ def load_ground(setting: Setting, projection: ProjectionSettings | None, where: 
     if crs == LOCAL or (crs is None and mapped is None):
         return RasterGround(raster, lambda xy: xy)
     if crs is None:
-        what = "names no projection of its own"
-        raise InputError(Problem(str(path), what, f"{where}.crs, or 'crs: {LOCAL}' where it is in the case's x and y"))
+        what = "does not state its projection"
+        raise InputError(Problem(str(path), what, f"{where}.crs, or 'crs: {LOCAL}' if it uses x and y of the case"))
     if mapped is None:
         what = f"lies in {crs.splitlines()[0][:60]}, but the case has no projection"
-        allowed = f"a case with a projection, or '{where}.crs: {LOCAL}' where it is in the case's x and y"
+        allowed = f"a case with a projection, or '{where}.crs: {LOCAL}' if it uses x and y of the case"
         raise InputError(Problem(str(path), what, allowed, NEEDED))
     return RasterGround(raster, _to_own(path, raster, crs, mapped))
 

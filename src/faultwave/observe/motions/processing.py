@@ -86,10 +86,10 @@ def to_axes(components: np.ndarray, directions: np.ndarray) -> np.ndarray:
     if len(components) == 2:
         flat = directions[:, :2]
         if abs(np.linalg.det(flat)) < 0.1:
-            raise ValueError("the two components are not across each other")
+            raise ValueError("the two components are not orthogonal")
         return np.vstack([np.linalg.solve(flat, components), np.zeros((1, components.shape[1]))])
     if abs(np.linalg.det(directions)) < 0.1:
-        raise ValueError("the components lie in a plane")
+        raise ValueError("the components are in one plane")
     return np.asarray(np.linalg.solve(directions, components))
 
 

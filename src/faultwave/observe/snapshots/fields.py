@@ -108,21 +108,23 @@ def fault_receiver_fields(setting: NamesFields, known: Sequence[str]) -> list[st
     return known_fields(setting.fields, known, default, "output.fault_receivers.fields")
 
 
-def known_fields(asked: Sequence[str] | None, known: Sequence[str], default: Sequence[str], where: str) -> list[str]:
+def known_fields(
+    requested: Sequence[str] | None, known: Sequence[str], default: Sequence[str], where: str
+) -> list[str]:
     """Return the requested fields, or the default ones; raise InputError if one is unknown."""
-    wrong = [f for f in asked or [] if f not in known]
+    wrong = [f for f in requested or [] if f not in known]
     if wrong:
         raise InputError([Problem(where, f"'{f}' does not exist", ", ".join(known), suggest(f, known)) for f in wrong])
-    return list(asked or default)
+    return list(requested or default)
 
 
 def check_snapshots(where: str, setting: SnapshotSettings, xdmf: bool, problems: Problems) -> None:
     """Report settings of mesh snapshots that only grids support, and cells that XDMF does not support."""
     if setting.formats != ["vtkhdf"]:
         allowed = "vtkhdf with engine: dg (and output.xdmf)"
-        problems.error(f"{where}.formats", "only grids have others", allowed)
+        problems.error(f"{where}.formats", "other formats need a grid", allowed)
     if setting.every != 1:
-        problems.error(f"{where}.every", "thins out grids only", "1 with engine: dg")
+        problems.error(f"{where}.every", "applies to grids only", "1 with engine: dg")
     if xdmf and setting.degree is not None:
         problems.warn(f"{where}.degree", "XDMF has no cells of high degree: this output is written as VTKHDF only")
 

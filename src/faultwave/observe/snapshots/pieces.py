@@ -110,7 +110,7 @@ def degree_of(dimension: int, count: int) -> int:
     for degree in range(1, MOST_DEGREE + 1):
         if node_count(dimension, degree) == count:
             return degree
-    raise ValueError(f"cells of {count} nodes are of no degree up to {MOST_DEGREE}")
+    raise ValueError(f"cells of {count} nodes match no degree up to {MOST_DEGREE}")
 
 
 def _inside(corners: Sequence[Weights], degree: int) -> list[Weights]:

@@ -34,10 +34,10 @@ class Station:
 def invalid_codes(words: Sequence[str]) -> str:
     """Return why the words after a place in a file are not a station and its network, empty if they are valid."""
     if len(words) > 2:
-        return f"'{' '.join(words[2:])}' after the network would do nothing"
+        return f"'{' '.join(words[2:])}' after the network would have no effect"
     if words and not STATION.fullmatch(words[0]):
-        return f"'{words[0]}' is no {FORM}"
-    return f"'{words[1]}' is no {NETWORK_FORM}" if words[1:] and not NETWORK.fullmatch(words[1]) else ""
+        return f"'{words[0]}' is not a {FORM}"
+    return f"'{words[1]}' is not a {NETWORK_FORM}" if words[1:] and not NETWORK.fullmatch(words[1]) else ""
 
 
 def default_code(number: int) -> str:
@@ -63,10 +63,13 @@ def named(given: Sequence[tuple[Sequence[str], str]], network: str, problems: Pr
         station = Station(code or default_code(number), net or network, where if code else "")
         key, place = (station.network, station.code), where or f"receiver {number}"
         if any(is_unprintable(c) for c in station.code + station.network):
-            what = f"'{printable('.'.join(key), '')}' holds a character that cannot be shown, as control characters"
+            what = (
+                f"'{printable('.'.join(key), '')}' contains a character that cannot be displayed, such as a "
+                "control character"
+            )
             problems.error(place, what, "letters and digits")
         if key in seen:
-            what = f"receiver {number} is called {'.'.join(key)} as {seen[key]} is"
+            what = f"receiver {number} is called {'.'.join(key)}, like {seen[key]}"
             problems.error(place, what, "another station or network code for each receiver")
         seen.setdefault(key, f"receiver {number}")
         found.append(station)

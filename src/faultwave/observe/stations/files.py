@@ -87,7 +87,7 @@ def _of_text(path: Path, text: str, problems: Problems) -> Iterator[ListedStatio
     lines = [(k, line.split("#")[0].strip()) for k, line in numbered]
     lines = [(k, line) for k, line in lines if line]
     if lines and lines[0][1][0] in "{[":
-        problems.error(f"{path}:{lines[0][0]}", "is JSON, which is not read as stations", FORMS)
+        problems.error(f"{path}:{lines[0][0]}", "is JSON, which is not a supported format of stations", FORMS)
         return iter(())
     if is_sw4(lines):
         return read_sw4(path, lines, problems)
@@ -101,7 +101,7 @@ def _check_codes(path: Path, found: Sequence[ListedStation], problems: Problems)
     for station in found:
         for word, pattern, form in zip(station.codes, (CODE, NETWORK), (CODE_FORM, NETWORK_FORM), strict=False):
             if not pattern.fullmatch(word):
-                problems.error(station.where, f"'{word}' is no {form}", form)
+                problems.error(station.where, f"'{word}' is not a {form}", form)
 
 
 def _xml(path: Path, text: str, problems: Problems) -> Iterator[ListedStation]:
@@ -111,7 +111,7 @@ def _xml(path: Path, text: str, problems: Problems) -> Iterator[ListedStation]:
         refuse_declarations(text.lstrip().encode())
         root = ElementTree.fromstring(text.lstrip())
     except (ElementTree.ParseError, ValueError) as error:
-        problems.error(str(path), f"is no XML: {error}", "StationXML")
+        problems.error(str(path), f"is not XML: {error}", "StationXML")
         return
     at, number = 0, 1  # stations are listed in the order of the file
     for network in root.iter():
@@ -145,7 +145,7 @@ def _fdsn_text(path: Path, numbered: Sequence[tuple[int, str]], problems: Proble
             continue
         where = f"{path}:{k}"
         if len(words) < 5 or finite_number(words[2]) is None:
-            problems.error(where, f"'{line.strip()}' is no station", form, f"Other files may be: {FORMS}")
+            problems.error(where, f"'{line.strip()}' is not a station", form, f"Supported formats: {FORMS}")
             continue
         place = _numbers([words[3], words[2]], where, f"'{line.strip()}'", problems)
         if place is not None and check_geographic(place[0], place[1], where, problems):
@@ -166,7 +166,7 @@ def _specfem(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -
         words = line.split()
         where, form = f"{path}:{k}", "station network latitude longitude elevation burial"
         if len(words) != 6:
-            problems.error(where, f"'{line}' has {len(words)} words", form, f"Other files may be: {FORMS}")
+            problems.error(where, f"'{line}' has {len(words)} words", form, f"Supported formats: {FORMS}")
             continue
         found = _numbers(words[2:], where, f"'{line}'", problems)
         if found is None:
@@ -179,7 +179,7 @@ def _specfem(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -
     if not degrees and all(abs(s.place[1]) <= 360 and abs(s.place[0]) <= 90 for s in listed):
         first = next(s for s in listed if abs(s.place[1]) > 90)
         what = f"latitude {first.place[1]:g}, longitude {first.place[0]:g}"
-        advice = "Are latitude and longitude exchanged? x and y of a few metres belong into output.receivers.file."
+        advice = "Are latitude and longitude exchanged? Use output.receivers.file for x and y in metres."
         problems.error(first.where, what, "degrees, or metres beyond 360", advice)
     yield from (replace(s, degrees=degrees) for s in listed)
 
@@ -237,7 +237,7 @@ def _numbers(words: Sequence[str | None], where: str, what: str, problems: Probl
     found = [finite_number(word) for word in words]
     if all(value is not None for value in found):
         return [value for value in found if value is not None]
-    problems.error(where, f"{what} has no place", FORMS)
+    problems.error(where, f"{what} has no location", FORMS)
     return None
 
 

@@ -54,7 +54,7 @@ AS_CASE, SEA_LEVEL, GROUND = 0, 1, 2
 """References from which z of a point is measured."""
 PLACE = "x y z in metres"
 GEOGRAPHIC_PLACE = "longitude latitude z, in degrees and metres"
-STATION_COLUMNS = "; then codes of station and network, if wanted"
+STATION_COLUMNS = "; then optional codes of station and network"
 
 
 def read_points(setting: Setting, projection: ProjectionSettings | None = None) -> np.ndarray:
@@ -179,12 +179,12 @@ def point_lines(path: Path, form: str, named: bool = False) -> PointFile:
         if not words:
             continue
         point = [value for value in map(finite_number, words[:3]) if value is not None]
-        behind = f"'{' '.join(words[3:])}' after the third number would do nothing" if words[3:] else ""
+        behind = f"'{' '.join(words[3:])}' after the third number would have no effect" if words[3:] else ""
         wrong = invalid_codes(words[3:]) if named else behind
         if len(point) != 3:
-            problems.error(f"{path}:{number}", f"'{line.strip()}' is no point", form)
+            problems.error(f"{path}:{number}", f"'{line.strip()}' is not a point", form)
         elif wrong:
-            problems.error(f"{path}:{number}", wrong, form, "Put remarks behind a #.")
+            problems.error(f"{path}:{number}", wrong, form, "Start comments with #.")
         else:
             found.lines.append(number)
             found.words.append(words[3:])
@@ -228,13 +228,13 @@ def exchange_advice(
     projection = projected(setting, "projection")
     for words, mirrored in projection.mirrored(place).items():
         if ((mirrored[:2] >= lower[:2]) & (mirrored[:2] <= upper[:2])).all():
-            return f"Is the {words} of the other sign? West and south are negative."
+            return f"Is the sign of the {words} wrong? West and south are negative."
     there = projection.exchanged(place)
     off = float(np.linalg.norm((there - np.clip(there, lower, upper))[:2]))
     if not off < NEARER * distance:
         return ""
     found = "inside" if off == 0.0 else f"only {off:.4g} m away"
-    return f"Are longitude and latitude exchanged? The other way round it is {found}."
+    return f"Are longitude and latitude exchanged? In the other order it is {found}."
 
 
 def with_degrees(receivers: Dataset, setting: ProjectionSettings | None) -> Dataset:

@@ -81,7 +81,9 @@ def read_sw4(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -
     if unused:
         what = f"{', '.join(unused)} of station lines are not read: seismograms are velocities along x, y and z"
         problems.warn(
-            f"{path}:{min(unused.values())}", what, advice="output.receivers says what is recorded and how often."
+            f"{path}:{min(unused.values())}",
+            what,
+            advice="Use output.receivers to choose what is recorded and how often.",
         )
 
 
@@ -108,7 +110,7 @@ def read_sw4_hdf5(path: Path, axes: GridAxes | None, problems: Problems) -> list
             where = f"{path}: {name}"
             key = next((k for k in HDF5_PLACES if k in group), "")
             if not key:
-                problems.error(where, "has no place", " or ".join(HDF5_PLACES))
+                problems.error(where, "has no location", " or ".join(HDF5_PLACES))
                 continue
             place = np.asarray(group[key][()], float).reshape(-1)
             if place.shape != (3,) or not np.isfinite(place).all():
@@ -121,7 +123,7 @@ def read_sw4_hdf5(path: Path, axes: GridAxes | None, problems: Problems) -> list
                     found.append(ListedStation(where, (longitude, latitude, -float(place[2])), (name,), True, height))
             elif axes is None:
                 problems.error(
-                    where, "is at x and y of a grid that the file does not give", "STLA,STLO,STDP",
+                    where, "uses x and y of a grid that the file does not define", "STLA,STLO,STDP",
                     "Name the SW4 input with its grid line and 'rechdf5 infile=' instead of this file.",
                 )  # fmt: skip
             else:
@@ -143,7 +145,7 @@ def _grid_axes(path: Path, lines: Sequence[tuple[int, str]], problems: Problems)
             problems.error(where, f"{', '.join(wrong)} is not a number", "degrees")
             return GridAxes()
         if ("lat" in values) != ("lon" in values):
-            problems.error(where, "gives one of lat and lon", "both, or neither")
+            problems.error(where, "contains only one of lat and lon", "both, or neither")
             return GridAxes()
         azimuth = math.radians(values.get("az") or 0.0)
         if "lat" not in values:
@@ -183,11 +185,11 @@ def _station(
     downs = [key for key in ("depth", "topodepth", "z") if key in given]
     down = finite_number(given[downs[0]]) if downs else 0.0
     if first is None or second is None or down is None:
-        problems.error(where, f"'{text}' has no place", FORM)
+        problems.error(where, f"'{text}' has no location", FORM)
         return None
     if len(downs) > 1:
         problems.error(
-            where, f"gives {' and '.join(downs)}", "one of them: depth counts from the ground, z is absolute"
+            where, f"contains {' and '.join(downs)}", "one of them: depth is relative to the ground, z is absolute"
         )
         return None
     codes = tuple(code for code in (given.get("sta") or given.get("file") or "",) if code)
@@ -205,7 +207,7 @@ def _of_rechdf5(
     name = given.get("infile", "")
     file = path.parent / name
     if not name or not file.is_file():
-        problems.error(where, f"rechdf5 infile={name} is no file", f"a file, relative to {path.parent or '.'}")
+        problems.error(where, f"rechdf5 infile={name} is not a file", f"a file, relative to {path.parent or '.'}")
         return
     try:
         yield from read_sw4_hdf5(file, axes, problems)

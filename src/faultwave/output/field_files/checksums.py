@@ -97,4 +97,4 @@ def put_aside(path: Path) -> Path:
         if not aside.exists():
             os.rename(path, aside)
             return aside
-    raise OSError(f"{path}: there are 999 files put aside already")
+    raise OSError(f"{path}: 999 renamed files already exist")

@@ -189,7 +189,7 @@ class FieldWriter(AtomicWriter):
             raise ValueError(f"{self.path.name}: got fields {sorted(values)}, expected {sorted(self.fields)}")
         arrays = {name: self._checked(name, values[name]).astype(self.dtype, copy=False) for name in self.fields}
         count = len(self.times)
-        retained = f"the snapshot at {time:g} s is not complete, the {count} before it are kept" if count else ""
+        retained = f"the snapshot at {time:g} s is incomplete; the {count} before it are retained" if count else ""
         try:
             with translate_os_errors(self.path, retained):
                 if count == self._room:
@@ -448,12 +448,12 @@ class FieldWriter(AtomicWriter):
             _, cells, _ = self._read_mesh(file)
             order = _order(self._numbers(file), mesh[2].get(NUMBERS))
         if len(cells) * self.per_cell(cells.shape[1]) != self.cell_count or order is None:
-            raise ValueError("it is of another mesh")
+            raise ValueError("it belongs to another mesh")
         if not set(self.fields) <= set(places):
             missing = sorted(set(self.fields) - set(places))
             raise ValueError(f"it lacks {', '.join(missing)} in this precision")
         if available < len(earlier.times):
-            raise ValueError(f"it holds {available} snapshots, not {len(earlier.times)}")
+            raise ValueError(f"it contains {available} snapshots, not {len(earlier.times)}")
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         try:
             self._check_content(descriptor, places, earlier)
@@ -472,7 +472,7 @@ class FieldWriter(AtomicWriter):
 
         other = first_mismatch(earlier.sums.get(self.path.name, ()), stored)
         if other is not None:
-            what = "is cut short" if stored(other) is None else "is not what was written"
+            what = "is cut short" if stored(other) is None else "differs from the written data"
             raise ValueError(f"its snapshot at {earlier.times[other]:g} s {what}")
 
     def _put(self, data: np.ndarray | bytes, offset: int) -> None:
@@ -606,11 +606,11 @@ def lost_snapshots(path: Path, done: Sequence[float], wrong: Mapping[Path, str])
         Files examined, and why each is unusable.
     """
     times = f"{done[0]:g} to {done[-1]:g} s"
-    what = f"does not hold the {len(done)} snapshots ({times}) that were written before the checkpoint"
-    found = "; ".join(f"{file.name}: {why}" for file, why in wrong.items()) or "there is no such file"
+    what = f"lacks the {len(done)} snapshots ({times}) that were written before the checkpoint"
+    found = "; ".join(f"{file.name}: {why}" for file, why in wrong.items()) or "the file does not exist"
     advice = (
-        f"Put the file of that run back, or go on with {option('put_aside', True)}: it begins a new file at the time of the checkpoint "
-        "and renames the old one"
+        f"Restore the file of that run, or continue with {option('put_aside', True)}, which starts a new file "
+        "at the time of the checkpoint and renames the old one"
     )
     return InputError(Problem(str(path), f"{what}: {found}", advice=f"{advice}."))
 

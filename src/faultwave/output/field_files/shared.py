@@ -45,7 +45,7 @@ class SharedFile:
 
         threads = MPI.Query_thread() >= MPI.THREAD_MULTIPLE
         if way == "mpi" and not threads:
-            raise BackendError("output.shared_files: mpi needs an MPI that several threads may call: take posix")
+            raise BackendError("output.shared_files: mpi needs an MPI library that supports several threads: use posix")
         self.path, self.file = path, None
         self.way = ("mpi" if threads else "posix") if way == "auto" else way
         if self.way == "mpi":
@@ -215,10 +215,10 @@ class SharedFieldWriter(AtomicWriter):
         if self.file is None:
             raise ValueError(f"{self.path.name} is closed")
         if step >= self.room:
-            raise ValueError(f"{self.path.name} has room for {self.room} snapshots")
+            raise ValueError(f"{self.path.name} can store {self.room} snapshots")
         if TIME in self.places and self.start == 0:
             values = {**values, TIME: np.array([time])}
-        with translate_os_errors(self.path, "the snapshots that all processes have written are kept"):
+        with translate_os_errors(self.path, "the snapshots that all processes have written are retained"):
             for name, array in values.items():
                 self.file.put(*self._at(name, np.asarray(array), step))
             self.counts.note(step + 1)

@@ -96,7 +96,7 @@ class AwpWriter(AtomicWriter):
             other = first_mismatch(earlier.sums.get(self.path.name, ()), stored)
         if other is None:
             return {}
-        return {next(iter(there.values())): f"the snapshot at {earlier.times[other]:g} s is not what was written"}
+        return {next(iter(there.values())): f"the snapshot at {earlier.times[other]:g} s differs from the written data"}
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
         """Append the snapshot of one time [s], arrays (nz, ny, nx) with z up, or (ny, nx)."""

@@ -32,16 +32,16 @@ def read_columns(path: Path) -> dict[str, np.ndarray]:
     except OSError as error:
         raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from error
     except csv.Error as error:
-        raise InputError(Problem(str(path), f"is no table of numbers: {error}")) from None
+        raise InputError(Problem(str(path), f"is not a table of numbers: {error}")) from None
     if not rows:
         return {}
     if len(set(header)) < len(header):
-        raise InputError(Problem(f"{path}:1", "names a column twice", "names that differ"))
+        raise InputError(Problem(f"{path}:1", "contains a column twice", "names that differ"))
     numbers = np.zeros((len(rows), len(header)))
     for i, row in enumerate(rows):
         found = [_number(word) for word in row]
         if len(found) != len(header) or None in found:
-            raise InputError(Problem(f"{path}:{i + 2}", f"is no row of {len(header)} numbers"))
+            raise InputError(Problem(f"{path}:{i + 2}", f"is not a row of {len(header)} numbers"))
         numbers[i] = found
     return dict(zip(header, numbers.T.copy(), strict=True))
 
@@ -105,7 +105,7 @@ def read_energies(path: str | Path, simulation: int = 0) -> Dataset:
     except OSError as error:
         raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from error
     except csv.Error as error:  # an unterminated quoted field
-        raise InputError(Problem(str(path), f"is no table of energies: {error}")) from None
+        raise InputError(Problem(str(path), f"is not a table of energies: {error}")) from None
     times = sorted(table)
     names = list(dict.fromkeys(name for time in times for name in table[time]))
     columns = {name: np.array([table[time].get(name, np.nan) for time in times]) for name in names}
@@ -127,7 +127,7 @@ def _table(path: str | Path, rows: csv.DictReader[str], simulation: int) -> dict
             elif int(row.get("simulation_index") or 0) == simulation:
                 values[row["variable"]] = float(row["measurement"])
         except (TypeError, ValueError, KeyError) as error:
-            raise InputError(Problem(f"{path}:{rows.line_num}", f"is no row of energies: {error}")) from error
+            raise InputError(Problem(f"{path}:{rows.line_num}", f"is not a row of energies: {error}")) from error
     return table
 
 

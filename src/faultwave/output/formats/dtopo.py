@@ -59,10 +59,12 @@ def _uplift(file: VtkHdfReader, path: Path) -> tuple[np.ndarray, np.ndarray, flo
     """Return centres (n, 2) [m] and water uplift (n, nt) [m] of the sea-floor and land triangles, and the triangle size [m]."""
     lacking = [name for name in ("u1", "u2", "u3", "locationFlag") if name not in file]
     if lacking:
-        raise InputError(Problem(str(path), f"does not hold {', '.join(lacking)}", "output.surface.fields: u1, u2, u3"))
+        raise InputError(Problem(str(path), f"lacks {', '.join(lacking)}", "output.surface.fields: u1, u2, u3"))
     if len(file.cells) and not (file.field("locationFlag") == LOCATIONS["rock"]).any():
         raise InputError(
-            Problem(str(path), "holds no sea floor", "output.surface.sea_floor: true, in a case with rock below water")
+            Problem(
+                str(path), "contains no sea floor", "output.surface.sea_floor: true, in a case with rock below water"
+            )
         )
     file.choose(np.isin(file.field("locationFlag"), [LOCATIONS["rock"], LOCATIONS["free surface"]]))
     corners = file.points[file.cells]
@@ -84,7 +86,7 @@ def _checked(spacing: float, largest: float) -> float:
     if 0.0 < spacing <= largest:
         return spacing
     allowed = f"above 0 m, up to the {largest:g} m of the floor"
-    raise InputError(Problem(option("spacing", f"{spacing:g}"), f"{spacing:g} m is no spacing of a grid", allowed))
+    raise InputError(Problem(option("spacing", f"{spacing:g}"), f"{spacing:g} m is not a spacing of a grid", allowed))
 
 
 def _regular(times: np.ndarray, path: Path) -> tuple[np.ndarray, slice]:
@@ -95,7 +97,7 @@ def _regular(times: np.ndarray, path: Path) -> tuple[np.ndarray, slice]:
     even = np.abs(np.diff(times) - step) <= 1e-6 * step
     retained = len(times) if even.all() else int(np.argmin(even)) + 1
     if retained < len(times) - 1:
-        raise InputError(Problem(str(path), "its snapshots are not as far apart in time as a dtopo file needs them"))
+        raise InputError(Problem(str(path), "its snapshots are not equally spaced in time, as a dtopo file requires"))
     return times[:retained], slice(0, retained)
 
 
@@ -114,8 +116,8 @@ def _axes(places: np.ndarray, spacing: float, degrees: bool, count: int) -> tupl
         step = spacing / DEGREE / np.array([np.cos(np.radians(0.5 * (low[1] + high[1]))), 1.0])
     counts = np.maximum(np.ceil((high - low) / step).astype(int) + 1, 2)
     if counts.prod() * count > MOST:
-        what = f"{spacing:g} m asks for {counts[0]} x {counts[1]} points at {count} times"
-        advice = f"Give a larger spacing ({option('spacing')}), or write fewer snapshots."
+        what = f"{spacing:g} m makes {counts[0]} x {counts[1]} points at {count} times"
+        advice = f"Use a larger spacing ({option('spacing')}), or write fewer snapshots."
         raise InputError(Problem(option("spacing", f"{spacing:g}"), what, f"up to {MOST:,} numbers", advice))
     x, y = (np.linspace(a, b, n) for a, b, n in zip(low, high, counts, strict=True))
     return x, y

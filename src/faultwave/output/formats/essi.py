@@ -44,7 +44,7 @@ class EssiWriter(AtomicWriter):
     def __init__(self, stem: str | Path, lattice: Lattice, count: int, earlier: Earlier = NOTHING) -> None:
         self.path = Path(stem).with_name(Path(stem).name + ".essi")
         if len(lattice.shape) != 3:
-            what, allowed = "the format essi is of the volume, not of a surface", "output.volume.formats: [essi]"
+            what, allowed = "the format essi applies to the volume, not to a surface", "output.volume.formats: [essi]"
             raise InputError(Problem("output", what, allowed))
         self.lattice, self.fields, self.count = lattice, FIELDS, count
         self.times, self._promised, self._descriptor = list[float](), False, -1
@@ -91,7 +91,7 @@ class EssiWriter(AtomicWriter):
         except (OSError, KeyError, ValueError) as error:
             return " ".join(str(error).split())
         if available < len(earlier.times):
-            return f"it holds {available} snapshots, not {len(earlier.times)}"
+            return f"it contains {available} snapshots, not {len(earlier.times)}"
         with path.open("rb") as opened:
 
             def stored(step: int) -> int | None:
@@ -100,7 +100,7 @@ class EssiWriter(AtomicWriter):
                 return None if None in found else sum(n or 0 for n in found) % MODULUS
 
             other = first_mismatch(earlier.sums.get(self.path.name, ()), stored)
-        return "" if other is None else f"its snapshot at {earlier.times[other]:g} s is not what was written"
+        return "" if other is None else f"its snapshot at {earlier.times[other]:g} s differs from the written data"
 
     def _begin(self) -> None:
         """Create the file with everything that is known before the first snapshot."""
@@ -126,9 +126,7 @@ class EssiWriter(AtomicWriter):
         if number and not time > self.times[-1]:
             raise ValueError(f"{self.path.name}: time {time} does not follow {self.times[-1]}")
         if number >= self.count:
-            raise RunError(
-                f"{self.path.name} has room for {self.count} snapshots; a run that goes on for longer needs another folder"
-            )
+            raise RunError(f"{self.path.name} can store {self.count} snapshots; a longer run needs another folder")
         sums = 0
         try:
             with translate_os_errors(self.path):

@@ -69,8 +69,8 @@ def _header(event: Mapping[str, object]) -> str:
         ' shakemap_originator="faultwave" map_status="AUTOMATIC" shakemap_event_type="SCENARIO">\n'
         + "<!-- The run has no origin time: event_timestamp is no date. -->\n"
         * undated
-        + "<!-- PGA, PGV and PSA are RotD50 of the horizontal motion; points that were not simulated are nan. -->\n"
-        f"<event{attributes} />\n"
+        + "<!-- PGA, PGV and PSA are RotD50 of the horizontal motion; points outside of the simulation are "
+        f"nan. -->\n<event{attributes} />\n"
     )
 
 

@@ -118,7 +118,7 @@ def read_receivers(path: str | Path) -> dict[str, Dataset]:
 def _dataset(path: Path, file: h5py.File, name: str) -> Dataset:
     group = file[name]
     if not isinstance(group, h5py.Group):
-        raise InputError(Problem(str(path), f"'{name}' is no group of receivers"))
+        raise InputError(Problem(str(path), f"'{name}' is not a group of receivers"))
     variables = {}
     for key in group:
         if key in COORDINATES:
@@ -156,14 +156,14 @@ def _check(path: Path, found: Dataset) -> None:
     if len(set(found.quantities)) != count:
         wrong.append(f"{count} columns of values named {', '.join(found.quantities) or 'nothing'}")
     if found.sizes.get("component", 3) != 3:
-        wrong.append(f"places of {found.sizes['component']} coordinates")
+        wrong.append(f"locations with {found.sizes['component']} coordinates")
     for key, word in CODES.items():
         if key in found.attrs and len(found.attrs[key]) != found.sizes.get("receiver", 0):
             wrong.append(f"{len(found.attrs[key])} words of '{word}' for {found.sizes.get('receiver', 0)} receivers")
     if not wrong and not np.isfinite(found["location"]).all():
-        wrong.append("places that are no finite numbers")
+        wrong.append("locations that are not finite numbers")
     if wrong:
-        raise InputError(Problem(str(path), f"is no sound receiver file: '{found.name}' has {'; '.join(wrong)}"))
+        raise InputError(Problem(str(path), f"is not a valid receiver file: '{found.name}' has {'; '.join(wrong)}"))
 
 
 def _seissol(path: Path, file: h5py.File) -> Dataset:

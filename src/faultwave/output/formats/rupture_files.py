@@ -61,7 +61,7 @@ def read_parameters(path: Path) -> dict[str, float]:
         known = {name: entry["value"] for name, entry in content.items() if "value" in entry}
         return {name: float("nan") if value is None else float(value) for name, value in known.items()}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(Problem(str(path), f"is no file of source parameters: {error}")) from error
+        raise InputError(Problem(str(path), f"is not a file of source parameters: {error}")) from error
 
 
 def _write_tables(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:

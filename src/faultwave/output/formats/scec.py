@@ -154,7 +154,7 @@ def _fault_columns(trace: Trace, plane: FaultPlane, state: State | None) -> Colu
 def _placed(trace: Trace) -> None:
     """Raise InputError for a receiver whose file does not state its location."""
     if not np.isfinite(trace.location).all():
-        raise InputError(Problem(f"{trace.kind} {trace.number}", "has no location, by which its file would be named"))
+        raise InputError(Problem(f"{trace.kind} {trace.number}", "has no location, which is part of the file name"))
 
 
 def _state(trace: Trace, state: State | None) -> Columns:
@@ -274,7 +274,7 @@ def read_table(path: str | Path) -> dict[str, np.ndarray]:
         table = np.array([[float(word) for word in row] for row in rows[1:]])
         return {name: table[:, i] for i, name in enumerate(rows[0])}
     except (ValueError, IndexError) as error:
-        raise InputError(Problem(str(path), f"is no table of numbers: {error}")) from error
+        raise InputError(Problem(str(path), f"is not a table of numbers: {error}")) from error
 
 
 FAULT_FILES = ("fault", "rupture")
@@ -353,8 +353,11 @@ def _plane_of_receivers(results: Results, on: Sequence[Trace]) -> FaultPlane:
         return orient_hanging_wall_left(mean_plane(np.array(normals), places))
     plane = plane_through(places) if len(places) else None
     if plane is None:
-        what = "neither snapshots nor receivers of the fault say how it strikes"
-        advice = "Let the run write output.rupture or output.fault, or at least two fault receivers, not one above the other."
+        what = "neither snapshots nor receivers of the fault define its strike"
+        advice = (
+            "Add output.rupture or output.fault to the case, or at least two fault receivers that are "
+            "not above each other."
+        )
         raise InputError(Problem(str(results.folder), what, advice=advice))
     return orient_hanging_wall_left(plane)
 

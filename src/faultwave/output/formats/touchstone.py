@@ -92,7 +92,7 @@ def read_touchstone(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
     try:
         table = np.array(numbers, float).reshape(-1, 1 + 2 * ports * ports)
     except ValueError:
-        raise InputError(Problem(str(path), f"does not hold rows of {1 + 2 * ports * ports} numbers")) from None
+        raise InputError(Problem(str(path), f"does not contain rows of {1 + 2 * ports * ports} numbers")) from None
     wrong = np.flatnonzero(~np.isfinite(table).all(1) | (table[:, 0] < 0))
     if not len(table) or len(wrong):
         what = (

@@ -154,8 +154,8 @@ def write_mseed(path: str | Path, traces: Sequence[Trace]) -> Path:
     stream = obspy.Stream()
     _check_codes(traces)
     if any(trace.origin is None for trace in traces):
-        log.warning("%s: the run has no origin time and miniSEED must have one: its times count from 1970-01-01. "
-                    "Give output.origin_time, or convert to sac, which needs none", path)  # fmt: skip
+        log.warning("%s: the run has no origin time and miniSEED requires one: its times are relative to "
+                    "1970-01-01. Set output.origin_time, or convert to sac, which requires none", path)  # fmt: skip
     for trace in traces:
         step = evenly_sampled(trace)
         network, station = codes(trace)
@@ -180,8 +180,8 @@ def _check_codes(traces: Sequence[Trace]) -> None:
     for trace in traces:
         network, station = codes(trace)
         if len(network) > 2 or len(station) > 5:
-            what = f"is called {network}.{station}, and miniSEED has room for two and five characters"
-            problems.error(f"{trace.kind} {trace.number}", what, advice="Convert to sac, or give shorter codes")
+            what = f"is called {network}.{station}, but miniSEED allows two and five characters"
+            problems.error(f"{trace.kind} {trace.number}", what, advice="Convert to sac, or use shorter codes")
     problems.raise_errors()
 
 
@@ -197,7 +197,7 @@ def write_stationxml(path: str | Path, traces: Sequence[Trace]) -> Path:
     networks: dict[str, list[Station]] = {}
     for trace in traces:
         if trace.geographic is None:
-            what, advice = "has no longitude and latitude, which StationXML needs", "Give the case a projection"
+            what, advice = "has no longitude and latitude, which StationXML needs", "Add a projection to the case"
             raise InputError(Problem(f"{trace.kind} {trace.number}", what, advice=advice))
         longitude, latitude, turned = trace.geographic
         step = evenly_sampled(trace)

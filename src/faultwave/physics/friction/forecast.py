@@ -147,7 +147,7 @@ SHOWN = {
     "excess": ("strength excess", "MPa"),
     "S ratio": ("S ratio", ""),
     "cohesive points": ("points in the cohesive zone", ""),
-    "breaks": ("share that breaks by itself", ""),
+    "breaks": ("fraction that fails by itself", ""),
 }
 """Title and unit of each quantity of ``shown``."""
 
@@ -159,4 +159,4 @@ def cohesive_zone(fault: LoadedFault) -> str:
         return "no weakening"
     worst = float(points.min())
     enough = "enough" if worst >= ENOUGH else "too few"
-    return f"{worst:.1f} at least, {np.median(points):.1f} in the median ({enough}: 2 to 3 are needed)"
+    return f"{worst:.1f} at least, median {np.median(points):.1f} ({enough}: 2 to 3 are needed)"

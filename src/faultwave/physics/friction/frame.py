@@ -77,7 +77,7 @@ def plus_side(
     vague = np.abs(measure) <= _FLAT * size
     if vague.any():
         x = on_face[np.argmax(vague)]
-        advice += "" if np.any(r) else "; where none is given it is (0, 0, 0)"
+        advice += "" if np.any(r) else "; the default is (0, 0, 0)"
         text = f"the {method} ({r[0]:g}, {r[1]:g}, {r[2]:g}) {what} at ({x[0]:g}, {x[1]:g}, {x[2]:g})"
         raise InputError(Problem("fault.reference", f"{text}, {vague.sum()} faces in all", advice=advice))
     return plus

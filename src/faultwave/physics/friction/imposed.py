@@ -78,7 +78,7 @@ def check_onset(p: Values, at_once: np.ndarray, points: np.ndarray, problems: Pr
         points,
         "rupture_onset is",
         p["rupture_onset"],
-        ">= 0 s, the start of the run, for slip all at once",
+        ">= 0 s, the start of the run, for instantaneous slip",
     )
 
 
@@ -86,7 +86,7 @@ class Delta(Imposed):
     """Imposed slip that occurs at once."""
 
     name = "imposed-delta"
-    title = "Imposed slip, all at once"
+    title = "Imposed slip, instantaneous"
     deck_number = 35
     parameters = SLIP
     kernel_parameters = ("slip1", "slip2", "rupture_onset")

@@ -60,10 +60,10 @@ def choose_stress(parameters: Collection[str], prefix: str = "", where: str = "f
     begun = [names for names in sets if any(n in parameters for n in names)]
     what = "nucleation stress" if prefix else "initial stress"
     if not begun:
-        raise InputError(Problem(where, f"no {what} is given", allowed))
+        raise InputError(Problem(where, f"{what} is missing", allowed))
     if len(begun) > 1:
         given = [n for names in begun for n in names if n in parameters]
-        raise InputError(Problem(where, f"{what} mixes {', '.join(given)}", allowed, "give one complete set"))
+        raise InputError(Problem(where, f"{what} mixes {', '.join(given)}", allowed, "define one complete set"))
     missing = [n for n in begun[0] if n not in parameters]
     if missing:
         raise InputError(Problem(where, f"{what} lacks {', '.join(missing)}", allowed))
@@ -143,7 +143,7 @@ def check_starts(nucleation: Iterable[Setting], end_time: float, problems: Probl
     """Warn of episodes of nucleation that begin after the end of the run [s]."""
     for i, episode in enumerate(nucleation):
         if episode.start >= end_time:
-            what = f"begins at {episode.start:g} s, and the run ends at {end_time:g} s: it does nothing"
+            what = f"begins at {episode.start:g} s, but the run ends at {end_time:g} s: it has no effect"
             problems.warn(
                 f"fault.nucleation[{i}].start", what, f"below {end_time:g} s", "Start it earlier, or raise end_time."
             )

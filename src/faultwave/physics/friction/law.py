@@ -89,7 +89,7 @@ def check_absent(
 
 
 def _tell(point: Parameter, constant: Parameter, problems: Problems) -> None:
-    advice = f"Give it there or as fault.constants.{point.name}"
+    advice = f"Define it there or as fault.constants.{point.name}"
     problems.error(f"fault.parameters.{point.name}", f"missing: {constant.description}", point.allowed(), advice)
 
 

@@ -163,7 +163,7 @@ def rows(fault: LoadedFault, patch: np.ndarray) -> list[tuple[str, str]]:
         found.append(
             (
                 "S ratio, strength excess over stress drop",
-                f"{np.nanmedian(ratio):.3g} in the median, from {np.nanmin(ratio):.3g}",
+                f"median {np.nanmedian(ratio):.3g}, minimum {np.nanmin(ratio):.3g}",
             )
         )
     if w.threshold:
@@ -207,16 +207,16 @@ def doubts(fault: LoadedFault, patch: np.ndarray, loads: Sequence[str] = ()) -> 
     return problems
 
 
-FINER_MESH = "take smaller elements on the fault, or a higher order"
+FINER_MESH = "use smaller elements on the fault, or a higher order"
 
 
 def warn_resolution(fault: LoadedFault, problems: Problems, finer: str = FINER_MESH) -> None:
     """Warn if the cohesive zone is not resolved; ``finer`` is the advice of the warning."""
     points = cohesive_points(fault)
     if len(points) and np.median(points) < ENOUGH:
-        what = f"the cohesive zone is forecast to hold {np.median(points):.2g} points in the median"
+        what = f"the forecast median number of points in the cohesive zone is {np.median(points):.2g}"
         advice = f"Rupture speed and slip rate will depend on the resolution: {finer}."
-        problems.warn("fault", what, f"{ENOUGH:g} to 3 at least (Day et al. 2005)", advice)
+        problems.warn("fault", what, f"at least {ENOUGH:g} to 3 (Day et al. 2005)", advice)
 
 
 def cohesive_points(fault: LoadedFault) -> np.ndarray:
@@ -230,13 +230,16 @@ def _warn_normal_stress(fault: LoadedFault, problems: Problems) -> None:
     if pulled.any():
         advice = "Friction needs compression, which is negative: only cohesion holds there."
         if fault.share(fault.sigma > 0) > 0.5:
-            advice += " Is compression given as positive? Write T_n: -120 MPa for a pressure of 120 MPa."
-        what = f"the normal stress is no compression on {100 * fault.share(pulled):.3g} % of the fault"
+            advice += " Is compression positive in the case? Write T_n: -120 MPa for a pressure of 120 MPa."
+        what = f"the normal stress is not compressive on {100 * fault.share(pulled):.3g} % of the fault"
         problems.warn(WHERE, what, "T_n < 0", advice)
     opened = ~pulled & (fault.nucleated_sigma >= 0) if fault.nucleated_sigma is not None else np.zeros_like(pulled)
     if opened.any():
-        what = f"nucleation takes all compression from {100 * fault.share(opened):.3g} % of the fault"
-        advice = "Only cohesion holds there afterwards. Are pore pressure and normal traction of nucleation in Pa, and of the right size?"
+        what = f"nucleation removes all compression on {100 * fault.share(opened):.3g} % of the fault"
+        advice = (
+            "Only cohesion holds there afterwards. Are pore pressure and normal traction of nucleation "
+            "in Pa and of realistic magnitude?"
+        )
         problems.warn("fault.nucleation", what, advice=advice)
 
 
@@ -247,7 +250,7 @@ def _warn_start(fault: LoadedFault, patch: np.ndarray, loads: Sequence[str], pro
     if above > 0.5:
         many = "all of the fault is" if above > 0.999 else f"{100 * above:.3g} % of the fault are"
         advice = (
-            "It breaks at once, without a rupture front. Check the units and signs of stress and friction parameters."
+            "It fails instantly, without a rupture front. Check the units and signs of stress and friction parameters."
         )
         problems.warn(WHERE, f"{many} above its strength at the start", advice=advice)
     elif not fault.starts.any():
@@ -255,12 +258,15 @@ def _warn_start(fault: LoadedFault, patch: np.ndarray, loads: Sequence[str], pro
         nearest = f"; the nearest point lacks {lack / 1e6:.3g} MPa" if np.isfinite(lack) else ""
         after = fault.nucleated_strength
         nucleated = bool((fault.nucleated != fault.tau).any() or (after is not None and (after.peak != w.peak).any()))
-        even = ", with all that fault.nucleation adds" if nucleated else ""
-        advice = "Nothing will break: overstress a patch, or " + (
+        even = ", including all stress from fault.nucleation" if nucleated else ""
+        advice = "No rupture will start: overstress a patch, or " + (
             "raise what fault.nucleation adds." if nucleated else "give fault.nucleation."
         )
         if loads:
-            advice = f"It will break only if {' or '.join(loads)} changes its stress or pore pressure by as much, which only the run shows."
+            advice = (
+                f"A rupture starts only if {' or '.join(loads)} changes stress or pore pressure by this "
+                "amount, which only the run can show."
+            )
         problems.warn(WHERE, f"no point of the fault is above its strength{even}{nearest}", advice=advice)
     elif len(patch):
         radius, needed = _radius(fault, patch), max(_critical(fault, patch))

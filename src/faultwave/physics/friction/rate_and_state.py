@@ -93,7 +93,11 @@ class RateAndState(FrictionLaw):
     solver = "newton"
     work = 2.1
     double = True  # exponents reach 60 and psi 1e9 s: single precision cannot balance the forces
-    counted = {"unconverged": "sub-steps of rate and state ended without balance of load, friction and damping"}
+    counted = {
+        "unconverged": (
+            "sub-steps of rate and state friction ended without balance of load, friction and radiation damping"
+        )
+    }
 
     def __init__(self) -> None:
         decades = self.state_unit == "s"  # from 1e9 s at rest to L/V
@@ -330,7 +334,7 @@ MIN_UPDATES = 2
 
 After one step, slip of a test with nucleation had an error of 12 % of the largest slip; after two, of 0.1 % at most.
 """
-WHY = "One Newton step does not follow the state of the slip law: slip would be wrong by a tenth."
+WHY = "One Newton step is inaccurate for the slip law: slip would be wrong by 10 %."
 
 
 class Slip(Classical):
@@ -358,7 +362,7 @@ SLIP = Slip()
 V0 = Parameter(
     "rs_sr0",
     "m/s",
-    "slip rate V0 at which friction weakens, no tiny reference rate",
+    "slip rate V0 at which friction weakens (not a small reference rate)",
     positive=True,
     aliases=("RS_sr0",),
 )

@@ -43,7 +43,9 @@ class SlipWeakening(FrictionLaw):
         Parameter("mu_d", "", "dynamic friction coefficient", lower=0.0),
         Parameter("d_c", "m", "slip over which friction falls to dynamic", positive=True),
         Parameter("cohesion", "Pa", "cohesion, negative or zero: adds -cohesion to the strength", upper=0.0),
-        Parameter("forced_rupture_time", "s", "when the point is weakened whatever its slip; absent: never", inf),
+        Parameter(
+            "forced_rupture_time", "s", "time at which the point weakens independently of slip; default: never", inf
+        ),
     )
     constants: tuple[Parameter, ...] = (
         Parameter("forced_rupture_ramp", "s", "time over which forced weakening acts; 0: at once", 0.0, lower=0.0,
@@ -57,7 +59,7 @@ class SlipWeakening(FrictionLaw):
 
     def check(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray, points: np.ndarray) -> Problems:
         problems = super().check(p, c, tau, sigma, points)
-        advice = "Friction then grows with slip, and no rupture runs there; are the two exchanged?"
+        advice = "Friction then grows with slip, and no rupture propagates there. Are the two exchanged?"
         doubt(problems, p["mu_d"] > p["mu_s"], points, "mu_d is larger than mu_s", advice)
         return problems
 

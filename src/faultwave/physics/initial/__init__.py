@@ -56,7 +56,7 @@ class Given:
                     "initial.kind",
                     f"there is no {kind} in the mesh",
                     "a mesh with both",
-                    "Say by material where it is.",
+                    "Define it by the material.",
                 )
             )
         spread = [n for n in names if np.ptp(values[n][mine]) > 1e-6 * max(np.abs(values[n][mine]).max(), 1e-300)]
@@ -158,7 +158,10 @@ def two_sides(given: Given, region: Region, level: float, fluid_above: bool) -> 
     if len(wrong):
         sides = ("fluid", "solid") if fluid_above else ("solid", "fluid")
         x, y, z = region.corners[wrong[0]].mean(0)
-        what = f"{len(wrong)} of {len(lowest)} cells lie on the wrong side of level z = {level:g} m, one at ({x:g}, {y:g}, {z:g})"
+        what = (
+            f"{len(wrong)} of {len(lowest)} cells are on the wrong side of level z = {level:g} m, one at "
+            f"({x:g}, {y:g}, {z:g})"
+        )
         yield Problem("initial.level", what, f"{sides[0]} above it, {sides[1]} below", "Its default is 0.")
 
 

@@ -96,8 +96,10 @@ def _misfits(setting: Setting, given: Given, region: Region) -> Iterator[Problem
     if dry.any():
         x, y, z = sides.corners[dry][0].mean(0)
         at = f"({x:g}, {y:g}, {z:g})"
-        what = f"ocean has its surface on top everywhere: {int(dry.sum())} faces that look up are no sea surface, one at {at}"
-        yield Problem("initial.kind", what, "kind gravity there: mesh.boundaries")
+        what = (
+            f"ocean has its surface on top everywhere: {int(dry.sum())} upward faces are not a sea surface, one at {at}"
+        )
+        yield Problem("initial.kind", what, "faces of kind gravity there: mesh.boundaries")
     lowest, highest = (float(z) for z in (region.heights[0].min(), region.heights[1].max()))
     allowed = f"all at one z: level {highest:g} m and depth {highest - lowest:g} m"
     for name, end, z, faces in (
@@ -107,7 +109,7 @@ def _misfits(setting: Setting, given: Given, region: Region) -> Iterator[Problem
         wrong = sides.off(faces, z, SMALL * setting.depth)
         if wrong is not None:
             where = ", ".join(f"{x:g}" for x in wrong[2])
-            off = f"{wrong[0]} of its {int(faces.sum())} faces lie off that, by {wrong[1]:g} m at ({where})"
+            off = f"{wrong[0]} of its {int(faces.sum())} faces deviate from that, by {wrong[1]:g} m at ({where})"
             what = f"puts the {end} of the ocean at z = {z:g} m; {off}"
             yield Problem(f"initial.{name}", what, allowed)
 

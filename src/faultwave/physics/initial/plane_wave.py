@@ -24,7 +24,7 @@ def _misfits(setting: Setting, given: Given, region: Region) -> Iterator[Problem
     centres = region.corners.mean(1)
     waves = plane_waves(given.law, given.material, setting.wave, centres, 0.0).any(1)
     if not waves.any() and not any(wave.window for wave in setting.wave):
-        what = "are all solid_only, and the medium is a fluid: nothing is left of the initial state"
+        what = "are all solid_only, but the medium is a fluid: the initial state is zero"
         yield Problem("initial.wave", what, "waves of mode P")
     for name in (p.name for p in given.law.parameters if p.name in given.material):
         values = given.material[name]
@@ -32,7 +32,7 @@ def _misfits(setting: Setting, given: Given, region: Region) -> Iterator[Problem
         if off.max() > SMALL * np.abs(values).max():
             x, y, z = centres[int(np.argmax(off))]
             there = f"{values[np.argmax(off)]:g} at ({x:g}, {y:g}, {z:g})"
-            what = f"plane waves fill a uniform medium, and {name} is {values[0]:g} in the first cell, {there}"
+            what = f"plane waves need a uniform medium, but {name} is {values[0]:g} in the first cell, {there}"
             yield Problem("initial.kind", what, "one medium where the waves are")
             break
 

@@ -34,8 +34,8 @@ def _misfits(setting: Setting, given: Given, region: Region) -> Iterator[Problem
     points = region.inside.reshape(-1, 3)
     largest = float(np.abs(_solution(setting, given)(points, 0.0)).max())
     if largest < SEEN * abs(setting.pressure):
-        what = f"the largest pressure in the mesh is {largest:.3g} Pa, and {setting.pressure:g} Pa were asked for"
-        advice = "The centre lies outside, or the width is too sharp for the cells."
+        what = f"the largest pressure in the mesh is {largest:.3g} Pa, but {setting.pressure:g} Pa were requested"
+        advice = "The centre is outside of the mesh, or the width is too small for the cells."
         yield Problem("initial.center", what, advice=advice, severity="warning")
 
 

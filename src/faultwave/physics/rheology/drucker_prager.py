@@ -56,7 +56,7 @@ class DruckerPrager(Rheology):
     constants = (
         Parameter("relaxation_time", "s", "time within which stress above yield relaxes; 0: at once", 0.0, lower=0.0),
         Parameter(
-            "seissol_strain", "", "1: plastic strain as SeisSol adds it up", 0.0, lower=0.0, upper=1.0, whole=True
+            "seissol_strain", "", "1: accumulate plastic strain as in SeisSol", 0.0, lower=0.0, upper=1.0, whole=True
         ),
     )
     keeps_mean = True

@@ -61,7 +61,7 @@ def report_no_pores(sources: Sources, medium: str, problems: Problems) -> None:
     found = sources.names[sources.porous[:, 3:].any(1)]
     if len(found):
         more = f", as do {len(found) - 1} more sources" if len(found) > 1 else ""
-        what = f"{found[0]} acts on the fluid in pores{more}, and {medium} has none"
+        what = f"{found[0]} acts on the pore fluid{more}, but {medium} has none"
         problems.error("sources", what, "pressure and fluid components of 0, or law: poroelastic")
 
 
@@ -115,7 +115,10 @@ def check_time(sources: Iterable[PointSource], end_time: float, problems: Proble
     more = ", ..." if len(lost) > NAMED else ""
     problems.warn(
         where,
-        f"{len(lost)} of {len(table)} act outside of the run, 0 to {end_time:g} s, and lose that part ({named}{more})",
+        (
+            f"{len(lost)} of {len(table)} act partly outside of the run, 0 to {end_time:g} s, and that part is "
+            f"lost ({named}{more})"
+        ),
         advice="Shift them by their onset, or raise end_time.",
     )
 
@@ -142,7 +145,10 @@ def check_representable(
     faint = np.flatnonzero((sizes > 0) & (moments < least))
     if len(faint):
         k = int(faint[np.argmin(sizes[faint])])
-        what = f"{table.names[k]} is {sizes[k]:g}, whose waves are too small for {precision} precision: zeros or wrong digits remain"
+        what = (
+            f"{table.names[k]} is {sizes[k]:g}, whose waves are too small for {precision} precision: "
+            "results would be zero or inaccurate"
+        )
         problems.warn(where, what, f"{least:g} or more", "Is a unit or an exponent wrong?")
 
 
@@ -232,7 +238,7 @@ def acting_row(sources: Iterable[PointSource], end_time: float) -> tuple[str, st
     """Return when sources act, as a row of a report."""
     table = Sources.of(sources)
     first, last = table.onset.min(), table.end.max()
-    return "they act", f"from {first:g} s to {last:.4g} s, the run ends at {end_time:g} s"
+    return "they act", f"from {first:g} s to {last:.4g} s; the run ends at {end_time:g} s"
 
 
 def _scalar(tensors: np.ndarray) -> np.ndarray:

@@ -356,7 +356,7 @@ def sent_back(wave: PlaneWave, rho: float, lam: float, mu: float, surface: float
     squares = {"P": rho / (lam + 2.0 * mu) - flat**2, "S": rho / mu - flat**2}
     for name, square in squares.items():
         if square <= 0.0:
-            raise ValueError(f"its {name} wave would not leave the free surface")
+            raise ValueError(f"its {name} wave would not propagate away from the free surface")
     along = level / flat if flat > 0 else np.array([1.0, 0.0])
     down = {name: np.array([*level, -np.sqrt(square)]) for name, square in squares.items()}
     sideways = np.array([-along[1], along[0], 0.0])

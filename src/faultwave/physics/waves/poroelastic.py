@@ -113,7 +113,7 @@ class Poroelastic(PlainLaw):
         Parameter("bulk_solid", "Pa", "bulk modulus of the grains", positive=True),
         Parameter("bulk_fluid", "Pa", "bulk modulus of the fluid", positive=True),
         Parameter("rho_fluid", "kg/m^3", "density of the fluid", positive=True),
-        Parameter("porosity", "", "share of the pores in the volume", lower=1e-6, upper=1.0 - 1e-6),
+        Parameter("porosity", "", "volume fraction of the pores", lower=1e-6, upper=1.0 - 1e-6),
         Parameter("permeability", "m^2", "of the frame", positive=True),
         Parameter("tortuosity", "", "of the pores", lower=1.0),
         Parameter("viscosity", "Pa s", "of the fluid", lower=0.0),
@@ -262,7 +262,7 @@ class Poroelastic(PlainLaw):
         def describe(cell: int) -> str:
             return f"the bulk modulus lambda + 2 mu/3 of the drained frame is {drained[cell]:.4g} Pa, not up to {most[cell]:.4g} Pa"
 
-        yield bad, describe, "> 0 and at most (1 - porosity) bulk_solid: a frame is no stiffer than its grains"
+        yield bad, describe, "> 0 and at most (1 - porosity) bulk_solid: a frame cannot be stiffer than its grains"
 
     def energies(self, q: Numbers, values: Named) -> Computed:
         """Return the energy densities [J/m^3] and the power of the drag [W/m^3].

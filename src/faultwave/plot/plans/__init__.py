@@ -18,13 +18,13 @@ OF_RESULTS = ("field", "time", "log", "stations")
 """Options that apply to figures of results only."""
 
 
-def plot_model(model: Model, out: str | Path, look: Look | None = None, **asked: object) -> Pictures:
+def plot_model(model: Model, out: str | Path, look: Look | None = None, **changes: object) -> Pictures:
     """Draw a planned run into the folder ``out`` and return the figures written; raise InputError for invalid options.
 
     The figures are, as far as they apply: map, vertical sections and profiles of the material, faults with their loads, resolution,
     clusters of time steps, coverage of velocity models. The options format, dpi, axes are described at ``faultwave.plot``.
     """
-    look = changed_look(look, asked)
+    look = changed_look(look, changes)
     problems = Problems()
     for name in OF_RESULTS:
         if getattr(look, name) != getattr(Look(), name):

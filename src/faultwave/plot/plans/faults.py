@@ -62,8 +62,8 @@ def draw(model: Model, folder: Path) -> Path | None:
     for number, ax in enumerate(axes.flat):
         if number + columns >= len(panels):
             ax.set_xlabel(f"along strike [{_frame.unit(model).name}]")
-    line = ", outlined: breaks by itself" if "breaks" in sheet.values and (sheet.values["breaks"] > 0.5).any() else ""
-    _frame.head(fig, model, f"fault before the run{line}; grey: has no such number")
+    line = ", outlined: fails by itself" if "breaks" in sheet.values and (sheet.values["breaks"] > 0.5).any() else ""
+    _frame.head(fig, model, f"fault before the run{line}; grey: no such value")
     return style.save(fig, folder / "fault.png")
 
 

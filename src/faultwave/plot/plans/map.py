@@ -55,9 +55,7 @@ def draw(model: Model, folder: Path) -> Path:
     ax.set_xlabel(_frame.along(model, 0))
     ax.set_ylabel(_frame.along(model, 1))
     ax.set_title(
-        model.title
-        if model.trouble is None
-        else f"{model.title}\n{_short(f'What is wrong, by number. {model.reason}')}"
+        model.title if model.trouble is None else f"{model.title}\n{_short(f'Problems, by number. {model.reason}')}"
     )
     handles, _ = ax.get_legend_handles_labels()
     if handles:

@@ -34,9 +34,7 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
     infinite = sum(int(np.isinf(energies[n]).sum()) for _, energies in tables for n in moving if n in energies)
     if infinite:
         blocks.append(
-            Text(
-                f"{infinite} values are infinite and left out: the run grew beyond all numbers, or its table is damaged."
-            )
+            Text(f"{infinite} values are infinite and omitted: the run was unstable, or its table is damaged.")
         )
     if curves:
         reported = "Energies of the medium and work of the fault over time."

@@ -34,7 +34,7 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
     for fault in mine:
         adjacent = next((f for f in theirs if _same(fault, f)), None)
         if other is not None and adjacent is None:
-            blocks.append(Text(f"{other.name} has no fault at the place of this one: there is nothing to compare."))
+            blocks.append(Text(f"{other.name} has no fault at this location, so no comparison is possible."))
         grid = grid_over(fault.xy)
         rasters = [Raster(f.xy, f.cells, grid) for f in (fault, adjacent) if f is not None]
         for name, look in LOOKS.items():

@@ -43,7 +43,7 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
         mesh["colorbar"] |= {"x": place, "len": 0.7}
     scene: Plotted = {f"{n}axis": axis(f"{n} [km]") for n in "xyz"}
     scene |= {"aspectmode": "data", "camera": {"eye": {"x": -1.35, "y": -1.6, "z": 0.85}}}
-    reported = f"In three dimensions: {' and '.join(words)}. Drag to turn, scroll to zoom."
+    reported = f"In three dimensions: {' and '.join(words)}. Drag to rotate, scroll to zoom."
     layout = {"scene": scene, "margin": {"l": 0, "r": 0, "t": 10, "b": 0}}
     yield Section("In three dimensions", [Figure("Fault and ground", reported, data, layout, 520)])
 

@@ -73,7 +73,7 @@ def check(options: NewCaseOptions, folder: Path, force: bool) -> None:
     problems = Problems()
     ways = [bool(options.faults), options.mechanism is not None, options.source is not None]
     if sum(ways) != 1:
-        problems.error("new", f"{sum(ways)} of --fault, --moment-tensor and --srf are given", "one of them")
+        problems.error("new", f"{sum(ways)} of --fault, --moment-tensor and --srf are set", "one of them")
     if options.engine not in ("dg", "fd"):
         problems.error("--engine", f"'{options.engine}'", "dg, fd")
     _check_numbers(options, problems)
@@ -82,12 +82,12 @@ def check(options: NewCaseOptions, folder: Path, force: bool) -> None:
     if (folder.exists() and not folder.is_dir()) or (folder.is_dir() and any(folder.iterdir()) and not force):
         advice = "Use --force to write into it." if folder.is_dir() else "Choose another folder."
         problems.error(
-            str(folder), "is there already and holds files" if folder.is_dir() else "is a file", advice=advice
+            str(folder), "already exists and contains files" if folder.is_dir() else "is a file", advice=advice
         )
     problems.raise_errors()
     if options.engine == "fd" and options.faults:
-        what = "faults of a grid are planes along x or y (docs/guide/grids.md), none follows a trace"
-        raise NotBuiltError(Problem("--engine fd", what, "engine dg", "Or give --srf or --moment-tensor."))
+        what = "faults of a grid are planes along x or y (docs/guide/grids.md), none can follow a trace"
+        raise NotBuiltError(Problem("--engine fd", what, "engine dg", "Or use --srf or --moment-tensor."))
     if options.engine == "fd" and options.sea:
         raise NotBuiltError(Problem("--sea", "a grid has no sea above its topography", "engine dg"))
 
@@ -101,7 +101,7 @@ def _check_numbers(options: NewCaseOptions, problems: Problems) -> None:
             problems.error(name, f"{value:g}", "a positive number")
     for name, value, most in (("--lon", options.lon, 360.0), ("--lat", options.lat, 84.0)):
         if value is not None and not abs(value) <= most:
-            advice = "Longitude and latitude look swapped." if name == "--lat" and abs(value) <= 360 else ""
+            advice = "Longitude and latitude seem to be exchanged." if name == "--lat" and abs(value) <= 360 else ""
             problems.error(name, f"{value:g} degrees", f"-{most:g} to {most:g}", advice)
     if not 10 <= options.dip <= 90:
         problems.error("--dip", f"{options.dip:g}", "10 to 90 degrees")
@@ -141,29 +141,29 @@ def _check_mechanism(m: Mechanism, problems: Problems) -> None:
 def _check_files(options: NewCaseOptions, problems: Problems) -> None:
     for path in filter(None, [*options.faults, options.source, options.topography]):
         if not path.is_file():
-            problems.error(str(path), "there is no such file")
+            problems.error(str(path), "the file does not exist")
     for path in sorted({p for p in options.faults if options.faults.count(p) > 1}):
-        problems.error("--fault", f"{path} is given twice", advice="Its faults would lie on each other: give it once.")
+        problems.error("--fault", f"{path} is listed twice", advice="Its faults would coincide: list it once.")
 
 
 def _check_unused_options(options: NewCaseOptions, problems: Problems) -> None:
     """Report options that would have no effect."""
     usual = NewCaseOptions()
     if options.sea and options.topography is None and options.engine == "dg":
-        problems.error("--sea", "needs --topography, whose raster says where the sea floor is", "--topography FILE")
+        problems.error("--sea", "needs --topography, whose raster defines the sea floor", "--topography FILE")
     if options.topography_crs is not None and options.topography is None:
         problems.error(
-            "--topography-crs", "does nothing without --topography", advice="Give the raster, or leave it out."
+            "--topography-crs", "has no effect without --topography", advice="Set --topography, or remove this option."
         )
     if options.engine == "fd" and options.order != usual.order:
-        problems.error("--order", "does nothing with --engine fd", "engine dg", "Leave it out.")
+        problems.error("--order", "has no effect with --engine fd", "engine dg", "Leave it out.")
     for name, changed in (
         ("--dip", options.dip != usual.dip), ("--rake", options.rake != usual.rake),
         ("--fault-depth", options.fault_depth != usual.fault_depth),
     ):  # fmt: skip
         if changed and not options.faults:
-            advice = "Leave it out: the source has its own angles and depth."
-            problems.error(name, "does nothing without --fault", advice=advice)
+            advice = "Remove it: the source defines its own angles and depth."
+            problems.error(name, "has no effect without --fault", advice=advice)
 
 
 def names(options: NewCaseOptions) -> dict[Path, str]:

@@ -86,7 +86,7 @@ def new_case(options: NewCaseOptions, folder: Path, force: bool = False) -> Made
     mapped = SimpleNamespace(crs=epsg, origin=(lon, lat), azimuth=0.0)
     needed = 100.0 * np.ceil(depth_below_ground(options, mapped, half) / 100)
     if options.depth is not None and options.depth < needed:
-        what = f"{options.depth:g} m is too little for a grid that bends below this ground"
+        what = f"{options.depth:g} m is too small for a curvilinear grid below this ground"
         raise InputError(Problem("--depth", what, f"{needed:g} m or more"))
     depth = options.depth or max(0.5 * size, 1.6 * options.fault_depth if traces else 0.0, _deep(options, needed))
     source, warned = source_duration(options, mapped, longest), Problems()
@@ -113,7 +113,7 @@ def _with_properties(options: NewCaseOptions, projection: Projection) -> tuple[N
     of_files = {path: read_traces(path, projection) for path in options.faults}
     traces = [t for found in of_files.values() for t in found]
     for trace in traces:
-        said += trace_warnings(trace, "--dip, --rake and --fault-depth win where they are given.", True)
+        said += trace_warnings(trace, "--dip, --rake and --fault-depth override them.", True)
     by_length = sorted(traces, key=lambda t: -_length(t.xy))
     changed: dict[str, float] = {}
     for name, values in (
@@ -142,7 +142,7 @@ def _traces(options: NewCaseOptions, projection: Projection, half: float) -> lis
         check_scale(found, options.fault_depth, problems)
     longest = max((_length(t.xy) for t in traces), default=0.0)
     if options.fault_depth < SMALLEST_DEPTH_RATIO * longest:
-        what = f"{options.fault_depth:g} m is far too little for a trace {longest:.4g} m long"
+        what = f"{options.fault_depth:g} m is far too small for a trace {longest:.4g} m long"
         problems.error(
             "--fault-depth",
             what,
@@ -174,11 +174,11 @@ def _times(options: NewCaseOptions, size: float, acts: float, warned: Problems) 
     end = options.end_time or usual
     if end < acts:
         what = f"{end:g} s is less than the {acts:.3g} s that the {'rupture takes, about' if options.faults else 'source acts'}"
-        advice = f"What comes later is lost. Waves are at the corners of the region by {usual:g} s."
+        advice = f"Later motion is lost. Waves reach the corners of the region by {usual:g} s."
         warned.warn("--until", what, advice=advice)
     late = latest_reflections(end, size) if options.engine == "dg" else end
     if late < end:
-        what = f"waves that sides and bottom reflect may come back after {late:.4g} s, before the end at {end:g} s"
+        what = f"reflections of sides and bottom may return after {late:.4g} s, before the end at {end:g} s"
         warned.warn("--until", what, f"up to {late:.4g} s", f"No map is larger than {LARGEST / 1e3:g} km: end earlier.")
     return end, late
 
@@ -211,9 +211,9 @@ def _place(options: NewCaseOptions) -> tuple[float, float, float]:
             raise InputError(
                 Problem(
                     "--lon, --lat",
-                    "are missing: nothing else says where the place is",
+                    "are missing, and no other option defines the location",
                     "--lon DEGREES --lat DEGREES",
-                    "A trace in degrees says it, too.",
+                    "Or use a trace in degrees.",
                 )
             )
         points = np.concatenate([d for d in degrees if d is not None])
@@ -225,7 +225,11 @@ def _place(options: NewCaseOptions) -> tuple[float, float, float]:
         lines = [t.xy for path in options.faults for t in read_traces(path, local)]
         if not lines:
             raise InputError(
-                Problem("--size", "is missing: nothing else says how large the region is", "a length, e.g. --size 40km")
+                Problem(
+                    "--size",
+                    "is missing, and no other option defines the size of the region",
+                    "a length, e.g. --size 40km",
+                )
             )
         reach = float(np.abs(np.concatenate(lines)).max())
         around = options.fault_depth * max(
@@ -234,7 +238,7 @@ def _place(options: NewCaseOptions) -> tuple[float, float, float]:
         size = 5e3 * np.ceil(2 * (reach + around) / 5e3)
     if size > LARGEST:
         advice = "Are coordinates of the traces metres under a header that says km?" if options.faults else ""
-        allowed = f"up to {LARGEST / 1e3:g} km, so that the map's projection serves"
+        allowed = f"up to {LARGEST / 1e3:g} km, the range of the map projection"
         raise InputError(Problem("--size", f"the region is {size / 1e3:g} km wide", allowed, advice))
     return lon, lat, size
 
@@ -243,8 +247,8 @@ def _by_degrees(path: Path) -> list[Trace]:
     world = Projection("+proj=eqc +units=m")
     found = read_traces(path, world)
     if any(t.geographic is None for t in found):
-        what = "is in x and y, which lie around a place that nobody names"
-        raise InputError(Problem(str(path), what, advice="Give --lon and --lat."))
+        what = "is in x and y, whose origin is not defined"
+        raise InputError(Problem(str(path), what, advice="Set --lon and --lat."))
     return found
 
 
@@ -303,8 +307,11 @@ def _reference(
         return outward
     problems = Problems()
     for trace in (t for t, other in zip(traces, against, strict=True) if other):
-        what = f"dips the other way than the longest trace, so that a rake of {options.rake:g} degrees has no one sense on both"
-        advice = "Reverse the order of its points, or make a case of its own for it."
+        what = (
+            f"dips in the opposite direction to the longest trace, so that a rake of {options.rake:g} "
+            "degrees is ambiguous"
+        )
+        advice = "Reverse the order of its points, or create a separate case for it."
         problems.error(trace.source, what, "traces drawn in one direction, or dips up to 84 degrees", advice)
     problems.raise_errors()
     return outward
@@ -332,7 +339,7 @@ def _header(options: NewCaseOptions, lon: float, lat: float, epsg: str) -> list[
     title = text.quoted(f"{what[0].upper()}{what[1:]} at {lon:.5g}, {lat:.5g}")
     place = f"longitude {lon:.6g}, latitude {lat:.6g}"
     return [
-        f"# Made by `faultwave new` for {place}; everything it needs lies in this folder.\n",
+        f"# Made by `faultwave new` for {place}; all its files are in this folder.\n",
         "#   faultwave check case.yaml     everything that is wrong\n",
         "#   faultwave plan case.yaml      what it costs and resolves\n",
         "#   faultwave run case.yaml       then: faultwave plot results\n",
@@ -351,7 +358,7 @@ def _space(options: NewCaseOptions, box: text.Box, source_depth: float | None, r
         own = {name for file, name in options.of_traces if file == path}
         shape = "" if "dip" in own else f", dip: {options.dip:g} deg"
         shape += "" if "fault_depth" in own else f", depth: {text.kilometres(options.fault_depth)}"
-        why = "the rest as its properties say" if own else "dips to the right of its trace"
+        why = "the rest from its properties" if own else "dips to the right of its trace"
         faults.append(f"      - {{ trace: {text.quoted(called[path])}{shape} }}   # {why}")
     return [text.mesh_text(box, options.frequency, faults, rupture, raster)]
 
@@ -405,7 +412,7 @@ def _numerics(options: NewCaseOptions, ruptures: bool, size: float) -> str:
 def _write(options: NewCaseOptions, folder: Path, case: str, half: float) -> list[Path]:
     x = np.linspace(-0.7, 0.7, STATIONS) * half
     rows = [f"{a:10.1f} {b:10.1f} 0 S{i}{j}" for j, b in enumerate(x) for i, a in enumerate(x)]
-    top = "the water's surface where there is sea, else the ground" if options.sea else "the ground"
+    top = "the sea surface above water, otherwise the ground" if options.sea else "the ground"
     stations = f"# x y z [m] and a code; z = 0 is on {top}\n" + "\n".join(rows) + "\n"
     files = {"case.yaml": case, "layers.txt": text.LAYERS, "stations.txt": stations}
     with translate_os_errors(folder), _temporary_sibling(folder) as made:

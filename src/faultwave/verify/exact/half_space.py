@@ -288,7 +288,7 @@ def vertical_velocity(medium: Medium, distance: float, times: Array, sigma: floa
         If Poisson's ratio is not 1/4.
     """
     if not np.isclose(medium.lam, medium.mu):
-        raise ValueError("the solution is that of Poisson's ratio 1/4")
+        raise ValueError("the solution requires Poisson's ratio 1/4")
     s = np.arange(-8 * FINE_SAMPLES, 8 * FINE_SAMPLES + 1) / FINE_SAMPLES  # abscissae of the Gaussian
     third = (3 * s - s**3) * np.exp(-0.5 * s * s) / (np.sqrt(2 * np.pi) * sigma**4)  # third derivative
     shear = np.sqrt(medium.mu / medium.rho)
@@ -311,7 +311,7 @@ def bump(t: Array) -> Array:
 def vertical_displacement(medium: Medium, distance: float, times: Array) -> Array:
     """Return the upward displacement [m] at ``distance`` [m] and ``times`` [s] under an upward force of ``bump`` newtons."""
     if not np.isclose(medium.lam, medium.mu):
-        raise ValueError("the solution is that of Poisson's ratio 1/4")
+        raise ValueError("the solution requires Poisson's ratio 1/4")
     count = 100 * FINE_SAMPLES
     s = (np.arange(count) + 0.5) / count
     y = s * (1 - s)

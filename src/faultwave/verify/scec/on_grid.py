@@ -40,7 +40,9 @@ def check_possible(chosen: list[Benchmark]) -> None:
     wrong = [b.name for b in chosen if b.grid is None]
     if wrong:
         known = ", ".join(name for name, b in benchmarks().items() if b.grid is not None)
-        what = f"{', '.join(wrong)} cannot run on a grid yet: its fault, rock or parameters are not declared for one"
+        what = (
+            f"{', '.join(wrong)} cannot run on a grid yet: its fault, rock or parameters have no definition for grids"
+        )
         raise InputError(Problem("verify scec --engine fd", what, known))
 
 

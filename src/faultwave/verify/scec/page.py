@@ -119,10 +119,10 @@ The difference between two runs of a benchmark is part of the text of the full o
 RUNS = {True: "Quick", False: "Full"}
 
 
-def _written(kept: dict[str, Kept]) -> Shown:
+def _written(stored: dict[str, Kept]) -> Shown:
     found = {}
-    for name, (place, summary) in kept.items():
-        quick = kept.get(folder_of(summary.name, summary.engine, True))
+    for name, (place, summary) in stored.items():
+        quick = stored.get(folder_of(summary.name, summary.engine, True))
         differ = apart(quick, (place, summary)) if quick and not summary.quick else None
         found[name] = _table_row(summary), "\n".join(_text(summary, differ))
     return found

@@ -77,18 +77,20 @@ def plan(planning: Planning) -> BoxRecord | None:
         return None
     if not set(RECORDED) <= set(law.quantities):
         problems.error(
-            "output.box", f"the {law.name} law has no stresses and velocities of solids", "law: elastic or viscoelastic"
+            "output.box", f"the {law.name} law lacks stresses and velocities of solids", "law: elastic or viscoelastic"
         )
         return None
     if setting.spacing is None:
         problems.error(
             "output.box.spacing",
-            "is needed on tetrahedra, with an interval",
-            advice="That of the grid that lets the waves in.",
+            "is required on tetrahedra, with an interval",
+            advice="Use the spacing of the grid into which the waves are injected.",
         )
         return None
     if case.initial.kind != "zero":
-        problems.error("output.box", "a record begins at rest, and the case has an initial state", "initial.kind: zero")
+        problems.error(
+            "output.box", "a record must start at rest, but the case has an initial state", "initial.kind: zero"
+        )
     shell = shell_of(setting, _surface(planning, setting), problems)
     if shell is None:
         return None
@@ -96,7 +98,7 @@ def plan(planning: Planning) -> BoxRecord | None:
     out = np.flatnonzero(found.cells == -1)
     if len(out):
         x, y, z = shell.places[out[0]]
-        where = f"points around the box, {shell.text}, lie outside of the mesh"
+        where = f"the points around the box, {shell.text}, are partly outside of the mesh"
         what = f"{len(out):,} of {len(shell.places):,} {where}, such as ({x:g}, {y:g}, {z:g})"
         problems.error("output.box", what, "a box three points or more inside")
         return None

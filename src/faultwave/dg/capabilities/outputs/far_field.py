@@ -101,7 +101,9 @@ def _check_duration(case: Case, problems: Problems) -> None:
         over = wave.onset + 8 * function.duration
         if function.kind == "burst" and case.end_time < over:
             what = f"the run ends at {case.end_time:g} s, before the incident burst is over at {over:.3g} s"
-            problems.warn("output.far_field", what, advice="The spectra will be of what has passed until then.")
+            problems.warn(
+                "output.far_field", what, advice="The spectra include only the waves that have passed by then."
+            )
 
 
 def _surface_around(planning: Planning, volumes: Any, where: str) -> tuple[np.ndarray, np.ndarray] | None:
@@ -110,14 +112,18 @@ def _surface_around(planning: Planning, volumes: Any, where: str) -> tuple[np.nd
     inside = np.isin(mesh.groups, volume_numbers(volumes, mesh, where, problems))
     cells, faces = np.nonzero(~inside[:, None] & (near >= 0) & inside[np.maximum(near, 0)])
     if not len(cells):
-        problems.error(where, "these volumes have no face to the rest of the mesh")
+        problems.error(where, "these volumes share no face with the rest of the mesh")
         return None
     touches = inside[:, None] & (near < 0)
     if touches.any():
-        problems.error(where, f"{int(touches.sum())} of their faces lie on the mesh's boundary", "volumes all inside")
+        problems.error(
+            where, f"{int(touches.sum())} of their faces are on the boundary of the mesh", "volumes all inside"
+        )
     beyond = inside[:, None] & across_period(mesh, planning.topology)[0]
     if beyond.any():
-        what = f"{int(beyond.sum())} of their faces lie on periodic sides, so that no closed surface surrounds them"
+        what = (
+            f"{int(beyond.sum())} of their faces are on periodic sides, so that no closed surface encloses the volumes"
+        )
         problems.error(where, what, "volumes all inside")
     return cells, faces
 
@@ -217,7 +223,7 @@ class AttachedFarField(Capability):
         self.remark = ""
         if lately > PASSING * largest:
             self.remark = (
-                f"CUT SHORT: when the run ended {100 * lately / largest:.2g} % of the largest power density was still passing through the "
-                "surface; let it go on longer"
+                f"INCOMPLETE: at the end of the run {100 * lately / largest:.2g} % of the largest power "
+                "density was still passing through the surface; raise end_time"
             )
             get_logger(__name__).warning("far field: %s", self.remark)

@@ -98,7 +98,7 @@ def _locate(request: FaultReceiverRequest, fault: Any, planning: Planning) -> Po
     """Return the fault faces nearest to the points, -2 on other processes, with the coordinates of the projection on the face."""
     points, whole = request.points, planning.whole
     if not whole.any(fault is not None and len(fault.faces.area) > 0):
-        what, advice = "the case has no fault with friction", "Give a fault group, or leave output.fault_receivers out."
+        what, advice = "the case has no fault with friction", "Add a fault group, or remove output.fault_receivers."
         raise InputError(Problem("output.fault_receivers", what, advice=advice))
     items, nearest, distance = whole.nearest_fault(points, fault)
     mine = np.flatnonzero(items >= 0)

@@ -63,10 +63,12 @@ def plan(planning: Planning) -> Flux | None:
             mine &= np.isin(mesh.groups, groups)[:, None]
         elif (mine & (topology.neighbours >= 0)).any():
             problems.error(
-                f"{where}.out_of", f"is missing: '{setting.surface}' lies inside", "the volume that the flow leaves"
+                f"{where}.out_of",
+                f"is missing: '{setting.surface}' is inside the mesh",
+                "the volume from which the flow is counted",
             )
         if not mine.any():
-            problems.error(f"{where}.out_of", f"'{setting.surface}' is no side of '{setting.out_of}'")
+            problems.error(f"{where}.out_of", f"'{setting.surface}' is not a side of '{setting.out_of}'")
             continue
         found.append(Surface(str(setting.surface), *np.nonzero(mine)))
         settings.append(setting)

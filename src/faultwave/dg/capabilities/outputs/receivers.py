@@ -96,7 +96,7 @@ def _locate(request: ReceiverRequest, planning: Planning) -> Points:
     if request.setting.outside == "skip" and len(out):
         far = int(out[found.distance[out].argmax()])
         distance = f"by up to {found.distance[far]:.6g} m (receiver {far + 1})"
-        what = f"outside the mesh, {distance}: they record nothing: {_numbered(out)}"
+        what = f"outside the mesh, {distance}; their records are empty: {_numbered(out)}"
         planning.problems.warn("output.receivers", what)
         out = out[:0]
     for i in out:
@@ -161,14 +161,14 @@ def _warn_near_sources(planning: Planning, placed: Points) -> None:
     distance, source = distances[found], nearest[found]
     first = int(distance.argmin())
     numbers = here[found]
-    seen = "the smooth function that a source is spread by" if spread else "the roughness of its cell"
+    seen = "the smooth function over which a source is spread" if spread else "the discretisation error of its cell"
     what = (
-        f"within the reach of point sources, where they record {seen}, not the field of a point: {_numbered(numbers)}; "
-        f"receiver {numbers[first] + 1} is {distance[first]:.4g} m from {sources.sources.names[source[first]]}, "
-        f"which reaches {reach[source[first]]:.4g} m"
+        f"inside the extent of point sources, where records show {seen}, not the field of a point: "
+        f"{_numbered(numbers)}; receiver {numbers[first] + 1} is {distance[first]:.4g} m from "
+        f"{sources.sources.names[source[first]]}, whose extent is {reach[source[first]]:.4g} m"
     )
     planning.problems.warn(
-        "output.receivers", what, advice="Smaller cells around the source reach less far; or leave these receivers out."
+        "output.receivers", what, advice="Use smaller cells around the source, or remove these receivers."
     )
 
 

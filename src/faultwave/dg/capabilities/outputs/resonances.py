@@ -42,7 +42,7 @@ def plan(planning: Planning) -> Resonances | None:
     if out.spectrum is None:
         return None
     if out.receivers is None:
-        problems.error("output.spectrum", "needs receivers, and the case has none", "output.receivers")
+        problems.error("output.spectrum", "needs receivers, but the case has none", "output.receivers")
         return None
     nyquist = 0.5 / out.receivers.interval
     if out.spectrum.band[1] > nyquist:
@@ -61,7 +61,7 @@ def _check_length(end_time: float, setting: Setting, interval: float, problems: 
         what = (
             f"{samples} samples from {setting.start:g} s to the end of the run are too few for {low:g} to {high:g} Hz"
         )
-        advice = "No resonance will be found: let the run be longer, start earlier, or take a wider band."
+        advice = "No resonance will be found. Extend the run, start earlier, or choose a wider band."
         problems.warn("output.spectrum", what, advice=advice)
 
 

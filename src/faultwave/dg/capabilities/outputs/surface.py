@@ -75,13 +75,13 @@ def plan(planning: Planning) -> Surface | None:
     if setting.sea_floor and not planning.whole.any(
         bool((located == LOCATIONS["rock"]).any() or (located == LOCATIONS["water"]).any())
     ):
-        problems.warn("output.surface.sea_floor", "does nothing: no rock lies below water (mu = 0) in the mesh")
+        problems.warn("output.surface.sea_floor", "has no effect: no rock is below water (mu = 0) in the mesh")
     cells, faces = np.nonzero(located >= 0)
     if "velocity" not in law.roles:
         what = f"the {law.name} law has no particle velocity"
         problems.error("output.surface", what, advice="Ask for output.volume.")
     elif not planning.whole.any(len(cells) > 0):
-        what = "the mesh has no free surface, so there is nothing to write"
+        what = "the mesh has no free surface, so no output is possible"
         planning.refuse("output.surface", what, advice="Free surfaces carry tag 1, sea surfaces 2.")
         return None
     return Surface(setting, tuple(fields), 0, cells, faces, located[cells, faces]).sized(planning.case)

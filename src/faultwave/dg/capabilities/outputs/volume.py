@@ -76,7 +76,7 @@ def plan(planning: Planning) -> Volume | None:
     if not planning.whole.any(len(cells) > 0):
         problems.error(
             "output.volume",
-            "the region and groups contain no cell",
+            "region and groups contain no cell",
             advice="Compare them with the mesh: `faultwave mesh info` shows its corners and groups.",
         )
     return Volume(setting, tuple(fields), 0, tuple(known.get(f, "") for f in fields), cells).sized(planning.case)
@@ -122,7 +122,7 @@ class AttachedVolume(MeshSnapshots):
         waiting = 1 + int(plan.clustering.steps.max() / part.setting.interval)
         sampler = self._sampler()
         held = (sampler.nbytes() if sampler else 0) + waiting * one * number_bytes(plan.case.output.precision)
-        text = f"{held / 2**20:,.1f} MiB, and at most {WRITE_BUFFER / 2**20:,.0f} MiB more that wait to be written"
+        text = f"{held / 2**20:,.1f} MiB, and at most {WRITE_BUFFER / 2**20:,.0f} MiB more waiting to be written"
         return {"size": [("memory of volume snapshots", text)]}
 
     def open(self, files: Files) -> None:

@@ -109,10 +109,10 @@ def check_folds(mesh: Mesh, match: Matching, volumes: Floats, signs: NDArray[np.
     share = f"{100 * (total / enclosed - 1):.2g} % more than" if enclosed > 0 else "and"
     problems.error(
         mesh.name,
-        f"{len(inverted)} cells with negative volume are turned inside out and overlap their neighbours: {shown}{more}. The volumes of all "
-        f"cells sum to {total:.6g} m^3, {share} the {enclosed:.6g} m^3 within the boundary",
+        f"{len(inverted)} cells with negative volume are inverted and overlap their neighbours: {shown}{more}. "
+        f"The volumes of all cells sum to {total:.6g} m^3, {share} the {enclosed:.6g} m^3 within the boundary",
         "neighbours on opposite sides of their common face",
-        "A vertex lies beyond the faces opposite to it: mesh anew there, or let the mesher optimise.",
+        "A vertex lies beyond the faces opposite to it: remesh there, or use the optimiser of the mesher.",
     )
     return inverted
 
@@ -146,7 +146,7 @@ def check_part_folds(
             mesh.name,
             f"{len(wrong)} cells overlap a neighbour: {shown}{more}",
             "neighbours on opposite sides of their common face",
-            "A vertex lies beyond the faces opposite to it: mesh anew there, or let the mesher optimise.",
+            "A vertex lies beyond the faces opposite to it: remesh there, or use the optimiser of the mesher.",
         )
 
 
@@ -239,10 +239,13 @@ def check_overlaps(mesh: Mesh, match: Matching, signs: NDArray[np.int8], problem
             both = sorted({int(cell[found.faces[i]]) for i in (at, at + 1)})
             problems.error(
                 mesh.name,
-                f"cells overlap that are no neighbours: about {point(place)}, over {length[at]:.4g} m along {'xyz'[axis]}, near "
-                f"the boundary's {' and '.join(f'cell {c}' for c in both)}",
+                f"cells that are not neighbours overlap: at {point(place)}, over {length[at]:.4g} m along "
+                f"{'xyz'[axis]}, near the boundary's {' and '.join(f'cell {c}' for c in both)}",
                 "a mesh that fills its volume once",
-                "Parts of the model were meshed twice, or apart from each other: make them one geometry before meshing.",
+                (
+                    "Parts of the model were meshed twice, or apart from each other: combine them into one "
+                    "geometry before meshing."
+                ),
             )
             return
         touch = np.flatnonzero(same_line & (inside == 0) & (length <= near))

@@ -114,13 +114,13 @@ def tag_table(boundaries: Mapping[str, Sequence[int | str]] | None, mesh: Mesh |
     for word, entries in (DEFAULT if boundaries is None else boundaries).items():
         kind, where = kind_of(word), f"mesh.boundaries.{word}"
         if kind is None:
-            problems.error(where, f"'{word}' is no kind of boundary", ", ".join(KINDS), suggest(word, KINDS))
+            problems.error(where, f"'{word}' is not a kind of boundary", ", ".join(KINDS), suggest(word, KINDS))
             continue
         for entry in entries:
             span = _tags(entry, names, written)
             if span is None:
                 allowed = "a number, or a range such as 65-70 or '65-'" + "".join(f", {name}" for name in names)
-                problems.error(where, f"{entry!r} is no tag", allowed, suggest(str(entry), names))
+                problems.error(where, f"{entry!r} is not a tag", allowed, suggest(str(entry), names))
                 continue
             ranges.append((*span, kind))
     if boundaries is None and mesh is not None:
@@ -131,7 +131,7 @@ def tag_table(boundaries: Mapping[str, Sequence[int | str]] | None, mesh: Mesh |
             problems.error(
                 "mesh.boundaries",
                 f"tags {a}-{b} are {kind.name} and {c}-{d} are {other.name}: they overlap",
-                "each tag for one kind",
+                "one kind per tag",
             )
     problems.raise_errors()
     if not any(a <= 0 <= b for a, b, _ in ranges):
@@ -168,12 +168,18 @@ def _by_name(
             continue  # by its number in the default table, or reported with its faces
         by_number = "" if usual == UNKNOWN else BoundaryKind(usual).name.lower().replace("_", "-")
         if kind is None:
-            what = f"nothing says what the surface '{name}' is: its number {table.called(tag).split()[0]} may mean {by_number}, or nothing"
-            advice = f"Say it in mesh.boundaries, as in boundaries: {{absorbing: [{name}]}}, for every named surface."
+            what = (
+                f"the kind of the surface '{name}' is ambiguous: its number {table.called(tag).split()[0]} "
+                f"may mean {by_number}, or nothing"
+            )
+            advice = (
+                f"Define it in mesh.boundaries, for example boundaries: {{absorbing: [{name}]}}, for "
+                "every named surface."
+            )
             problems.error(mesh.name, what, ", ".join(KINDS), advice)
         elif tag in numbered and kind != usual:
             what = f"the surface '{name}' has the number {table.called(tag).split()[0]}, which is that of {by_number or 'no'} faces"
-            problems.error(mesh.name, what, advice="Say which is right in mesh.boundaries.")
+            problems.error(mesh.name, what, advice="Define the correct kind in mesh.boundaries.")
         else:
             ranges = [part for a, b, k in ranges for part in _without(tag, a, b, k)] + [(tag, tag, kind)]
     return ranges

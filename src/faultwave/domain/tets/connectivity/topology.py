@@ -155,7 +155,7 @@ def check_order(
         np.flatnonzero(negative),
         "cells with negative volume",
         lambda c: _shown(mesh, volumes, c),
-        advice="Their vertices are ordered the wrong way round: swap two of them.",
+        advice="Their vertices have the wrong order: exchange two of them.",
     )
 
 
@@ -213,7 +213,7 @@ def check_tags(
         "faces with an unknown tag",
         show,
         allowed=table.describe(),
-        advice="Say what it means in mesh.boundaries.",
+        advice="Define its kind in mesh.boundaries.",
     )
     internal = np.isin(np.arange(UNKNOWN, max(BoundaryKind) + 1), INTERNAL)[kinds - UNKNOWN]
     bare = np.flatnonzero(alone & internal)
@@ -271,7 +271,7 @@ def _why_bare(mesh: Mesh, match: Matching, tags: NDArray[np.int32], table: TagTa
         where = point(mesh.vertices[vertices[pairs[0, 0]]])
         return f"{len(pairs)} pairs of their vertices coincide, one at {where}: merge duplicate vertices."
     if mesh.identify is None and (tags.flat[faces] == 6).all():
-        return "Periodic faces need a mesh that says which vertices are one (identify or topology data)."
+        return "Periodic faces need a mesh that identifies vertices (identify or topology data)."
     if mesh.identify is not None:
         return "Periodic faces need an image of the same shape on the other side, with the same topological vertices."
     if table.names:

@@ -115,7 +115,7 @@ def _join(path: Path, places: Floats, cells: Integers, blocks: Integers) -> _Joi
     if (times > 1).any():
         place, block = found[int(np.argmax(times > 1))]
         what = f"block {block} has vertices within {near:.3g} m of each other, near {_at(places[place])}"
-        why = "Vertices of blocks that lie so close are one, and here that would fold cells: remesh there."
+        why = "Vertices of blocks at this distance are merged, which would collapse cells here: remesh there."
         raise InputError(Problem(str(path), what, advice=why))
     retained = one == np.arange(len(places))
     first, why = _at(places[moved[0]]), f"the same place, within {near:.2g} m"
@@ -157,7 +157,9 @@ def _blocks(path: Path, file: h5py.File) -> tuple[Integers, Integers]:
             problems.error(f"{path}:/{name}", f"counts from {size.min()} to {size.max()}", f"0 to {shape[1]}")
         sizes.append(size)
     if len(sizes[0]) != len(sizes[1]):
-        problems.error(str(path), f"{len(sizes[0])} blocks of cells, {len(sizes[1])} of vertices", "as many of both")
+        problems.error(
+            str(path), f"{len(sizes[0])} blocks of cells, {len(sizes[1])} of vertices", "the same number of both"
+        )
     problems.raise_errors()
     return sizes[0], sizes[1]
 
@@ -177,7 +179,9 @@ def _numbered(path: Path, cells: Integers, counts: tuple[Integers, Integers]) ->
     wrong = np.flatnonzero(((cells < 0) | (cells >= counts[1][block][:, None])).any(1))
     if len(wrong):
         first, of = int(wrong[0]), int(block[wrong[0]])
-        what = f"{len(wrong)} cells name vertices that their block has not, first cell {first}: {cells[first].tolist()}"
+        what = (
+            f"{len(wrong)} cells refer to vertices that their block lacks, first cell {first}: {cells[first].tolist()}"
+        )
         raise InputError(Problem(f"{path}:/element_vertices", what, f"0 to {counts[1][of] - 1} in block {of}"))
     before = np.cumsum(counts[1]) - counts[1]
     return np.asarray(cells + before[block][:, None])

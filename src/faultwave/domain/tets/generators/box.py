@@ -32,8 +32,8 @@ def check_count(count: float, where: str, advice: str) -> None:
     memory = machine_memory()
     if memory is None or count * EACH <= memory:
         return
-    what = f"asks for about {count:.2g} cells, which take {count * EACH / 2**30:.3g} GiB"
-    allowed = f"some {memory / EACH:.2g} cells in the {memory / 2**30:.3g} GiB of this machine"
+    what = f"makes about {count:.2g} cells, which need {count * EACH / 2**30:.3g} GiB"
+    allowed = f"about {memory / EACH:.2g} cells in the {memory / 2**30:.3g} GiB of this machine"
     raise InputError(Problem(where, what, allowed, advice))
 
 
@@ -128,7 +128,7 @@ def box_mesh(box: Box, name: str = "box") -> Mesh:
     sides = _sides(box)
     periodic = np.array([sides[axis + "-"] == "periodic" for axis in "xyz"])
     count = box.tetrahedra * float(np.prod(np.array(box.cells, float)))
-    check_count(count, "mesh.generate.cells", "Take fewer and larger bricks.")
+    check_count(count, "mesh.generate.cells", "Use fewer and larger bricks.")
     lower, upper, cells = np.array(box.lower), np.array(box.upper), np.array(box.cells)
     axes = [np.linspace(lower[d], upper[d], cells[d] + 1) for d in range(3)]
     index = grid_vertices(*[np.arange(n + 1.0) for n in cells]).astype(np.int64)
@@ -171,9 +171,12 @@ def _sides(box: Box) -> dict[str, str]:
     for axis in "xyz":
         ends = {sides[axis + "-"], sides[axis + "+"]}
         if "periodic" in ends and len(ends) == 2:
-            problems.error(f"{where}.boundaries.{axis}", "one side is periodic, the other is not", "both or none")
+            problems.error(f"{where}.boundaries.{axis}", "one side is periodic and the other is not", "both or none")
         elif "periodic" in ends and box.tetrahedra == 5 and box.cells["xyz".index(axis)] % 2:
-            what = f"an odd number of bricks along {axis} does not close: each is split as the mirror image of the next"
+            what = (
+                f"an odd number of bricks along {axis} is not periodic: each brick is split as the mirror "
+                "image of the next"
+            )
             problems.error(f"{where}.cells", what, "an even number, or tetrahedra: 6")
     problems.raise_errors()
     return sides
@@ -194,7 +197,7 @@ def _fault_plane(box: Box) -> tuple[int, int] | None:
             return axis, round(plane)
         problems.error(
             "mesh.generate.fault",
-            f"{box.fault[0]} = {at} is no plane between bricks",
+            f"{box.fault[0]} = {at} is not a plane between bricks",
             f"{box.lower[axis]} + i * {step}, inside the box",
         )
     problems.raise_errors()
@@ -254,8 +257,8 @@ def _check_perturbed(box: Box, vertices: Floats, paths: Integers) -> None:
         problems = Problems()
         problems.error(
             "mesh.generate.perturb",
-            f"{box.perturb} turns a tetrahedron over or flattens it",
-            advice="Lower it (0.2 is safe) or take another seed.",
+            f"{box.perturb} inverts or flattens a tetrahedron",
+            advice="Lower it (0.2 is safe) or use another seed.",
         )
         problems.raise_errors()
 

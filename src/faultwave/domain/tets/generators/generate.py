@@ -134,16 +134,14 @@ def check_script(path: Path) -> None:
     except OSError as error:
         raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
     problems = Problems()
-    advice = f"Do without it, or set {TRUST}=1 in the environment if you trust whoever wrote the file."
+    advice = f"Remove it, or set {TRUST}=1 in the environment if you trust the author of the file."
     for match in _CONTROL.finditer(text):
-        problems.error(_place(path, text, match), "has a control character, where only text is read")
+        problems.error(_place(path, text, match), "contains a control character")
         break
     for match in _TOKEN.finditer(text):
         word = match["word"]
         if match["open"]:
-            what = (
-                "begins a text that does not end on its line, or holds a backslash: what follows could be hidden in it"
-            )
+            what = "contains a string that does not end on its line, or a backslash, which could hide commands"
             problems.error(_place(path, text, match), what, advice=advice)
             break
         if match["redirect"]:
@@ -176,7 +174,7 @@ def meshing_seconds() -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < 1e8:
-        raise InputError(Problem(f"environment variable {MESHING}", f"'{given}' is no time", "seconds, above 0"))
+        raise InputError(Problem(f"environment variable {MESHING}", f"'{given}' is not a time", "seconds, above 0"))
     return seconds
 
 
@@ -204,7 +202,9 @@ def mesh_geometry(path: str | Path, size: float | None = None) -> Mesh:
         )
     script = path.suffix.lower() in SCRIPTS
     if size is None and not script:
-        raise InputError(Problem("mesh.size", f"is missing: '{path.name}' says no element sizes", "largest edge [m]"))
+        raise InputError(
+            Problem("mesh.size", f"is missing: '{path.name}' defines no element sizes", "largest edge [m]")
+        )
     if script:
         check_script(path)
     with scratch_folder() as folder:
@@ -220,9 +220,9 @@ def mesh_geometry(path: str | Path, size: float | None = None) -> Mesh:
         return read_gmsh(made, str(path))
 
 
-def _run(path: Path, asked: Mapping[str, object], folder: str) -> None:
+def _run(path: Path, request: Mapping[str, object], folder: str) -> None:
     """Run the child process; raise InputError with its error."""
-    command = [*PYTHON, gmsh_child.__file__, json.dumps(asked)]
+    command = [*PYTHON, gmsh_child.__file__, json.dumps(request)]
     try:
         child = subprocess.run(
             command, env=without_launcher() | {"TMPDIR": folder}, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -234,7 +234,10 @@ def _run(path: Path, asked: Mapping[str, object], folder: str) -> None:
     if child.returncode == 3:
         raise InputError(Problem(str(path), f"needs Gmsh, which cannot be loaded: {said[-1]}", "", GMSH_ADVICE))
     if child.returncode == -signal.SIGPROF:
-        what = f"Gmsh does not come to an end: it may read for {OPENING:g} s and mesh for {meshing_seconds():g} s of processor time"
+        what = (
+            f"Gmsh does not finish: the limits are {OPENING:g} s for reading and {meshing_seconds():g} s "
+            "of processor time for meshing"
+        )
         raise InputError(
             Problem(str(path), what, advice=f"Make the elements larger, or set {MESHING} to more seconds.")
         )
@@ -242,4 +245,6 @@ def _run(path: Path, asked: Mapping[str, object], folder: str) -> None:
         name = signal.Signals(-child.returncode).name
         raise InputError(Problem(str(path), f"Gmsh could not mesh it: it crashed ({name})"))
     if child.returncode:
-        raise InputError(Problem(str(path), f"Gmsh could not mesh it: {said[-1] if said else 'it does not say why'}"))
+        raise InputError(
+            Problem(str(path), (f"Gmsh could not mesh it: {said[-1] if said else 'Gmsh reports no reason'}"))
+        )

@@ -175,7 +175,7 @@ class Tpv5:
                 allowed = f"{self.size:g} m, an element edge, to {widest:g} m, {WIDEST:g} times the fault"
                 problems.error(f"{where}.{name}", f"{width:g} m", allowed, "Is one of them in other units?")
         problems.raise_errors()
-        check_count(self.cells, "mesh.generate", "Is a length in other units? Else raise size and far_size.")
+        check_count(self.cells, "mesh.generate", "Is a length in other units? Otherwise raise size and far_size.")
 
     @property
     def cells(self) -> float:
@@ -224,7 +224,7 @@ def _fault_bricks(setting: Tpv5) -> tuple[tuple[int, int], int]:
         choices.append(((near + far) * (max(bx, bz) / min(bx, bz)) ** 0.5, (nx, nz), levels))
     if not choices:
         what = f"no bricks of {setting.size:g} m down to a quarter of that have planes along all sides of the patches"
-        raise InputError(Problem("mesh.generate.patches", what, advice="Take rounder numbers, or mesher: gmsh."))
+        raise InputError(Problem("mesh.generate.patches", what, advice="Use rounder numbers, or mesher: gmsh."))
     return min(choices)[1:]
 
 

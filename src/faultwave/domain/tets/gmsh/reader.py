@@ -69,7 +69,7 @@ def file_format(name: str, start: bytes) -> tuple[str, bool]:
     """
     mark, *lines = start.lstrip().split(b"\n", 2)
     if not mark.startswith(b"$MeshFormat"):
-        raise InputError(Problem(name, "is no Gmsh mesh: it does not begin with $MeshFormat"))
+        raise InputError(Problem(name, "is not a Gmsh mesh: it does not begin with $MeshFormat"))
     header = lines[0].split() if lines else []
     if len(header) < 3:
         raise ValueError("its $MeshFormat line is incomplete")
@@ -136,7 +136,7 @@ class _Reader:
         if both:
             what = f"physical surfaces {', '.join(both)} would get the same face tag"
             raise InputError(
-                Problem(self.name, what, f"numbers of {SHIFT} and more are taken {SHIFT} less: tags apart")
+                Problem(self.name, what, f"{SHIFT} was subtracted from numbers of {SHIFT} and more to separate tags")
             )
         tags = np.where(tags >= SHIFT, tags - SHIFT, tags)
         pairs = np.concatenate([np.empty((0, 2), np.int64), *self.periodic])
@@ -283,7 +283,7 @@ class _Reader:
         def line() -> bytes:
             found = next(lines, None)
             if found is None:
-                raise EOFError("$Periodic ends before all its lines were found")
+                raise EOFError("$Periodic ends before its last line")
             return found
 
         for _ in range(int(line())):

@@ -58,7 +58,7 @@ class TextStream:
             self.numbers = _numbers(self.body)
         part = self.numbers[self.taken : self.taken + count]
         if count < 0 or len(part) < count:
-            raise EOFError("a section ends before all its numbers were found")
+            raise EOFError("a section ends before its last number")
         self.taken += count
         return part
 
@@ -80,7 +80,7 @@ class TextStream:
         first[1:] = line[1:] != line[:-1]
         numbers = _numbers(self.body)
         if len(numbers) != len(line) or not len(numbers):
-            raise ValueError("a section holds something else than numbers")
+            raise ValueError("a section contains values that are not numbers")
         return numbers, np.flatnonzero(first)
 
     def raw_lines(self) -> Iterator[bytes]:
@@ -92,14 +92,14 @@ def whole(numbers: Floats) -> Integers:
     with np.errstate(invalid="ignore"):
         found = numbers.astype(np.int64)
     if (found != numbers).any():
-        raise ValueError(f"{numbers[found != numbers][0]:g} stands where a whole number should")
+        raise ValueError(f"{numbers[found != numbers][0]:g} found where a whole number is expected")
     return found
 
 
 def _numbers(text: bytes) -> NDArray[np.float64]:
     # An array of words uses the length of the longest for each.
     if long := _LONG.search(text):
-        raise ValueError(f"'{long[0][:20].decode(errors='replace')}...' stands where a number should")
+        raise ValueError(f"'{long[0][:20].decode(errors='replace')}...' found where a number is expected")
     # Words are split first, because a parser of continuous text would stop at the first word that is not a number.
     return np.array(text.split(), dtype="S").astype(np.float64)
 
@@ -112,7 +112,7 @@ class BinaryStream:
         end = data.index(b"\n", data.index(b"$MeshFormat") + 12)
         size = data[:end].split()[-1]
         if size != b"8":
-            raise ValueError(f"size_t of {size.decode(errors='replace')} bytes; only 8 are understood")
+            raise ValueError(f"size_t of {size.decode(errors='replace')} bytes; only 8 are supported")
         one = data[end + 1 : end + 5]
         orders = {b"\x01\x00\x00\x00": "<", b"\x00\x00\x00\x01": ">"}
         if one not in orders:

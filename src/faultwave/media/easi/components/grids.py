@@ -73,7 +73,7 @@ def _interpolation(block: Block) -> bool:
     given = block.get("interpolation")
     kind = "linear" if given is None else given.text("'interpolation'").lower()
     if given is not None and kind == "cubic":
-        raise NotBuiltError(Problem(given.where, "cubic interpolation is not built", "nearest, linear"))
+        raise NotBuiltError(Problem(given.where, "cubic interpolation is not supported", "nearest, linear"))
     if given is not None and kind not in ("linear", "nearest"):
         raise given.error(f"'interpolation' is '{kind}'", "nearest, linear", suggest(kind, ("nearest", "linear")))
     return kind == "linear"
@@ -122,11 +122,11 @@ class Asagi(Gridded):
         named = "data" if variable is None else variable.text("'var'")
         grid = read_netcdf(_data_file(file), named, file.where, builder.warn)
         if len(grid.shape) != len(inputs):
-            what = f"the grid has {len(grid.shape)} dimension(s), this component sees {', '.join(inputs)}"
+            what = f"the grid has {len(grid.shape)} dimension(s), but this component receives {', '.join(inputs)}"
             raise file.error(what, "equal numbers")
         if len(grid.data) != len(names):
-            what = f"'parameters' lists {len(names)} name(s), the file has {len(grid.data)} value(s) a point"
-            raise given.error(what, "one name for each, in the order of the file")
+            what = f"'parameters' lists {len(names)} name(s), but the file has {len(grid.data)} value(s) per point"
+            raise given.error(what, "one name per value, in the order of the file")
         outputs = tuple(sorted(names))
         return cls(
             where=block.where,
@@ -220,8 +220,9 @@ def _axis(
         worst, steps = int(off.argmax()), np.diff(x)
         warn(
             where,
-            f"{path}: coordinate '{name}' is not ascending with equal spacing: its steps are {steps.min():.6g} to {steps.max():.6g}. ASAGI "
-            f"takes all as {spacing:.6g}, as is done here, which moves values from {x[worst]:.6g} to {x[0] + spacing * worst:.6g}",
+            f"{path}: coordinate '{name}' is not ascending with equal spacing: its steps are {steps.min():.6g} "
+            f"to {steps.max():.6g}. ASAGI assumes {spacing:.6g} everywhere, and so does Faultwave, which moves "
+            f"values from {x[worst]:.6g} to {x[0] + spacing * worst:.6g}",
             "Resample the grid to equal steps.",
         )
     return float(x[0]), spacing, len(x)
@@ -243,7 +244,7 @@ class ScecFile(Gridded):
     @classmethod
     def build(cls, block: Block, inputs: tuple[str, ...], builder: Builder) -> Component:
         if len(inputs) != 2:
-            raise block.error(f"!SCECFile sees {', '.join(inputs)}", "two dimensions: along strike, down dip")
+            raise block.error(f"!SCECFile receives {', '.join(inputs)}", "two dimensions: along strike, down dip")
         file = block.require("file")
         names = tuple(name for name in _SCEC_COLUMNS if name)
         outputs = tuple(sorted(names))

@@ -143,7 +143,7 @@ class LuaProcess:
             except (_ProcessEnded, OSError) as error:
                 status = self.end()
                 if isinstance(error, _ProcessEnded) and (status == -signal.SIGPROF or error.args):
-                    raise ScriptError(f"does not come to an end within {SECONDS:g} s at a point", 0) from None
+                    raise ScriptError(f"does not finish within {SECONDS:g} s at a point", 0) from None
                 if last:  # the process may have ended at the moment of the request
                     what = "could not be run" if isinstance(error, OSError) else "made Lua crash"
                     how = signal.Signals(-status).name if status < 0 else f"exit code {status}"

@@ -102,7 +102,7 @@ class PolynomialMap(Component):
     @classmethod
     def build(cls, block: Block, inputs: tuple[str, ...], builder: Builder) -> Component:
         if len(inputs) != 1:
-            raise block.error(f"{block.tag} sees {len(inputs)} dimensions: {', '.join(inputs)}", "exactly one")
+            raise block.error(f"{block.tag} receives {len(inputs)} dimensions: {', '.join(inputs)}", "exactly one")
         given = block.require("map")
         polynomials = {name: tuple(entry.numbers(f"'{name}'")) for name, entry in given.mapping("'map'").items()}
         if len({len(c) for c in polynomials.values()}) > 1 or () in polynomials.values():
@@ -206,7 +206,7 @@ def _check_dimensions(block: Block, given: Iterable[str], inputs: tuple[str, ...
     if set(given) != set(inputs):
         missing, extra = sorted(set(inputs) - set(given)), sorted(set(given) - set(inputs))
         reported = [f"lacks {', '.join(missing)}"] if missing else []
-        reported += [f"names {', '.join(extra)}, which it does not see"] if extra else []
+        reported += [f"names {', '.join(extra)}, which it does not receive"] if extra else []
         raise block.error(
             " and ".join(reported), ", ".join(inputs), "Use [-.inf, .inf] for no limit" if missing else ""
         )

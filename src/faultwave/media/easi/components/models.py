@@ -78,7 +78,7 @@ class EvalModel(Component):
         if missing:
             supplied = ", ".join(sorted(model.supplied))
             advice = suggest(missing[0], model.supplied)
-            raise given.error(f"the model does not deliver {', '.join(missing)}", supplied, advice)
+            raise given.error(f"the model does not provide {', '.join(missing)}", supplied, advice)
         children = builder.children(block, parameters)
         return cls(where=block.where, outputs=parameters, children=children, model=model)
 
@@ -132,9 +132,9 @@ class LayeredModel(Component):
         for key, entry in block.pairs("'nodes'"):
             node = key.number("a node")
             if interpolation == "linear" and np.isinf(node):
-                raise key.error("an infinite node cannot be interpolated to", "finite nodes with 'linear'")
+                raise key.error("interpolation towards an infinite node is impossible", "finite nodes with 'linear'")
             if node in rows:
-                raise key.error(f"node {node:g} is given twice")
+                raise key.error(f"node {node:g} is defined twice")
             rows[node] = entry.numbers(f"node {node:g}")
             if len(rows[node]) != len(names):
                 raise entry.error(f"node {node:g} has {len(rows[node])} values", f"{len(names)}: {', '.join(names)}")

@@ -163,8 +163,10 @@ class Stress(Component):
                 constants[name] = value.number(f"'{name}'")
         missing = [name for name in needs if name not in constants and name not in inputs]
         if missing:
-            advice = "Give them in 'constants' or compute them in the parent"
-            raise block.error(f"{block.tag} lacks {', '.join(missing)}", f"seen here: {', '.join(inputs)}", advice)
+            advice = "Define them in 'constants' or compute them in the parent"
+            raise block.error(
+                f"{block.tag} lacks {', '.join(missing)}", f"available inputs: {', '.join(inputs)}", advice
+            )
         if "S_v" in constants and constants["S_v"] not in (1, 2, 3):
             raise block.error(f"'S_v' is {constants['S_v']:g}", "1, 2 or 3: the principal stress that is vertical")
         outputs = tuple(sorted(COMPONENTS))

@@ -23,9 +23,7 @@ def read(path: Path, setting: Setting, projection: Projection | None) -> Model:
     if setting.shape is None or setting.spacing is None:
         lacking = [n for n in ("shape", "spacing") if getattr(setting, n) is None]
         raise InputError(
-            Problem(
-                str(path), f"says nothing of itself: {' and '.join(lacking)} missing", "shape: [nx, ny, nz], spacing"
-            )
+            Problem(str(path), f"contains no metadata: {' and '.join(lacking)} missing", "shape: [nx, ny, nz], spacing")
         )
     nx, ny, nz = setting.shape
     size, points = path.stat().st_size, nx * ny * nz
@@ -34,7 +32,7 @@ def read(path: Path, setting: Setting, projection: Projection | None) -> Model:
     if rest or not order or len(order) != values:
         expected = f"{4 * points * len(order):,}" if order else " or ".join(f"{4 * points * n:,}" for n in ORDERS)
         what = f"has {size:,} bytes; {nx} x {ny} x {nz} points of float32 values take {expected}"
-        raise InputError(Problem(str(path), what, advice="Check shape and variables; a copy may have been cut short."))
+        raise InputError(Problem(str(path), what, advice="Check shape and variables; a copy may be truncated."))
     names = [n for n in order if n in NAMES]
     if len(set(names)) != len(names) or not {"vp", "vs", "rho"} <= set(names):
         raise InputError(

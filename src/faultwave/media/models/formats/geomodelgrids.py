@@ -119,7 +119,7 @@ def _block(
         depths = -number_attribute(path, found, "z_top") + _axis(path, found, "z", nz, "resolution_vert")
 
     if not (np.diff(depths) > 0).all():
-        raise InputError(Problem(str(path), f"the depths of block '{name}' do not grow from point to point"))
+        raise InputError(Problem(str(path), f"the depths of block '{name}' do not increase from point to point"))
 
     def columns(i: slice, j: slice) -> tuple[Columns, np.ndarray]:
         with opened(path, "GeoModelGrids file") as again:

@@ -44,7 +44,7 @@ def read(path: Path, setting: ModelSettings, projection: Projection | None) -> M
         units = {n: _unit(path, file.variables[v], UNITS[n]) for n, v in names.items()}
         texts = [v for v in names.values() if file.variables[v].kind not in ("f", "i", "u")]
         if texts:
-            raise InputError(Problem(str(path), f"its variables {', '.join(texts)} hold no numbers", "numbers"))
+            raise InputError(Problem(str(path), f"its variables {', '.join(texts)} contain no numbers", "numbers"))
     kinds = [_kind(file.variables[d]) for d in order]
     if sorted(kinds) not in (["x", "y", "z"], ["depth", "x", "y"]):
         raise InputError(
@@ -118,7 +118,7 @@ def _variables(path: Path, file: NetcdfFile, renamed: dict[str, str]) -> dict[st
 def _axis(path: Path, file: NetcdfFile, name: str) -> Floats:
     """Return the coordinates of an axis in metres or degrees, in order."""
     if name.lower() not in AXES or name not in file.variables:
-        raise InputError(Problem(str(path), f"'{name}' is no axis", f"a coordinate variable, of {', '.join(AXES)}"))
+        raise InputError(Problem(str(path), f"'{name}' is not an axis", f"a coordinate variable, of {', '.join(AXES)}"))
     variable = file.variables[name]
     values: Floats = variable.numbers()
     steps = np.diff(values)

@@ -61,7 +61,9 @@ def read(path: Path, setting: ModelSettings, projection: Projection | None) -> M
     if size != expected:
         raise InputError(
             Problem(
-                str(path), f"has {size:,} bytes, its header says {expected:,}", advice="Was it cut short on the way?"
+                str(path),
+                f"has {size:,} bytes, its header says {expected:,}",
+                advice="Was the file truncated during a transfer?",
             )
         )
     needed(path, projection)
@@ -95,7 +97,7 @@ def _header(path: Path, file: BinaryIO) -> tuple[str, np.dtype, bool, float, flo
     if magic == b"\x00\x00\x00\x01":
         order = ">"
     elif magic != b"\x01\x00\x00\x00":
-        raise InputError(Problem(str(path), "is no rfile: it does not begin with the number 1"))
+        raise InputError(Problem(str(path), "is not an rfile: it does not begin with the number 1"))
     precision, attenuation = take("ii", "precision and attenuation")
     if precision not in (4, 8) or attenuation not in (0, 1):
         raise InputError(

@@ -25,7 +25,7 @@ def read(path: Path, variable: str | None) -> Raster:
     try:
         values = np.array(" ".join(lines[first:]).split(), float)
     except ValueError as error:
-        raise InputError(Problem(str(path), f"a height is no number: {error}", FORM)) from None
+        raise InputError(Problem(str(path), f"a height is not a number: {error}", FORM)) from None
     if values.size != count[0] * count[1]:
         what = f"holds {values.size:,} heights, its header says {count[0]:,} rows of {count[1]:,}"
         raise InputError(Problem(str(path), what))
@@ -52,8 +52,8 @@ def _header(path: Path, lines: list[str]) -> tuple[dict[str, float], int]:
         try:
             found[words[0].lower()] = float(words[1])
         except ValueError:
-            advice = "Decimals have a point, not a comma." if "," in words[1] else ""
-            raise InputError(Problem(f"{path}:{first + 1}", f"'{words[1]}' is no number", FORM, advice)) from None
+            advice = "Use a decimal point, not a comma." if "," in words[1] else ""
+            raise InputError(Problem(f"{path}:{first + 1}", f"'{words[1]}' is not a number", FORM, advice)) from None
     corner = all({f"{a}llcorner", f"{a}llcenter"} & found.keys() for a in "xy")
     size = found.get("cellsize", 0.0) > 0 or (found.get("dx", 0.0) > 0 and found.get("dy", 0.0) > 0)
     whole = all(2 <= found.get(k, 0.0) < 2**31 and found[k] == int(found[k]) for k in ("ncols", "nrows"))

@@ -47,9 +47,9 @@ def read(path: Path, variable: str | None) -> Raster:
         raise InputError(
             Problem(
                 str(path),
-                f"is no TIFF file that can be read: {error}",
+                f"is not a readable TIFF file: {error}",
                 "a GeoTIFF of one band",
-                "gdal_translate turns other rasters.",
+                "gdal_translate converts other rasters.",
             )
         ) from None
     heights = _without(values, tags.get(NO_DATA))
@@ -80,7 +80,7 @@ def _of_band(path: Path, text: object) -> tuple[float, float, float | None]:
             refuse_declarations(written.encode())
             items = ElementTree.fromstring(written)
         except (ElementTree.ParseError, ValueError) as error:
-            raise InputError(Problem(str(path), f"its GDAL metadata are no XML: {error}")) from None
+            raise InputError(Problem(str(path), f"its GDAL metadata are not XML: {error}")) from None
         for item in items.iter("Item"):
             if item.get("sample", "0") == "0" and item.get("role") in ("scale", "offset", "unittype"):
                 found[str(item.get("role"))] = (item.text or "").strip()
@@ -89,7 +89,7 @@ def _of_band(path: Path, text: object) -> tuple[float, float, float | None]:
         raise InputError(Problem(str(path), f"heights are in the unit '{name}'", ", ".join(n for n in NAMES if n)))
     scale, offset = (finite_number(found.get(name, default)) for name, default in (("scale", "1"), ("offset", "0")))
     if not scale or offset is None:
-        raise InputError(Problem(str(path), "scale or offset of its first band is no number, or the scale is zero"))
+        raise InputError(Problem(str(path), "scale or offset of its first band is not a number, or the scale is zero"))
     return scale, offset, NAMES[name] if name else None
 
 
@@ -101,7 +101,7 @@ def _check_size(path: Path, page: tifffile.TiffPage) -> None:
         what = (
             f"says that it has shape {page.shape}, {count:,} bytes, more than the {held:,} bytes of the file can hold"
         )
-        raise InputError(Problem(str(path), what, advice="Was it cut short on the way?"))
+        raise InputError(Problem(str(path), what, advice="Was the file truncated during a transfer?"))
 
 
 def _values(path: Path, page: tifffile.TiffPage) -> np.ndarray:
@@ -131,11 +131,11 @@ def _axes(path: Path, tags: dict[int, Any], shape: tuple[int, ...], area: bool) 
     if TRANSFORMATION in tags:
         m = np.array(tags[TRANSFORMATION], float).reshape(4, 4)
         if max(abs(m[0, 1]), abs(m[1, 0])) > 1e-9 * abs(m[0, 0]):
-            advice = "Turn it upright: gdalwarp in.tif out.tif."
+            advice = "Rotate it: gdalwarp in.tif out.tif."
             raise InputError(Problem(str(path), "its rows do not run along an axis of its projection", advice=advice))
         return m[0, 3] + m[0, 0] * i, m[1, 3] + m[1, 1] * j
     if SCALE not in tags or TIE_POINT not in tags:
-        what = "says not where it lies: it has no GeoTIFF tags"
+        what = "is not georeferenced: it has no GeoTIFF tags"
         raise InputError(Problem(str(path), what, advice="Write one: gdal_translate -of GTiff in out.tif."))
     (dx, dy), (i0, j0, _, x0, y0) = tags[SCALE][:2], tags[TIE_POINT][:5]
     return x0 + dx * (i - i0), y0 - dy * (j - j0)

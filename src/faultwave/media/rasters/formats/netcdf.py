@@ -44,7 +44,7 @@ def _variable(path: Path, file: NetcdfFile, name: str | None) -> NetcdfVariable:
     usable = [n for n, v in file.variables.items() if fits(v)]
     if name is not None and name not in usable:
         given = ", ".join(usable) or "none"
-        raise InputError(Problem(str(path), f"has no variable '{name}' on y and x", f"of those it has: {given}"))
+        raise InputError(Problem(str(path), f"has no variable '{name}' on y and x", f"of its variables: {given}"))
     if name is None and len(usable) != 1:
         what = f"has {len(usable)} variables on y and x" + (f": {', '.join(usable)}" if usable else "")
         axes = f"one on ({', '.join(UP)}) and ({', '.join(ACROSS)})"

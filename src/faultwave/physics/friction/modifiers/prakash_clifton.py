@@ -23,7 +23,7 @@ from faultwave.physics.friction.modifier import Modifier
 _UNIFORM = (
     point_or_uniform("pc_reference_rate", "m/s", "slip rate V* that is added to that of the fault", lower=0.0,
                      aliases=("pc_vStar", "v_star")),
-    point_or_uniform("pc_length", "m", "slip L over which strength follows", positive=True, aliases=("pc_prakashLength",)),
+    point_or_uniform("pc_length", "m", "slip L over which the strength adapts", positive=True, aliases=("pc_prakashLength",)),
 )  # fmt: skip
 
 
@@ -31,11 +31,11 @@ class PrakashClifton(Modifier):
     """Delayed response of the strength to changes of the normal traction."""
 
     name = "prakash-clifton"
-    title = "Strength that follows with a delay (Prakash & Clifton)"
+    title = "Strength that adapts with a delay (Prakash & Clifton)"
     parameters = tuple(q.point for q in _UNIFORM)
     constants = tuple(q.uniform for q in _UNIFORM)
     kernel_parameters = tuple(q.point.name for q in _UNIFORM)
-    state = (State("regularised_strength", "Pa", "strength that follows the law's"),)
+    state = (State("regularised_strength", "Pa", "delayed strength"),)
     solvers = ("closed-form",)
     work = 0.0  # its cost equals the cost of the projection, which is not needed
     project = False  # delayed strength is unstable with projected slip

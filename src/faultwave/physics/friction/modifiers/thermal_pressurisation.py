@@ -90,12 +90,12 @@ class ThermalPressurisation(Modifier):
         State(
             "tp_pressure", "Pa", "pore pressure there, with the sign of stress: falls when the fluid's pressure rises"
         ),
-        State("tp_pressure_unheated", "Pa", "the same at the end of a sub-step if nothing were heated in it"),
+        State("tp_pressure_unheated", "Pa", "pore pressure at the end of a sub-step without heating in it"),
         State("heating", "W/m^2", "frictional heat made in a sub-step"),
         State(
             "past_heating",
             "W/m^2 s^0.5",
-            "what is left of the heat of the past, by the rate of its decay",
+            "remaining past heat per decay rate",
             COUNT,
             inner=True,
         ),
@@ -142,8 +142,8 @@ class ThermalPressurisation(Modifier):
 
     def of_step(self, times: int) -> tuple[State, ...]:
         return (
-            State("ahead", "Pa", "rise of pressure at the ends of sub-steps to come if nothing more were heated", times),
-            State("pushed", "Pa m^2/W", "by how much heat of each sub-step raises pressure at the ends of those after it",
+            State("ahead", "Pa", "pressure rise at the ends of later sub-steps without further heating", times),
+            State("pushed", "Pa m^2/W", "pressure rise at the ends of later sub-steps per heat of each sub-step",
                   (times - 1) ** 2 or None),
             State("heats", "W/m^2", "frictional heat made in the sub-steps, the last one at the end", times),
         )  # fmt: skip

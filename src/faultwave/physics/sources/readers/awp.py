@@ -68,7 +68,7 @@ def read_awp(path: Path, nodes: Setting) -> list[PointSource]:
         wrong = np.argwhere(~(np.abs(rates) <= LARGEST_RATE))  # also true for NaN
         if len(wrong):
             step, component = wrong[0]
-            what = f"subfault {count} has {len(wrong)} rates that are no finite numbers, the first at step {step + 1}"
+            what = f"subfault {count} has {len(wrong)} rates that are not finite numbers, the first at step {step + 1}"
             problems.error(where, f"{what}, component {component + 1}")
         elif not all(1 <= n <= LARGEST for n in node.tolist()):
             problems.error(
@@ -91,7 +91,7 @@ def _binary(path: Path, data: bytes, steps: int) -> Iterator[Record]:
     size = 12 + 24 * steps
     if len(data) % size:
         what = f"has {len(data):,} bytes, which is no multiple of the {size:,} of a subfault with {steps} steps"
-        raise InputError(Problem(str(path), what, advice="Check steps; a copy may have been cut short."))
+        raise InputError(Problem(str(path), what, advice="Check steps; a copy may be truncated."))
     for number in range(len(data) // size):
         part = data[number * size : (number + 1) * size]
         node, rates = np.frombuffer(part, "<i4", 3), np.frombuffer(part, "<f4", 6 * steps, 12)
@@ -108,7 +108,7 @@ def _text(path: Path, data: bytes, steps: int) -> Iterator[Record]:
         try:
             node = np.array([int(w) for w in part[:3]])
         except ValueError:
-            what = f"'{' '.join(part[:3])}' where the node of subfault {first // size + 1} stands"
+            what = f"'{' '.join(part[:3])}' where the node of subfault {first // size + 1} is expected"
             raise InputError(Problem(where, what, "three integers", "Check steps.")) from None
         if len(part) < size:
             what = f"the file ends in subfault {first // size + 1}: {len(part)} of {size} numbers"
@@ -122,7 +122,7 @@ def _text(path: Path, data: bytes, steps: int) -> Iterator[Record]:
         else:
             bad = None
         if bad is not None:
-            raise InputError(Problem(f"{path}:{lines[bad]}", f"'{words[bad]}' is no number")) from None
+            raise InputError(Problem(f"{path}:{lines[bad]}", f"'{words[bad]}' is not a number")) from None
         yield where, node, rates.reshape(steps, 6)
 
 

@@ -90,7 +90,7 @@ def _first_amiss(path: Path, lines: list[tuple[int, str]]) -> str:
     for place, (number, line) in enumerate(lines):
         row = place % LINES
         if row >= 2 and _key(line) != KEYS[row - 2].lower():
-            return f"{path}:{number}, where '{KEYS[row - 2]}:' should stand"
+            return f"{path}:{number}, where '{KEYS[row - 2]}:' is expected"
     return f"{path}:{lines[-1][0] if lines else 1}"
 
 
@@ -110,7 +110,7 @@ def _values(path: Path, lines: list[tuple[int, str]], problems: Problems) -> dic
         word = value.split()[0] if value.split() else ""
         given = as_float(word) if finite_number(word) is None else finite_number(word)
         if given is None:
-            problems.error(f"{path}:{number}", f"'{value.strip()}' is no number", f"{key}: number")
+            problems.error(f"{path}:{number}", f"'{value.strip()}' is not a number", f"{key}: number")
             continue
         found[key] = given
         low, high = RANGES.get(key, (-np.inf, np.inf))

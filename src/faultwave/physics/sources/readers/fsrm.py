@@ -38,7 +38,7 @@ class _Lines:
                     f"{self.path}:{self.at}",
                     "the file ends where a header line was expected",
                     "the lines of a FSRM file",
-                    "Was it cut short on the way?",
+                    "Was the file truncated during a transfer?",
                 )
             )
         self.at += 1
@@ -55,7 +55,7 @@ class _Lines:
             for word in self.lines[self.at - 1].split()[: count - len(found)]:
                 number = finite_number(word)
                 if number is None:
-                    raise InputError(Problem(f"{self.path}:{self.at}", f"'{shown(word)}' is no number ({what})"))
+                    raise InputError(Problem(f"{self.path}:{self.at}", f"'{shown(word)}' is not a number ({what})"))
                 found.append(number)
         return np.array(found)
 
@@ -83,7 +83,7 @@ def read_fsrm(path: Path) -> list[PointSource]:
             Problem(
                 f"{path}:{text.at}",
                 "the moment tensor is not symmetric",
-                "three rows that are alike across the diagonal",
+                "a symmetric matrix in three rows",
             )
         )
     header, velocity = text.header(), np.zeros(3)

@@ -40,7 +40,9 @@ def read_nrf(path: Path) -> list[PointSource]:
     with opened(path, "NRF file (NetCDF-4)") as file:
         missing = [n for n in _TABLES if n not in file]
         if missing:
-            raise InputError(Problem(str(path), f"is no NRF file: {', '.join(missing)} missing", ", ".join(_TABLES)))
+            raise InputError(
+                Problem(str(path), f"is not an NRF file: {', '.join(missing)} missing", ", ".join(_TABLES))
+            )
         centres = _table(path, file, "centres", 1, ("x", "y", "z"))
         subfaults = _table(path, file, "subfaults", 1, _SCALARS, _DIRECTIONS)
         offsets = _table(path, file, "sroffsets", 2)
@@ -88,8 +90,8 @@ def _part(kind: np.dtype | None, name: str) -> np.dtype | None:
 def _fit(path: Path, centres: int, subfaults: int, offsets: np.ndarray, lengths: list[int]) -> None:
     """Raise InputError if the tables of a file are inconsistent."""
     if centres < subfaults or len(offsets) != subfaults + 1 or offsets.shape[1] < 3:
-        what = f"{subfaults} subfaults, {centres} centres and sroffsets of shape {offsets.shape} do not belong together"
-        raise InputError(Problem(str(path), what, "as many centres, one row of sroffsets more"))
+        what = f"{subfaults} subfaults, {centres} centres and sroffsets of shape {offsets.shape} are inconsistent"
+        raise InputError(Problem(str(path), what, "the same number of centres, one more row of sroffsets"))
     first = offsets[:, :3].astype(float)
     if np.any(np.diff(first, axis=0) < 0) or np.any(first < 0) or np.any(first[-1] > lengths):
         raise InputError(Problem(str(path), "sroffsets does not fit the subfaults and slip rates", "ascending numbers"))
@@ -108,7 +110,7 @@ def _subfault(
             raise InputError(
                 Problem(
                     f"{path}: subfault {i}",
-                    f"timestep is {step:g} s or a slip rate is no number",
+                    f"timestep is {step:g} s or a slip rate is not a number",
                     "a step above 0 and finite slip rates",
                 )
             )

@@ -122,31 +122,34 @@ class _Subfaults:
                 f"{len(differ)} of {len(reported)} slips are not the sum of their rates times the interval, here {reported[worst]:g} cm "
                 f"and {summed[worst]:.4g} cm"
             )
-            advice = "The rates are taken. Rates are in cm/s, slip in cm."
+            advice = "The rates are used. Rates are in cm/s, slip in cm."
             warned.warn(self._place_of_slip(worst), what, advice=advice)
 
-    def _check_missing_rates(self, told: np.ndarray, summed: np.ndarray, problems: Problems, warned: Problems) -> None:
+    def _check_missing_rates(
+        self, listed_slips: np.ndarray, summed: np.ndarray, problems: Problems, warned: Problems
+    ) -> None:
         """Add a warning with the moment of slip without rates, from the stated and the integrated slips (3 n,) [cm]."""
-        large = np.abs(told) > SMALL * max(np.abs(told).max(), np.abs(summed).max(), 1e-30)
+        large = np.abs(listed_slips) > SMALL * max(np.abs(listed_slips).max(), np.abs(summed).max(), 1e-30)
         without = np.flatnonzero(large & (summed == 0))
         if not len(without):
             return
-        place, first = self._place_of_slip(without[0]), f"here {told[without[0]]:g} cm"
+        place, first = self._place_of_slip(without[0]), f"here {listed_slips[without[0]]:g} cm"
         if not summed.any():
-            what = f"{len(without)} slips have no rates, {first}: nothing moves"
+            what = f"{len(without)} slips have no rates, {first}: the source has no effect"
             problems.error(place, what, "samples of the slip rate that are not all zero")
             return
         c = self.columns()[0]
-        potency = 1e-6 * np.repeat(c["area"], DIRECTIONS) * np.abs(told)  # [m^3]
+        potency = 1e-6 * np.repeat(c["area"], DIRECTIONS) * np.abs(listed_slips)  # [m^3]
         share = 100.0 * potency[without].sum() / potency.sum()
-        what = f"{len(without)} of {np.count_nonzero(told)} slips have no rates, {first}: they lose {share:.3g} % of the slip times area"
+        total = np.count_nonzero(listed_slips)
+        what = f"{len(without)} of {total} slips have no rates, {first}: they lose {share:.3g} % of the slip times area"
         modulus = np.repeat(self.modulus(), DIRECTIONS)[without]
         if np.isfinite(modulus).all():
             what += f", a moment of {(modulus * potency[without]).sum():.3g} N m"
         warned.warn(
             place,
             what,
-            advice="Only what has rates moves: raise the others by as much if the magnitude is to be the file's.",
+            advice="Only subfaults with rates act: scale their rates if the magnitude should equal that of the file.",
         )
 
     def modulus(self) -> np.ndarray:
@@ -235,7 +238,7 @@ class _Tokens:
                     self.place,
                     f"the file ends where {what} was expected",
                     "the lines of a SRF file",
-                    "Was it cut short on the way?",
+                    "Was the file truncated during a transfer?",
                 )
             )
         self.at += 1
@@ -251,7 +254,7 @@ class _Tokens:
                     self.place,
                     f"the file ends in {what}: {len(part)} of {count} numbers",
                     "all samples of each subfault",
-                    "Was it cut short on the way?",
+                    "Was the file truncated during a transfer?",
                 )
             )
         try:
@@ -267,7 +270,7 @@ class _Tokens:
         if not sound.all():
             self.at += int(np.flatnonzero(~sound)[0])
             raise InputError(
-                Problem(self.place, f"'{self.words[self.at]}' is no finite number ({what})", f"to {LARGEST:g}")
+                Problem(self.place, f"'{self.words[self.at]}' is not a finite number ({what})", f"to {LARGEST:g}")
             )
         self.at += count
         return values
@@ -275,7 +278,7 @@ class _Tokens:
     def _number(self, word: str, what: str) -> float:
         found = finite_number(word) if as_float(word) is None else as_float(word)
         if found is None:
-            raise InputError(Problem(self.place, f"'{word}' is no number ({what})"))
+            raise InputError(Problem(self.place, f"'{word}' is not a number ({what})"))
         return found
 
     def whole(self, what: str) -> int:
@@ -321,7 +324,7 @@ def _read(tokens: _Tokens, given: Projection | None, warned: Problems) -> Source
     path = tokens.path
     version = tokens.word("the version")
     if version not in VERSIONS:
-        junk = f"is no SRF file: it begins with '{shown(version)}' where its version is expected"
+        junk = f"is not an SRF file: it begins with '{shown(version)}' where its version is expected"
         what = f"version '{version}' is not known" if re.fullmatch(r"\d{1,3}\.\d{1,3}", version) else junk
         raise InputError(Problem(f"{path}:1", what, ", ".join(VERSIONS)))
     projection = needed(given, str(path))
@@ -344,7 +347,7 @@ def _read(tokens: _Tokens, given: Projection | None, warned: Problems) -> Source
         problems.raise_errors()
     if announced and announced != len(found):
         what = f"holds {len(found)} subfaults, its segments have {announced}"
-        problems.error(planes, what, advice="Is a segment missing, or was the file cut short?")
+        problems.error(planes, what, advice="Is a segment missing, or is the file truncated?")
     if found.other_columns is not None:
         line, columns = found.other_columns
         have = (
@@ -357,9 +360,9 @@ def _read(tokens: _Tokens, given: Projection | None, warned: Problems) -> Source
     found.check_slips(problems, warned)
     area = float(found.columns()[0]["area"].sum())
     if planes and not problems.errors and not 0.5 <= area / extent <= 2.0:
-        what = f"subfaults have {area:.4g} cm^2 together, the segments {extent:.4g} cm^2"
+        what = f"subfaults have a total area of {area:.4g} cm^2, the segments {extent:.4g} cm^2"
         warned.warn(
-            planes, what, advice="Those of the subfaults are taken; they are in cm^2, lengths of segments in km."
+            planes, what, advice="The areas of the subfaults are used; they are in cm^2, lengths of segments in km."
         )
     problems.raise_errors()
     return found.sources(projection)
@@ -396,7 +399,10 @@ def _subfault(tokens: _Tokens, version: str, found: _Subfaults) -> None:
     rake, *slips = tokens.numbers(7, "rake, slips and numbers of samples").tolist()
     if any(count < 0 or count != int(count) for count in slips[1::2]):
         allowed = "whole numbers, not negative"
-        advice = f"Read with {columns} columns a subfault, without and with vs and density it would be {FEW_COLUMNS} and {MANY_COLUMNS}."
+        advice = (
+            f"The file was read with {columns} columns per subfault; files without and with vs and "
+            f"density have {FEW_COLUMNS} and {MANY_COLUMNS}."
+        )
         raise InputError(Problem(f"{tokens.path}:{where}", f"numbers of samples {slips[1::2]}", allowed, advice))
     rates = [tokens.numbers(int(count), f"slip rates {what}") for count in slips[1::2]]
     found.add([*head, rake, *slips[0::2]], (line, where), rates)

@@ -27,8 +27,8 @@ They are four to seven times the nucleation patch, so the rupture is self-sustai
 """
 
 FROM_MEMORY = (
-    "That the region which weakens is a box of 30 by 15 km about the hypocentre, and ends over 3 km on all sides, above too, is from "
-    "memory and not confirmed.",
+    "The weakening region, a box of 30 by 15 km around the hypocentre with a transition of 3 km on all sides "
+    "including the top, is from memory and not confirmed.",
 )
 
 STATIONS = {"main": ((0, 7.5e3), (9e3, 7.5e3), (12e3, 3e3), (0, 3e3), (0, 12e3), (12e3, 12e3), (15e3, 7.5e3))}

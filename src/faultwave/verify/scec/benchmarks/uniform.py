@@ -158,7 +158,10 @@ def bimaterial(
         checks=checks,
         source="Harris et al. (2009), https://strike.scec.org/cvws/benchmark_descriptions.html",
         notes=(
-            "Strength follows with a delay (Prakash & Clifton; V* 1 m/s, L 1 cm), which the description leaves to the codes.",
+            (
+                "Strength adapts with a delay (Prakash & Clifton; V* 1 m/s, L 1 cm), which the description leaves "
+                "to the codes."
+            ),
             *notes,
         ),
     )
