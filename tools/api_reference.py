@@ -11,6 +11,9 @@ from typing import Any
 CLASSES = (
     "faultwave.run.session:Session",
     "faultwave.run.planned:PlannedCase",
+    "faultwave.ensemble.ensemble:Ensemble",
+    "faultwave.ensemble.checks:EnsemblePlan",
+    "faultwave.ensemble.status:EnsembleStatus",
     "faultwave.observe.dataset:Dataset",
     "faultwave.observe.model:Model",
     "faultwave.output.trace:Results",

@@ -29,6 +29,13 @@ def settings() -> str:
     return settings_markdown()
 
 
+def study() -> str:
+    """Return every setting of a study, from its declaration."""
+    from faultwave.ensemble.study import study_markdown
+
+    return study_markdown()
+
+
 def commands() -> str:
     """Return the help of every command."""
     from typer.main import get_command
@@ -119,6 +126,7 @@ def files() -> str:
 
 GENERATORS: dict[str, Callable[[], str]] = {
     "settings": settings,
+    "study": study,
     "commands": commands,
     "laws": laws,
     "api": api,

@@ -169,8 +169,8 @@ def test_a_tuned_file_with_numbers_that_cannot_be(tmp_path, name, value):
 
 def test_without_mpi4py_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     """`tune` starts processes too, whose own complaints would be those of another program."""
-    monkeypatch.setattr(launch.importlib.util, "find_spec", lambda name: None)
-    monkeypatch.setattr(launch.shutil, "which", lambda *_, **__: "/usr/bin/mpiexec")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("shutil.which", lambda *_, **__: "/usr/bin/mpiexec")
     with pytest.raises(BackendError, match=r"several processes need mpi4py: pip install 'faultwave\[mpi\]'"):
         launch.mpiexec()
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import faultwave as fw
 from faultwave.base.projection import Projection
 from faultwave.case.load import example_text, examples, load_case
 from faultwave.cli.main import app
@@ -92,6 +93,25 @@ def test_the_energy_of_an_earthquake_with_everything_on_adds_up(tmp_path):
     assert energies["gravitational_energy"][-1] > 0 and energies["seismic_moment"][-1] > 1e18
     script["draw"](tmp_path, tmp_path / "everything.png")
     assert (tmp_path / "everything.png").stat().st_size > 10_000
+
+
+def test_the_ensemble_runs_and_is_drawn(tmp_path):
+    """Shortened to a tenth of its time and two members."""
+    pytest.importorskip("xarray")
+    folder = EXAMPLES / "ensemble"
+    for name, before, after in (
+        ("case.yaml", "end_time: 4 s", "end_time: 0.4 s"),
+        ("study.yaml", "members: 16", "members: 2"),
+    ):
+        text = (folder / name).read_text()
+        assert before in text
+        (tmp_path / name).write_text(text.replace(before, after))
+    done = CliRunner().invoke(app, ["ensemble", str(tmp_path / "study.yaml"), "--output", str(tmp_path / "results")])
+    assert done.exit_code == 0 and "2 of 2 members done" in done.output, done.output
+    ensemble = fw.Ensemble(tmp_path / "study.yaml", folder=tmp_path / "results")
+    assert float(ensemble.open()["slip"].max()) > 0.01
+    runpy.run_path(str(folder / "draw.py"))["draw"](ensemble, tmp_path / "ensemble.png")
+    assert (tmp_path / "ensemble.png").stat().st_size > 10_000
 
 
 def test_green_tensors_are_reciprocal(tmp_path):

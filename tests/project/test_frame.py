@@ -49,7 +49,7 @@ def test_every_import_is_declared():
     declared = {"faultwave"}
     names = PYPROJECT["project"]["dependencies"] + sum(PYPROJECT["project"]["optional-dependencies"].values(), [])
     modules = {"ruamel-yaml": "ruamel", "pillow": "PIL", "netcdf4": "netCDF4", "import-linter": "importlinter", "cupy-cuda13x": "cupy",
-               "nvidia-ml-py": "pynvml", "pydantic-core": "pydantic_core"}  # fmt: skip
+               "nvidia-ml-py": "pynvml", "pydantic-core": "pydantic_core", "salib": "SALib"}  # fmt: skip
     for requirement in names:
         name = requirement.split(">")[0].split("[")[0].strip().lower().replace(".", "-")
         declared.add(modules.get(name, name))

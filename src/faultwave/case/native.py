@@ -14,6 +14,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from faultwave.base.errors import Problem, Problems
 from faultwave.base.files.paths import similar
+from faultwave.base.types import Settings
 from faultwave.base.wording import option
 from faultwave.case.settings.model import Case
 from faultwave.case.settings.parameters import known, nearest
@@ -42,14 +43,10 @@ def load_native(
         Every error and warning with file:line.
     """
     path, problems = Path(path), Problems()
-    document = _read(path, problems)
-    if document is None:
+    read = read_yaml(path, problems)
+    if read is None:
         return None, problems
-    try:
-        data = _plain(document, [MAX_VALUES])
-    except ValueError as error:
-        problems.error(str(path), str(error))
-        return None, problems
+    document, data = read
 
     def where(location: Location) -> str:
         return f"{path}:{line_of(document, location)}"
@@ -67,6 +64,18 @@ def load_native(
             )
     problems.items.sort(key=lambda problem: _number(problem.where))
     return case, problems
+
+
+def read_yaml(path: Path, problems: Problems) -> tuple[CommentedMap, Settings] | None:
+    """Return the document of a YAML file, for ``line_of``, and its plain contents; None if it has errors."""
+    document = _read(path, problems)
+    if document is None:
+        return None
+    try:
+        return document, _plain(document, [MAX_VALUES])
+    except ValueError as error:
+        problems.error(str(path), str(error))
+        return None
 
 
 def _number(where: str) -> int:
@@ -257,7 +266,7 @@ def _is_deck(case: Case) -> bool:
 def _in_deck(problem: Problem, case: Case) -> Problem:
     """Locate a problem of a setting in a deck: in the easi file that gives the field, else in the deck itself."""
     match = _PATH.match(problem.where)
-    location = _location(match[0]) if match else ()
+    location = location_of(match[0]) if match else ()
     if not location or location[0] not in Case.model_fields:
         return problem
     found, file = case, case.source_files[0]  # type: Any, Path
@@ -272,7 +281,7 @@ def _in_deck(problem: Problem, case: Case) -> Problem:
 
 def _replaced(problem: Problem, case: Case) -> Problem:
     match = _PATH.match(problem.where)
-    location = _location(match[0]) if match else ()
+    location = location_of(match[0]) if match else ()
     for name in case.overridden:
         if location == OVERRIDES[name]:
             return replace(problem, where=option(name), what=f"{problem.where}: {problem.what}")
@@ -291,16 +300,17 @@ def _setting(where: str, case: Case, document: CommentedMap) -> str | None:
     source = _SOURCE.match(where)
     if source:
         named = _PATH.fullmatch(source[1])
-        location = _location(source[1]) if named else _source_file(source[1], document)
+        location = location_of(source[1]) if named else _source_file(source[1], document)
     else:
         match = _PATH.match(where)
-        location = _location(match[0]) if match else None
+        location = location_of(match[0]) if match else None
     if not location or location[0] not in Case.model_fields or location[0] not in document:
         return None
     return f"{path}:{line_of(document, location)}"
 
 
-def _location(path: str) -> Location:
+def location_of(path: str) -> Location:
+    """Return the location that a dotted path such as 'output.receivers.points[0]' names."""
     return tuple(int(part) if part.isdigit() else part for part in _PART.findall(path))
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import importlib.util
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,10 +17,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from faultwave.base.errors import BackendError, FaultwaveError, InputError, Interrupted, Problem
+from faultwave.base.errors import FaultwaveError, InputError, Interrupted, Problem
 from faultwave.base.processes import host, signals
 from faultwave.base.processes.host import PYTHON
 from faultwave.base.processes.signals import GRACE, WATCHDOG, end_children
+from faultwave.comm.launcher import mpiexec, need_mpi4py
 from faultwave.comm.world import launched, world
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def relaunch(ranks: int | None, threads: int | None, progress: str | None = None
         return
     if ranks == 1:
         return
-    _need_mpi4py()
+    need_mpi4py()
     check_process_limit(
         ranks,
         (f"Start the processes with a launcher, on one or several machines: mpiexec -n {ranks} faultwave run ..."),
@@ -288,11 +287,6 @@ def _tuned(file: Path, numbers: Sequence[object], mode: object) -> None:
         raise InputError(problems)
 
 
-def _need_mpi4py() -> None:
-    if importlib.util.find_spec("mpi4py") is None:
-        raise BackendError("several processes need mpi4py: pip install 'faultwave[mpi]'")
-
-
 def launcher_for(ranks: int) -> str:
     """Return the launcher for ``ranks`` processes, '' for one.
 
@@ -303,21 +297,6 @@ def launcher_for(ranks: int) -> str:
     """
     check_process_limit(ranks)
     return mpiexec() if ranks > 1 else ""
-
-
-def mpiexec() -> str:
-    """Return the path of the MPI launcher, from this Python environment or else the system.
-
-    Raises
-    ------
-    BackendError
-        If there is none, or no mpi4py, which every process would otherwise report by itself.
-    """
-    _need_mpi4py()
-    found = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
-    if found is None:
-        raise BackendError("no mpiexec was found: pip install 'faultwave[mpi]', or load your cluster's MPI")
-    return found
 
 
 def _without_ranks(arguments: list[str]) -> list[str]:

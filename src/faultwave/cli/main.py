@@ -23,6 +23,7 @@ from faultwave.cli import launch, screen
 FILES = {
     "new": ("new",),
     "cases": ("run", "resume", "check", "plan", "tune", "submit"),
+    "ensembles": ("ensemble",),
     "errors": ("estimate-errors",),
     "results": ("plot", "report", "convert", "compare", "verify"),
     "grids": ("sgt",),

@@ -143,7 +143,7 @@ def report(
         typer.Option("--observed", metavar="DIR", help="Folder of miniSEED or SAC files, shown with the seismograms."),
     ] = None,
 ) -> None:
-    """Write an HTML report on a run: interactive figures, seismograms with filters, energies, cost, and provenance.
+    """Write an HTML report on a run or an ensemble: interactive figures, seismograms with filters, energies, cost, and provenance.
 
     The page is self-contained and fetches nothing.
     """

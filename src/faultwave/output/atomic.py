@@ -83,6 +83,12 @@ def user_error_for(error: BaseException, path: Path, retained: str = "") -> Faul
     return RunError(f"{path}: {reason}; {retained}.{advice}")
 
 
+def reports_failed_write(error: FaultwaveError) -> bool:
+    """Return True for an error of ``user_error_for``, also after it was sent from another process."""
+    marks = (*_FULL.values(), "cannot be written:", "writing failed:")
+    return any(mark in str(error) for mark in marks)
+
+
 @contextlib.contextmanager
 def translate_os_errors(path: Path, retained: str = "") -> Iterator[None]:
     """Convert OSError, and the RuntimeError that h5py raises on a failed flush, into the error of ``user_error_for``."""

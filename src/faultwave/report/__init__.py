@@ -1,4 +1,4 @@
-"""Self-contained HTML report of a run: interactive figures, seismograms, energies, cost and provenance.
+"""Self-contained HTML report of a run or an ensemble: interactive figures, seismograms, energies, cost and provenance.
 
 Each module of ``faultwave.report.sections`` yields sections; other packages register theirs by the entry point group of that name.
 """
@@ -13,6 +13,7 @@ from faultwave.base.callable_module import make_callable
 from faultwave.base.errors import InputError, Problem, describe_bad_values
 from faultwave.base.registry import modules
 from faultwave.report.blocks import Section, Text
+from faultwave.report.ensembles import is_ensemble, write_ensemble_report
 from faultwave.report.loaded import Run, load, with_distinct_names, with_records
 from faultwave.report.page import render, section_html, write
 
@@ -27,12 +28,12 @@ def write_report(
     observed: str | Path | None = None,
     prefix: str | None = None,
 ) -> Path:
-    """Write PREFIX-report.html into the run folder, or to ``out``, and return its path.
+    """Write PREFIX-report.html into the run folder, or to ``out``, and return its path; for an ensemble, report.html.
 
     Parameters
     ----------
     folder : str or Path
-        Run folder.
+        Folder of a run or of an ensemble.
     out : str or Path, optional
         Destination.
     compare : str or Path, optional
@@ -52,6 +53,11 @@ def write_report(
     InputError
         If the folder has no results, or ``observed`` has no records of the run's receivers.
     """
+    if is_ensemble(folder):
+        if compare is not None or observed is not None:
+            what = "holds an ensemble, whose report has no other run and no observed records"
+            raise InputError(Problem(str(folder), what, advice="Leave out compare and observed."))
+        return write_ensemble_report(folder, out)
     run = load(Path(folder), prefix)
     other = None if compare is None else load(Path(compare))
     if other is not None:

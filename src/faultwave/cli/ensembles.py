@@ -1,0 +1,163 @@
+"""Command on ensembles: plan, run, submit, and show the progress."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.base.processes import signals
+from faultwave.cli import screen
+from faultwave.cli.cases import warn
+from faultwave.cli.launch import stop_signals_as_errors
+from faultwave.cli.options import Force, Output, Threads, given, with_record_options
+
+if TYPE_CHECKING:
+    from faultwave.ensemble.ensemble import Ensemble
+    from faultwave.ensemble.status import EnsembleStatus
+
+SHOWN = 10
+"""Largest number of failed members that are listed."""
+
+
+@dataclass(frozen=True)
+class ExecutionChanges:
+    """Options that replace settings of the execution."""
+
+    executor: Annotated[str | None, typer.Option("--executor", help="local, mpi, dask or slurm.")] = None
+    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Members that run at the same time.")] = None
+    threads: Threads = None
+    time_limit: Annotated[
+        str | None, typer.Option("--time-limit", metavar="TIME", help="Wall-clock time of a member, such as '20 min'.")
+    ] = None
+    scheduler: Annotated[str | None, typer.Option("--scheduler", help="Address of a Dask scheduler.")] = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """Options of the jobs of an array."""
+
+    job: Annotated[int | None, typer.Option("--job", min=0, help="Compute only part JOB of --jobs parts.")] = None
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Number of parts.")] = None
+    combine: Annotated[
+        bool, typer.Option("--combine", help="Only combine the results of the members computed so far.")
+    ] = False
+
+
+def ensemble(
+    study: Annotated[str | None, typer.Argument(metavar="STUDY", help="A study file (YAML).")] = None,
+    *,
+    changes: ExecutionChanges,
+    output: Output = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show members, time, memory and disk, and compute nothing.")
+    ] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Compute failed members again.")] = False,
+    force: Force = False,
+    status: Annotated[
+        Path | None,
+        typer.Option("--status", metavar="DIR", help="Only show the progress of the ensemble in this folder."),
+    ] = None,
+    part: Part,
+) -> None:
+    """Run many members of a case with varied settings, and combine their results.
+
+    All problems are reported before the first member. Failed members are recorded with their reason and do not stop the others. The
+    same command computes only what is missing, also after a crash.
+    """
+    if status is not None:
+        _show_status(status)
+        return
+    if study is None:
+        raise InputError(
+            Problem("STUDY", "is missing", "a study file", "Use --status DIR to show the progress of an ensemble.")
+        )
+    from faultwave.ensemble.ensemble import Ensemble
+
+    with screen.status(study) as say:
+        say("reading everything")
+        requested = Ensemble(study, **given(**vars(changes), folder=output))
+    if part.job is not None or part.combine:
+        _run_part(requested, part)
+        return
+    with screen.status(study) as say:
+        say("checking, and stepping the first member for some seconds")
+        plan = requested.plan(force, retry)
+    warn(plan.warnings)
+    if dry_run:
+        screen.out().print(screen.table(requested.study.title or study, plan.rows()))
+        return
+    if plan.forecast is not None:
+        for name, value in plan.rows():
+            screen.out().print(f"{name}: {value}", soft_wrap=True)
+    if requested.study.execution.executor == "slurm" and plan.missing:
+        from faultwave.ensemble.supervisor import submit_jobs
+
+        job, scripts = submit_jobs(plan, Path(study))
+        screen.files(scripts)
+        screen.out().print(
+            f"submitted as the job array {job}; see it with: faultwave ensemble --status {requested.folder}",
+            soft_wrap=True,
+        )
+        return
+    from faultwave.ensemble.supervisor import Supervisor
+
+    with stop_signals_as_errors(_stopped):
+        reached = Supervisor(plan, _progress()).run()
+    _show(reached)
+    screen.out().print(f"results: {requested.folder}", soft_wrap=True)
+
+
+def _run_part(requested: Ensemble, part: Part) -> None:
+    if part.combine:
+        _show(requested.combine())
+        return
+    if part.jobs is None or part.job is None or part.job >= part.jobs:
+        raise InputError(Problem("--job", f"is {part.job}, with --jobs {part.jobs}", "0 to JOBS - 1"))
+    with stop_signals_as_errors(_stopped):
+        requested.run_part(part.job, part.jobs)
+
+
+def _stopped(number: int) -> signals.StopSignal:
+    """Return the error for a signal during an ensemble."""
+    name = signal.Signals(number).name
+    return signals.StopSignal(
+        f"stopped by {name}: finished members are stored, and the same command computes the others", number
+    )
+
+
+def _progress() -> Callable[[EnsembleStatus], None]:
+    """Return a function that prints the status after some members, more rarely the more there are."""
+    last = [-1]
+
+    def show(state: EnsembleStatus) -> None:
+        ended = state.done + state.failed
+        if ended > last[0] and (ended - last[0] >= max(1, state.members // 50) or not state.missing):
+            last[0] = ended
+            screen.err().print(str(state), soft_wrap=True)
+
+    return show
+
+
+def _show(state: EnsembleStatus) -> None:
+    screen.out().print(str(state), soft_wrap=True)
+    for member, reason in state.reasons[:SHOWN]:
+        screen.out().print(f"member {member} failed: {reason}", soft_wrap=True, markup=False)
+    if len(state.reasons) > SHOWN:
+        screen.out().print(f"and {len(state.reasons) - SHOWN} more, see members.csv", soft_wrap=True)
+
+
+def _show_status(folder: Path) -> None:
+    from faultwave.ensemble.status import read_status
+
+    _show(read_status(folder))
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the commands of this file to the program."""
+    app.command(epilog="Example: faultwave ensemble study.yaml --workers 4")(with_record_options(ensemble))

@@ -1,0 +1,262 @@
+"""Members of a study: the cases that result from the base case and the values of the variables."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from faultwave.base.errors import InputError, Problem, Problems, suggest
+from faultwave.base.types import Settings
+from faultwave.case import describe
+from faultwave.case.load import load_case
+from faultwave.case.native import location_of
+from faultwave.case.settings.model import Case
+from faultwave.case.settings.parameters import known, nearest
+from faultwave.case.validate import Location, build, dotted
+from faultwave.ensemble.design import Table, make_table
+from faultwave.ensemble.study import Study, Where, study_problem
+
+SET_BY_THE_ENSEMBLE: tuple[Location, ...] = (
+    ("output", "folder"),
+    ("output", "prefix"),
+    ("output", "checkpoint"),
+    ("numerics", "threads"),
+    ("numerics", "progress"),
+    ("source_files",),
+)
+"""Settings that cannot vary, because the ensemble determines them."""
+STATIONS: tuple[Location, ...] = (("output", "receivers"), ("output", "fault_receivers"))
+"""Settings that all members must have in common, so that their seismograms can be combined."""
+DOMAIN = ("mesh", "grid", "engine")
+"""Settings that determine the places of maps."""
+
+
+@dataclass(frozen=True)
+class Members:
+    """Members of a valid study.
+
+    Attributes
+    ----------
+    study : Study
+        Study.
+    where : callable
+        Place of a setting of the study.
+    base : dict
+        Settings of the base case that the user gave.
+    table : Table
+        Values of the variables.
+    folders : tuple of Path
+        Folders in which input files are searched.
+    """
+
+    study: Study
+    where: Where
+    base: Settings
+    table: Table
+    folders: tuple[Path, ...]
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def settings(self, member: int) -> Settings:
+        """Return the settings of one member's case, not validated."""
+        data = copy.deepcopy(self.base)
+        for name, value in self.table.values(member).items():
+            for path in self.study.vary[name].setting:
+                set_value(data, location_of(path), value)
+        return data
+
+    def case(self, member: int) -> Case:
+        """Return the case of one member. Raises InputError if it is invalid."""
+        problems = Problems()
+        case = build(self.settings(member), self.folders, self._place, problems)
+        problems.raise_errors()
+        assert case is not None
+        return case
+
+    def _place(self, location: Location) -> str:
+        """Return the place of a setting of a case: the variable in the study, else its path in the base case."""
+        for name, variable in self.study.vary.items():
+            for path in map(location_of, variable.setting):
+                if location[: len(path)] == path or path[: len(location)] == location:
+                    return self.where(("vary", name))
+        return dotted(location)
+
+
+def set_value(data: Settings, location: Location, value: object) -> None:
+    """Set a setting in nested groups, which are created where they are missing.
+
+    Raises
+    ------
+    KeyError
+        If the location leads through a value that is no group, or to a list entry that does not exist.
+    """
+    owner: Any = data
+    for part, after in zip(location, [*location[1:], None], strict=True):
+        if isinstance(owner, tuple):
+            raise KeyError(f"'{dotted(location)}' cannot be changed")
+        if isinstance(part, int):
+            if not isinstance(owner, list) or not part < len(owner):
+                count = len(owner) if isinstance(owner, list) else "no"
+                raise KeyError(f"the base case has {count} entries there, so that there is no [{part}]")
+        elif not isinstance(owner, dict):
+            raise KeyError(f"the base case has no group at '{dotted(location)}'")
+        if after is None:
+            owner[part] = value
+        else:
+            below = owner[part] if isinstance(part, int) else owner.get(part)
+            if below is None:
+                if isinstance(after, int):
+                    raise KeyError(f"the base case has no list there, so that there is no [{after}]")
+                below = {}
+            below = list(below) if isinstance(below, tuple) else below
+            owner[part] = below
+            owner = below
+
+
+def load_members(study: Study, where: Where) -> tuple[Members, tuple[Problem, ...]]:
+    """Return the members of a study and warnings.
+
+    Raises
+    ------
+    InputError
+        With every problem of the base case, the variables, the design, and the values of all members.
+    """
+    problems = Problems()
+    case, of_case = load_case(study.case)
+    problems.extend(of_case.items)
+    _check_paths(study, where, problems)
+    table = make_table(study, where, problems)
+    if case is None or table is None:
+        raise InputError(dict.fromkeys(problems.errors))
+    files = case.source_files
+    folders = tuple(dict.fromkeys((*(f.parent for f in files), *_study_folders(where), Path.cwd())))
+    base = case.model_dump(exclude_unset=True)
+    made = Members(study, where, base, table, folders)
+    _check_locations(made, problems)
+    problems.raise_errors()
+    problems.extend(invalid_members(made))
+    problems.raise_errors()
+    return made, problems.warnings
+
+
+def _study_folders(where: Where) -> Iterator[Path]:
+    """Yield the folder of the study file, if it is one."""
+    place, _, line = where(()).rpartition(":")
+    if line.isdigit():
+        yield Path(place).absolute().parent
+
+
+def _check_paths(study: Study, where: Where, problems: Problems) -> None:
+    """Check that every path names a setting, no two variables the same one, and none that the ensemble determines."""
+    owner: dict[Location, str] = {}
+    for name, variable in study.vary.items():
+        for path in variable.setting:
+            at, location = ("vary", name, "setting"), location_of(path)
+            wrong = _unknown(path)
+            if wrong:
+                problems.items.append(study_problem(where, at, *wrong))
+                continue
+            for other, taken in owner.items():
+                shared = min(len(other), len(location))
+                if other[:shared] == location[:shared]:
+                    problems.items.append(study_problem(where, at, f"'{path}' is also set by the variable '{taken}'"))
+            owner[location] = name
+            if any(location[: len(s)] == s or s[: len(location)] == location for s in SET_BY_THE_ENSEMBLE):
+                problems.items.append(study_problem(where, at, f"'{path}' is set by the ensemble"))
+            if study.results.stations and study.results.store == "members" and _within(location, STATIONS):
+                advice = "Set results.stations: false to run without seismograms in the result."
+                what = f"'{path}' changes the stations, which all members must have in common"
+                problems.items.append(study_problem(where, at, what, advice=advice))
+            if study.results.maps and location[0] in DOMAIN:
+                what = f"'{path}' changes the places of maps, which then cannot be combined"
+                problems.items.append(
+                    study_problem(where, at, what, advice="Set results.maps: [] to run without maps.")
+                )
+
+
+def _within(location: Location, groups: tuple[Location, ...]) -> bool:
+    return any(location[: len(g)] == g for g in groups)
+
+
+def _unknown(path: str) -> tuple[str, str, str] | None:
+    """Return description, allowed names and advice if a path names no setting."""
+    location = location_of(path)
+    if not location or dotted(location) != path:
+        return f"'{path}' is no path of a setting", "names and [indices], such as sources[0].location[2]", ""
+    for end in range(1, len(location) + 1):
+        if describe.at(location[:end]):
+            continue
+        group, names = dotted(location[: end - 1]), describe.names_at(location[: end - 1])
+        inside = f"'{group}'" if end > 1 else "a case"
+        return (
+            f"'{location[end - 1]}' of '{path}' is not a setting of {inside}",
+            ", ".join(names),
+            suggest(str(location[end - 1]), names),
+        )
+    if len(location) > 1 and location[-2] in ("constant", "expression") and not known(str(location[-1])):
+        return (
+            f"'{location[-1]}' of '{path}' is not a parameter",
+            "names that 'faultwave laws' lists",
+            nearest(str(location[-1])),
+        )
+    return None
+
+
+def _check_locations(members: Members, problems: Problems) -> None:
+    """Check on the first member that every variable can be set in the base case."""
+    data = copy.deepcopy(members.base)
+    for name, value in members.table.values(0).items():
+        for path in members.study.vary[name].setting:
+            try:
+                set_value(data, location_of(path), value)
+            except KeyError as error:
+                place = ("vary", name, "setting")
+                problems.items.append(study_problem(members.where, place, f"'{path}': {error.args[0]}"))
+
+
+def invalid_members(members: Members) -> list[Problem]:
+    """Return one problem for each kind of invalid member, with the number and share of the members that have it."""
+    found: dict[tuple[str, str, str], list[tuple[int, Problem]]] = {}
+    for number in range(len(members)):
+        try:
+            members.case(number)
+        except InputError as error:
+            for problem in error.problems:
+                key = (problem.where, problem.allowed, _without_numbers(problem.what))
+                found.setdefault(key, []).append((number, problem))
+        except ValidationError as error:  # not translated by the case's own validation
+            found.setdefault(("case", "", str(error)), []).append((number, Problem("case", str(error))))
+    made = []
+    for (where, allowed, _), listed in found.items():
+        first, problem = listed[0]
+        share = 100 * len(listed) / len(members)
+        what = f"{len(listed):,} of {len(members):,} members ({share:.3g} %) are impossible; the first is member {first}: {problem.what}"
+        advice = problem.advice or "Limit the distribution with lower and upper, or change the values."
+        made.append(Problem(where, what, allowed, advice))
+    return made
+
+
+def _without_numbers(text: str) -> str:
+    """Return a message without its numbers, so that equal mistakes of many members are recognised."""
+    return "".join(c for c in text if c not in "0123456789.+-e")
+
+
+def parameter_columns(members: Members) -> Mapping[str, list[Any]]:
+    """Return the values of each variable for all members; texts with units are converted to SI numbers where possible."""
+    from faultwave.base.units import to_si
+    from faultwave.ensemble.design import unit_of_setting
+
+    found: dict[str, list[Any]] = {}
+    for name, variable in members.study.vary.items():
+        column, unit = members.table.column(name), unit_of_setting(variable.setting[0])
+        try:
+            found[name] = [to_si(value, unit) for value in column]
+        except ValueError:
+            found[name] = [str(value) for value in column]
+    return found

@@ -1,0 +1,153 @@
+"""Designs: samples, correlations, and what changes when members or variables are added."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from faultwave.base.errors import Problems
+from faultwave.ensemble.design import Table, make_table
+from faultwave.ensemble.study import load_study
+
+S4 = {"kind": "sobol", "members": 4}
+NORMAL = {"setting": "end_time", "distribution": "norm", "parameters": {"loc": "2 s", "scale": "100 ms"}}
+UNIFORM = {"setting": "material.constant.rho", "distribution": "uniform", "parameters": {"loc": 1.0, "scale": 2.0}}
+
+
+TWO_LISTS = {"a": {"setting": "end_time", "values": [1]}, "b": {"setting": "numerics.order", "values": [2, 3]}}
+THREE = {"a": NORMAL, "b": UNIFORM, "c": UNIFORM | {"setting": "material.constant.vp"}}
+
+
+def pairs(*listed: tuple[str, str, float]) -> dict[str, Any]:
+    return {"correlations": [{"variables": [a, b], "rank": rank} for a, b, rank in listed]}
+
+
+def table(design: dict[str, Any], vary: dict[str, Any], **more: Any) -> Table:
+    study, where = load_study({"case": "tpv5", "design": design, "vary": vary, **more})
+    problems = Problems()
+    found = make_table(study, where, problems)
+    assert found is not None and not problems.items, problems.items
+    return found
+
+
+def problems_of(design: dict[str, Any], vary: dict[str, Any], **more: Any) -> str:
+    study, where = load_study({"case": "tpv5", "design": design, "vary": vary, **more})
+    problems = Problems()
+    assert make_table(study, where, problems) is None
+    return "\n".join(map(str, problems.errors))
+
+
+@pytest.mark.parametrize("kind", ["random", "latin-hypercube", "sobol"])
+def test_samples_have_their_distribution(kind):
+    found = table({"kind": kind, "members": 256}, {"a": NORMAL, "b": UNIFORM}, seed=3)
+    assert stats.kstest(found.column("a"), stats.norm(2.0, 0.1).cdf).pvalue > 0.01
+    assert stats.kstest(found.column("b"), stats.uniform(1.0, 2.0).cdf).pvalue > 0.01
+    assert abs(stats.spearmanr(found.column("a"), found.column("b")).statistic) < 0.15
+
+
+def test_a_latin_hypercube_has_one_value_in_every_stratum():
+    found = np.array(table({"kind": "latin-hypercube", "members": 50}, {"b": UNIFORM}).column("b"))
+    assert sorted(np.floor((found - 1.0) / 2.0 * 50).astype(int)) == list(range(50))
+
+
+@given(
+    few=st.integers(1, 20),
+    more=st.integers(1, 20),
+    seed=st.integers(0, 2**40),
+    kind=st.sampled_from(["random", "sobol"]),
+)
+def test_more_members_change_no_earlier_one(few, more, seed, kind):
+    first = table({"kind": kind, "members": few}, {"a": NORMAL, "b": UNIFORM}, seed=seed)
+    both = table({"kind": kind, "members": few + more}, {"a": NORMAL, "b": UNIFORM}, seed=seed)
+    assert both.rows[:few] == first.rows
+
+
+@given(members=st.integers(1, 20), seed=st.integers(0, 2**40))
+def test_more_variables_change_no_other(members, seed):
+    own = {"setting": "numerics.order", "seed": True}
+    alone = table({"kind": "random", "members": members}, {"a": NORMAL}, seed=seed)
+    both = table({"kind": "random", "members": members}, {"first": own, "b": UNIFORM, "a": NORMAL}, seed=seed)
+    assert both.column("a") == alone.column("a")
+    assert len(set(both.column("first"))) == members
+
+
+def test_another_seed_gives_other_values():
+    one, two = (table({"kind": "random", "members": 5}, {"a": NORMAL}, seed=s).column("a") for s in (0, 1))
+    assert not set(one) & set(two)
+
+
+@given(rank=st.floats(-0.95, 0.95))
+def test_rank_correlations_are_those_requested(rank):
+    found = table({"kind": "sobol", "members": 1024}, {"a": NORMAL, "b": UNIFORM},
+                  correlations=[{"variables": ["a", "b"], "rank": rank}])  # fmt: skip
+    assert stats.spearmanr(found.column("a"), found.column("b")).statistic == pytest.approx(rank, abs=0.03)
+    assert stats.kstest(found.column("b"), stats.uniform(1.0, 2.0).cdf).pvalue > 0.01
+
+
+def test_limits_truncate_a_distribution():
+    found = np.array(
+        table({"kind": "sobol", "members": 512}, {"a": {**NORMAL, "lower": "1.9 s", "upper": 2.05}}).column("a")
+    )
+    assert found.min() >= 1.9 and found.max() <= 2.05
+    expected = stats.truncnorm(-1.0, 0.5, 2.0, 0.1)
+    assert stats.kstest(found, expected.cdf).pvalue > 0.01
+
+
+def test_a_grid_combines_all_values():
+    found = table(
+        {"kind": "grid"},
+        {"a": {"setting": "end_time", "values": [1, "2 s"]}, "b": {"setting": "numerics.order", "values": [2, 3, 4]}},
+    )
+    assert found.rows == ((1, 2), (1, 3), (1, 4), ("2 s", 2), ("2 s", 3), ("2 s", 4))
+
+
+def test_a_list_takes_values_in_turn_and_draws_the_rest():
+    found = table({"kind": "list"}, {"a": {"setting": "end_time", "values": [1, 2, 3]}, "b": UNIFORM})
+    assert found.column("a") == [1, 2, 3] and len(set(found.column("b"))) == 3
+
+
+def test_a_table_has_numbers_texts_and_files(tmp_path):
+    (tmp_path / "fine.msh").write_text("")
+    (tmp_path / "members.csv").write_text("# from a survey\nrho, mesh,comment\n2700,fine.msh,a\n2.8e3,other.msh,b\n")
+    vary = {"rho": {"setting": "material.constant.rho"}, "file": {"setting": "mesh.file", "column": "mesh"}}
+    found = table({"kind": "table", "file": str(tmp_path / "members.csv")}, vary)
+    assert found.rows == ((2700, str(tmp_path / "fine.msh")), (2800.0, "other.msh"))
+
+
+def test_values_of_a_sample_are_equally_probable():
+    found = table({"kind": "sobol", "members": 64}, {"a": {"setting": "numerics.order", "values": [2, 3, 4, 5]}})
+    assert [found.column("a").count(n) for n in (2, 3, 4, 5)] == [16] * 4
+
+
+@pytest.mark.parametrize(
+    ("design", "vary", "more", "expected"),
+    [
+        (S4, {"a": NORMAL | {"distribution": "normm"}}, {}, r"'normm' is no distribution.*did you mean 'norm'"),
+        (S4, {"a": NORMAL | {"parameters": {"lok": 1}}}, {}, r"'lok' is no parameter of norm.*did you mean 'loc'"),
+        (S4, {"a": NORMAL | {"parameters": {"scale": -1}}}, {}, r"norm has no such parameters: scale = -1"),
+        (S4, {"a": NORMAL | {"parameters": {"loc": "2 m"}}}, {}, r"'2 m' is a \[length\], expected a unit like 's'"),
+        (S4, {"a": NORMAL | {"lower": 9, "upper": 3}}, {}, r"no values between 9 and 3 s"),
+        (S4, {"a": NORMAL | {"distribution": "lognorm"}}, {}, r"lognorm needs 's'"),
+        (S4, {"a": {"setting": "end_time"}}, {}, r"vary.a: has no values"),
+        ({"kind": "list"}, TWO_LISTS, {}, r"lists of different lengths: a has 1, b has 2"),
+        ({"kind": "grid"}, {"a": NORMAL}, {}, r"grid needs at least one variable with values"),
+        (S4, {"a": NORMAL}, pairs(("a", "c", 0.5)), r"'c' is no sampled variable"),
+        (S4, THREE, pairs(("a", "b", 0.9), ("b", "c", 0.9), ("a", "c", -0.9)), r"negative eigenvalue"),
+    ],
+)
+def test_impossible_designs(design, vary, more, expected):
+    assert re.search(expected, problems_of(design, vary, **more))
+
+
+def test_all_problems_of_a_table_come_at_once(tmp_path):
+    (tmp_path / "m.csv").write_text("rho,mass\n1\n1,2\n1,2,3\n")
+    text = problems_of(
+        {"kind": "table", "file": str(tmp_path / "m.csv")}, {"row": {"setting": "material.constant.rho"}}
+    )
+    assert "m.csv:2: has 1 cells" in text and "m.csv:4: has 3 cells" in text and "no column 'row'" in text

@@ -1,0 +1,121 @@
+"""Members: paths of settings, impossible values, and identities."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from faultwave.base.errors import InputError
+from faultwave.ensemble.identity import case_identity, study_identity
+from faultwave.ensemble.members import Members, load_members, set_value
+from faultwave.ensemble.study import load_study
+from tests.ensemble.case import study, wave_case
+
+
+def members(folder: Path, **more: Any) -> Members:
+    return load_members(*load_study(study(folder, **more)))[0]
+
+
+def error_of(folder: Path, **more: Any) -> str:
+    with pytest.raises(InputError) as error:
+        members(folder, **more)
+    return str(error.value)
+
+
+def test_values_reach_their_settings(tmp_path):
+    vary = {
+        "x": {"setting": ["sources[0].location[0]", "output.receivers.points[1][0]"], "values": ["0.2 m", 0.3]},
+        "order": {"setting": "numerics.order", "values": [2, 3]},
+        "cfl": {"setting": "numerics.cfl", "values": [0.3, 0.4]},
+    }
+    found = members(tmp_path, vary=vary, results={"stations": False})
+    case = found.case(0)
+    assert case.sources[0].location == (0.2, 0.5, 0.6) and case.output.receivers.points[1] == (0.2, 0.4, 0.5)
+    assert [found.case(m).numerics.order for m in (0, 1)] == [2, 3]
+    assert found.case(1).numerics.cfl == 0.4
+    assert found.base["sources"][0]["location"][0] == 0.4  # the base case stays as it is
+
+
+def test_paths_that_name_no_setting(tmp_path):
+    def one(path: str, **more: Any) -> str:
+        return error_of(tmp_path, vary={"a": {"setting": path, "values": [1, 2]}}, **more)
+
+    assert "did you mean 'numerics'?" in one("numeric.order")
+    assert "'ordr' of 'numerics.ordr' is not a setting of 'numerics'" in one("numerics.ordr")
+    assert "did you mean" in one("material.constant.rhoo")
+    assert "there is no [3]" in one("sources[3].force[0]")
+    assert "is set by the ensemble" in one("output.folder")
+    assert "is set by the ensemble" in one("numerics.threads")
+    assert "changes the stations" in one("output.receivers.interval")
+    assert "changes the places of maps" in one("mesh.generate.cells[0]")
+    assert "is no path of a setting" in one("sources[0]force")
+
+
+def test_two_variables_of_one_setting(tmp_path):
+    vary = {"a": {"setting": "numerics.order", "values": [2]}, "b": {"setting": "numerics.order", "values": [3]}}
+    assert "is also set by the variable 'a'" in error_of(tmp_path, vary=vary)
+
+
+def test_impossible_values_are_reported_with_their_share(tmp_path):
+    vary = {
+        "density": {
+            "setting": "material.constant.rho",
+            "distribution": "norm",
+            "parameters": {"loc": 0.0, "scale": 1.0},
+        },
+        "order": {"setting": "numerics.order", "values": [2, 90]},
+    }
+    text = error_of(tmp_path, design={"kind": "sobol", "members": 64}, vary=vary)
+    assert "32 of 64 members (50 %) are impossible" in text and "is not above 0" in text
+    assert "numerics.order is 90" in text, "all kinds of problems come at once"
+
+
+def test_problems_of_a_file_have_lines(tmp_path):
+    file = tmp_path / "study.yaml"
+    file.write_text(
+        "case: tpv5\ndesign: {kind: lst}\nvary:\n  a:\n    setting: end_time\n    valeus: [1]\nresults:\n  percentiles: [200]\n"
+    )
+    with pytest.raises(InputError) as error:
+        load_study(file)
+    text = str(error.value)
+    assert f"{file}:2: design.kind is lst" in text and "did you mean 'list'?" in text
+    assert f"{file}:6: 'valeus' is not a setting of 'vary.a'" in text and "did you mean 'values'?" in text
+    assert f"{file}:8: results.percentiles[0] is 200" in text
+    file.write_text("case: tpv5\ndesign: {kind: list}\nvary:\n  a:\n    setting: end_tme\n    values: [1]\n")
+    with pytest.raises(InputError, match=rf"{file}:5: vary.a.setting: 'end_tme' .*did you mean 'end_time'\?"):
+        load_members(*load_study(file))
+
+
+def test_a_member_is_known_by_its_case_and_its_files(tmp_path):
+    stations = tmp_path / "stations.txt"
+    stations.write_text("0.3 0.4 0.5\n")
+    case = wave_case()
+    case["output"]["receivers"] = {"file": str(stations), "interval": 0.02}
+    found = members(tmp_path, case=case)
+    results = found.study.results
+    digests = [case_identity(found.case(m), results) for m in range(4)]
+    assert len(set(digests)) == 4
+    assert digests == [case_identity(members(tmp_path, case=case).case(m), results) for m in range(4)]
+    other = {**case, "title": "another", "numerics": {"order": 2, "threads": 3}}
+    assert case_identity(members(tmp_path / "elsewhere", case=other).case(0), results) == digests[0]
+    stations.write_text("0.3 0.4 0.6\n")
+    assert case_identity(members(tmp_path, case=case).case(0), results) != digests[0]
+
+
+def test_a_study_is_known_by_its_base_case_and_variables(tmp_path):
+    first = study_identity(members(tmp_path))
+    more = {"push": {"setting": "sources[0].force[0]", "values": [1.0, 2.0, 3.0, 4.0, 5.0]}}
+    assert study_identity(members(tmp_path, vary=more)) == first
+    assert study_identity(members(tmp_path, case=wave_case(end=0.1))) != first
+    other = {"push": {"setting": "sources[0].force[1]", "values": [1.0]}}
+    assert study_identity(members(tmp_path, vary=other)) != first
+
+
+def test_set_value_creates_groups_and_copies_tuples():
+    data: dict[str, Any] = {"a": ({"b": (1, 2)},)}
+    inner = data["a"]
+    set_value(data, ("a", 0, "b", 1), 5)
+    set_value(data, ("c", "d"), 6)
+    assert data == {"a": [{"b": [1, 5]}], "c": {"d": 6}} and len(inner) == 1
