@@ -39,6 +39,19 @@ class ExecutionChanges:
 
 
 @dataclass(frozen=True)
+class Display:
+    """Options that only show something."""
+
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show members, time, memory and disk, and compute nothing.")
+    ] = False
+    status: Annotated[
+        Path | None,
+        typer.Option("--status", metavar="DIR", help="Only show the progress of the ensemble in this folder."),
+    ] = None
+
+
+@dataclass(frozen=True)
 class Part:
     """Options of the jobs of an array."""
 
@@ -54,15 +67,9 @@ def ensemble(
     *,
     changes: ExecutionChanges,
     output: Output = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show members, time, memory and disk, and compute nothing.")
-    ] = False,
+    display: Display,
     retry: Annotated[bool, typer.Option("--retry", help="Compute failed members again.")] = False,
     force: Force = False,
-    status: Annotated[
-        Path | None,
-        typer.Option("--status", metavar="DIR", help="Only show the progress of the ensemble in this folder."),
-    ] = None,
     part: Part,
 ) -> None:
     """Run many members of a case with varied settings, and combine their results.
@@ -70,8 +77,8 @@ def ensemble(
     All problems are reported before the first member. Failed members are recorded with their reason and do not stop the others. The
     same command computes only what is missing, also after a crash.
     """
-    if status is not None:
-        _show_status(status)
+    if display.status is not None:
+        _show_status(display.status)
         return
     if study is None:
         raise InputError(
@@ -89,7 +96,7 @@ def ensemble(
         say("checking, and stepping the first member for some seconds")
         plan = requested.plan(force, retry)
     warn(plan.warnings)
-    if dry_run:
+    if display.dry_run:
         screen.out().print(screen.table(requested.study.title or study, plan.rows()))
         return
     if plan.forecast is not None:
