@@ -15,7 +15,7 @@ from faultwave.base.processes import signals
 from faultwave.cli import screen
 from faultwave.cli.cases import warn
 from faultwave.cli.launch import stop_signals_as_errors
-from faultwave.cli.options import Force, Output, Threads, given, with_record_options
+from faultwave.cli.options import Output, given, with_record_options
 
 if TYPE_CHECKING:
     from faultwave.ensemble.ensemble import Ensemble
@@ -31,7 +31,7 @@ class ExecutionChanges:
 
     executor: Annotated[str | None, typer.Option("--executor", help="local, mpi, dask or slurm.")] = None
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Members that run at the same time.")] = None
-    threads: Threads = None
+    threads: Annotated[int | None, typer.Option("--threads", min=1, help="Threads of each member; default 1.")] = None
     time_limit: Annotated[
         str | None, typer.Option("--time-limit", metavar="TIME", help="Wall-clock time of a member, such as '20 min'.")
     ] = None
@@ -69,7 +69,9 @@ def ensemble(
     output: Output = None,
     display: Display,
     retry: Annotated[bool, typer.Option("--retry", help="Compute failed members again.")] = False,
-    force: Force = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace members in the folder that belong to another study.")
+    ] = False,
     part: Part,
 ) -> None:
     """Run many members of a case with varied settings, and combine their results.
