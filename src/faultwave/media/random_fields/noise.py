@@ -14,7 +14,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 Words = NDArray[np.uint64]
 """Unsigned 32-bit words, stored in 64 bits so that products need no special care."""
@@ -89,4 +88,6 @@ def lattice_noise(first: NDArray[np.int64], count: int, key: tuple[int, int]) ->
     words = words.reshape(*words.shape[:-2], 4 * groups)
     chosen = (first[-1] - 4 * low)[:, None] + np.arange(count)
     chosen = chosen.reshape(parts, *(1,) * (dimensions - 1), count)
+    from scipy.special import ndtri  # takes long to import, and few runs need it
+
     return np.asarray(ndtri((np.take_along_axis(words, chosen, -1) + 0.5) * 2.0**-32))

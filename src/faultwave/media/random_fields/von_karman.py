@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.ndimage import map_coordinates
 
 from faultwave.media.points import Floats, Integers
 from faultwave.media.random_fields.noise import key_of, lattice_noise
@@ -130,9 +129,7 @@ class VonKarman:
                 continue
             first = owners[:, rows[0]] * TILE[len(lattice)] - 1
             tile = self._tile(tuple(first.tolist()))
-            result[rows] = map_coordinates(
-                tile, lattice[:, rows] - first[:, None], np.float64, order=3, prefilter=False
-            )
+            result[rows] = _spline(tile, lattice[:, rows] - first[:, None])
         rest = np.concatenate(few) if few else np.empty(0, np.int64)
         for begin in range(0, len(rest), BATCH):
             rows = rest[begin : begin + BATCH]
@@ -146,7 +143,7 @@ class VonKarman:
         local = lattice - first
         local[0] += TAPS * np.arange(lattice.shape[1])  # the neighbourhoods follow each other along the first axis
         stacked = coefficients.reshape(-1, *coefficients.shape[2:])
-        return np.asarray(map_coordinates(stacked, local, np.float64, order=3, prefilter=False))
+        return _spline(stacked, local)
 
     def _tile(self, first: tuple[int, ...]) -> Floats:
         """Return the coefficients of a tile, which begins at the lattice point ``first``."""
@@ -188,6 +185,13 @@ class VonKarman:
         for axis in range(dimensions):
             coarser = _refined(coarser, axis + 1, 1 - shifted[axis] % 2, count)
         return result + coarser
+
+
+def _spline(coefficients: Floats, places: Floats) -> Floats:
+    """Return the values (n,) of a cubic spline at places (d, n) in coordinates of its lattice."""
+    from scipy.ndimage import map_coordinates  # takes long to import, and few runs need it
+
+    return np.asarray(map_coordinates(coefficients, places, np.float64, order=3, prefilter=False))
 
 
 def _refined(coarse: Floats, axis: int, skipped: Integers, count: int) -> Floats:
