@@ -81,7 +81,7 @@ def test_a_run_takes_the_memory_that_its_steps_write_to(tmp_path: Path, taken: l
         "end_time": 0.3, "mesh": {"generate": box}, "numerics": {"order": 2, "integrator": integrator, "backend": "cpu"},
         "material": {"constant": {"rho": 1.0, "lambda": 2.0, "mu": 1.0}}, "output": {"folder": str(tmp_path / "out")},
     }  # fmt: skip
-    with pytest.raises(RunError, match="go on"):
+    with pytest.raises(RunError, match="continue with"):
         fw.simulate(case).run(progress=lambda p: signal.raise_signal(signal.SIGTERM))
     taken.clear()
     session: Any = fw.resume(tmp_path / "out")

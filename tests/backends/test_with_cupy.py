@@ -500,7 +500,7 @@ def test_running_out_of_memory_is_told_with_numbers(cupy: Any) -> None:
 
 def test_what_is_missing(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert with_cupy.missing("cuda") == ""
-    assert "the one installed is for NVIDIA" in with_cupy.missing("hip")
+    assert "the installed one is for NVIDIA" in with_cupy.missing("hip")
 
     def absent() -> None:
         raise RuntimeError('Failure finding "libnvrtc.so.13"\nand more')

@@ -59,7 +59,7 @@ class Waves:
         connections = Connections(near, near_faces, self.clustering.cluster, fault, kept, penalised=beside)
         parts = cluster_places(self.clustering.ratios)
         made_layout = build_layout(connections, np.arange(cells), self.backend.lanes, parts=parts)
-        self.layout, self.wave_slots = made_layout.cells, made_layout.waves
+        self.mesh_layout, self.layout, self.wave_slots = made_layout, made_layout.cells, made_layout.waves
         g = self.geometry
         self.cells = Cells(
             g.inverse, g.volume, g.areas, g.normals, self.topology.neighbours, self.topology.kinds, fault, self.material,

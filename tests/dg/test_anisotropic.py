@@ -122,7 +122,7 @@ def test_runge_kutta_gives_what_ader_gives() -> None:
         waves = Waves(mesh, "anisotropic", 4, material=material, cfl=0.1)
         if lines:
             plain = form(waves.law, 4, fast=False)
-            waves.use(RungeKutta(plain, waves.backend, waves.layout, waves.cells, "godunov"))
+            waves.use(RungeKutta(plain, waves.backend, waves.mesh_layout, waves.cells, "godunov"))
         runs.append(waves.start(bump).run(0.3).operator.dofs())
     np.testing.assert_allclose(runs[1], runs[0], atol=2e-3 * np.abs(runs[0]).max())
 

@@ -30,7 +30,7 @@ EACH = pytest.mark.parametrize("kind, flux", INTEGRATORS, ids=["rk4", "rk4-centr
 def by_lines(kind: Any, flux: str, mesh: Mesh, law: str, order: int, material: dict, **more: Any) -> Waves:
     waves = Waves(mesh, law, order, material=material, cfl=0.25, **more)
     plain = form(waves.law, order, fast=False)
-    waves.use(kind(plain, waves.backend, waves.layout, waves.cells, flux))
+    waves.use(kind(plain, waves.backend, waves.mesh_layout, waves.cells, flux))
     return waves
 
 
@@ -81,7 +81,7 @@ def test_white_noise_keeps_its_energy_with_the_centred_flux(law: str, material: 
             1.0, 3.0, cells
         )
     waves.cells = type(waves.cells)(**{**vars(waves.cells), "material": waves.material})
-    waves.use(RungeKutta(form(waves.law, 3, fast=False), waves.backend, waves.layout, waves.cells, "centred"))
+    waves.use(RungeKutta(form(waves.law, 3, fast=False), waves.backend, waves.mesh_layout, waves.cells, "centred"))
     waves.operator.set_dofs(rng.normal(size=(cells, 10, quantities)))
     history, step = [waves.energy()], 0.02 * waves.march.longest
     for _ in range(50):

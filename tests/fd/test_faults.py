@@ -211,7 +211,7 @@ BESIDE = {
         ({"grid__order": 8}, "order 8 and a fault cannot be combined on a grid yet"),
         ({"attenuation": {}, "material": {"constant": ROCK | {"Qp": 100, "Qs": 50}}}, "attenuation and a fault"),
         ({"fault__friction": "rate-and-state-ageing"}, "does not maintain the balance of forces in single precision"),
-        ({"fault__modifiers": ["thermal-pressurisation"]}, "grids do not support yet"),
+        ({"fault__modifiers": ["thermal-pressurisation"]}, "which the engine fd does not support"),
         ({"fault__parameters": {"constant": {"mu_s": 0.6}}}, "mu_d"),
         ({"fault": None}, "the case has no fault with friction"),
         ({"grid__boundaries": {"z+": "rigid"}}, "ends 0 m from the side z+"),
@@ -310,5 +310,5 @@ def test_faults_far_beyond_the_box_are_told_before_their_points_take_memory(end)
 def test_unknown_names_of_nucleation_are_errors():
     """As on tetrahedra: an episode reads its own names, not those of the initial traction."""
     told = problems(fault__nucleation=[{"duration": 0.4, "stress": {"constant": {"Tnuc_s": 1e6, "Tnuc_x": 2e6}}}])
-    assert told.count("'Tnuc_x' is not a parameter of an episode of nucleation, so it would do nothing") == 1
+    assert told.count("'Tnuc_x' is not a parameter of an episode of nucleation, so it would have no effect") == 1
     assert "did you mean 'Tnuc_" in told

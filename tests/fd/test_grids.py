@@ -222,7 +222,7 @@ def test_what_does_not_fit_on_the_disk_is_told_before(output, monkeypatch, tmp_p
     ("changes", "words"),
     [
         ({"output__receivers": {"points": [[300, 900, 0]], "interval": 1e-8}},
-         "output.receivers: 1 receivers with 50,000,001 samples need about 15.1 GiB beside"),
+         "output.receivers: 1 receivers with 50,000,001 samples need about 15.1 GiB in addition to"),
         ({"output__receivers": {"points": [[300, 900, 0]] * 100, "interval": 0.1, "rotation": True}},
          "output.receivers: 100 receivers with 6 samples"),
         ({"output__intensity": {"periods": [0.5, 1.0, 2.0]}}, "output.intensity: maps of 240 points need about"),

@@ -204,7 +204,7 @@ def test_points_above_the_ground_are_told():
 
 def test_what_does_nothing_below_a_topography_is_told():
     warned = check(load_case(hilly(output={"surface": {"interval": 0.1}}))[0]).warnings
-    assert ["grid.topography.receivers"] == [w.where for w in warned if "there are no receivers" in w.what]
+    assert ["grid.topography.receivers"] == [w.where for w in warned if "the case has no receivers" in w.what]
     assert not any("topography" in w.where for w in check(load_case(hilly())[0]).warnings)
 
 

@@ -89,7 +89,7 @@ def test_asagi_mistakes(grid, easi):
         "!ASAGI {file: none.nc, parameters: [p]}": "'none.nc' does not exist. Looked for",
         "!ASAGI {file: model.yaml, parameters: [p]}": "is not a valid NetCDF grid",
         "!ASAGI {file: grid.nc, parameters: [p], var: dta}": "has no variable 'dta' .allowed: x, y, z, data, plain",
-        "!ASAGI {file: grid.nc, parameters: [p]}": "lists 1 name.s., the file has 2 value",
+        "!ASAGI {file: grid.nc, parameters: [p]}": "lists 1 name.s., but the file has 2 value",
         "!ASAGI {file: grid.nc, parameters: [p], var: x}": "the grid has 1 dimension",
         "!ASAGI {file: grid.nc, parameters: [p], var: plain, interpolation: linaer}": "did you mean 'linear'",
     }

@@ -110,7 +110,7 @@ def test_what_is_not_there_is_told_by_name(tmp_path: Path) -> None:
     found = read(written(tmp_path))
     with pytest.raises(InputError, match="index.json: has no entry 'energies'"):
         found.notes["energies"]
-    with found.opened(0) as part, pytest.raises(InputError, match="part-000000.h5: says nothing of 'fault/stress'"):
+    with found.opened(0) as part, pytest.raises(InputError, match="part-000000.h5: has no entry 'fault/stress'"):
         part["fault/stress"]
 
 

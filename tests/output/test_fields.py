@@ -319,7 +319,7 @@ def test_reading_something_else(tmp_path: Path, content: bytes | None) -> None:
             file["other"] = 1
     else:
         path.write_bytes(content)
-    with pytest.raises(InputError, match=r"a\.vtkhdf: is no "):
+    with pytest.raises(InputError, match=r"a\.vtkhdf: is not "):
         VtkHdfReader(path)
 
 

@@ -137,7 +137,7 @@ def test_what_is_no_motion_is_left_out(tmp_path: Path, unit: str, stages: bool) 
 def test_channel_codes_of_other_instruments(tmp_path: Path) -> None:
     values = waves.to_map(waves.motion(1))
     waves.stream(values, ("HDE", "HDN", "HDZ")).write(str(tmp_path / "c.mseed"), format="MSEED")
-    with pytest.raises(InputError, match="its channel code says pressure.*H velocity"):
+    with pytest.raises(InputError, match="its channel code means pressure.*H velocity"):
         read_records(tmp_path)
     assert read_records(tmp_path, "velocity")[0][0].quantity == "velocity", "who says what they hold is believed"
     waves.stream(values, ("E", "N", "Z")).write(str(tmp_path / "c.mseed"), format="MSEED")

@@ -44,7 +44,7 @@ def test_no_file_is_unpickled(tmp_path: Path, suffix: str) -> None:
     data, mark = tmp_path / "data", tmp_path / "code-was-run"
     data.mkdir()
     (data / f"CI.PAS{suffix}").write_bytes(pickled(mark))
-    with pytest.raises(InputError, match=f"CI.PAS{suffix}: cannot be read: it is no "):
+    with pytest.raises(InputError, match=f"CI.PAS{suffix}: cannot be read: it is not "):
         read_records(data)
     assert not mark.exists()
     with pytest.raises(OSError):  # the file does what it is for
@@ -94,7 +94,7 @@ def test_pieces_that_lie_years_apart_fill_no_memory(tmp_path: Path) -> None:
 def test_components_without_a_common_time(tmp_path: Path) -> None:
     for channel, begin in (("BHE", 0.0), ("BHN", 1000.0), ("BHZ", 0.0)):
         stream(begin=begin, channel=channel).write(str(tmp_path / f"{channel}.mseed"), format="MSEED")
-    with pytest.raises(InputError, match="CI.PAS: is left out: its components have no times in common"):
+    with pytest.raises(InputError, match="CI.PAS: is omitted: its components have no times in common"):
         read_records(tmp_path)
 
 

@@ -100,8 +100,8 @@ def _check_orders(plan: Plan, problems: Problems) -> None:
     if 4 not in plan.orders:
         problems.error(
             "--order",
-            f"{', '.join(map(str, plan.orders))}",
-            "a list that includes 4, with which the others are compared",
+            f"{', '.join(map(str, plan.orders))} does not include 4, with which the others are compared",
+            "a list that includes 4",
         )
 
 

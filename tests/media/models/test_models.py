@@ -57,7 +57,7 @@ def test_rfile(tmp_path, azimuth, order, precision):
 def test_rfile_without_attenuation_below_topography(tmp_path):
     made = files.rfile(tmp_path / "m.rfile", 20.0, attenuation=False, topography=hill)
     check(made, points(20.0), files.NAMES[:3])
-    with pytest.raises(InputError, match="parameter Qp is missing"):
+    with pytest.raises(InputError, match="no parameter Qp"):
         values(made, [[100, 100, -500]], ["Qp"])
 
 

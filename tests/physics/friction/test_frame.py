@@ -126,8 +126,8 @@ def test_complete_sets_are_chosen_by_prefix():
 @pytest.mark.parametrize(
     ("names", "prefix", "text"),
     [
-        ([], "", "no initial stress"),
-        (TENSOR, "nuc", "no nucleation stress"),
+        ([], "", "initial stress is missing"),
+        (TENSOR, "nuc", "nucleation stress is missing"),
         (TENSOR[:5], "", "lacks s_xz"),
         ([*TENSOR, "T_n"], "", "mixes .*T_n"),
         (["T_n", "Ts0", "Td0"], "", "mixes T_n, Ts0, Td0"),

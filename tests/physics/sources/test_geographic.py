@@ -142,7 +142,7 @@ def test_areas_that_are_not_those_of_the_segments(tmp_path):
         (tmp_path / "a.srf").write_text(plane.format(length))
         read_srf(tmp_path / "a.srf", HERE, warned)
         assert len(warned.warnings) == count
-    assert "a.srf:2: subfaults have 4e+10 cm^2 together, the segments 1e+10 cm^2" in str(warned.warnings[0])
+    assert "a.srf:2: subfaults have a total area of 4e+10 cm^2, the segments 1e+10 cm^2" in str(warned.warnings[0])
 
 
 def test_slip_without_rates(tmp_path):

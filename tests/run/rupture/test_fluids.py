@@ -141,7 +141,7 @@ def test_injection_alone_may_nucleate(tmp_path: Path) -> None:
     fault["parameters"] = {"constant": {**fault["parameters"]["constant"], "T_s": 70e6}}
     h = run(case(tmp_path, fault, end_time=0.3))
     assert (h["Pn0"][-1] > -85e6).all() and h["SRs"][-1].min() > 0.1
-    with pytest.raises(InputError, match="no nucleation stress is given"):
+    with pytest.raises(InputError, match="nucleation stress is missing"):
         simulate(case(tmp_path, {**fault, "pore_pressure": False}), force=True)
     dry = {**fault, "pore_pressure": False, "nucleation": []}
     dry["parameters"] = {"constant": {**fault["parameters"]["constant"], "p": 30e6}}
