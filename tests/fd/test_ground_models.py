@@ -73,7 +73,7 @@ def test_poison_is_told_before_the_run(tmp_path, engine):
 def test_limits_are_told(tmp_path, engine):
     made = files.sfile(tmp_path / "m")
     text = problems(case(made, engine, material__minimum={"vs": "2200 m/s"}))
-    assert "vs kept above 2200 at" in text and "%" in text
+    assert "vs limited to above 2200 at" in text and "%" in text
     assert "kept" not in problems(case(made, engine, material__minimum={"vs": "200 m/s"}))
     assert "'vz'" in problems(case(made, engine, material__minimum={"vz": 200}))
 

@@ -268,7 +268,7 @@ def test_boxes_beside_borders_of_fluids_are_refused(tmp_path):
         "constant": {"rho": 2700.0, "vp": 3464.0},
         "expression": {"vs": "if (z > -880) {return 0;} return 2000;"},
     }
-    assert "output.box: the box lies among planes around fluid beside rock, z = " in told(made)
+    assert "output.box: the box intersects planes around a fluid-solid interface, z = " in told(made)
 
 
 def test_files_that_are_no_records_are_refused(tmp_path, recorded):

@@ -127,7 +127,7 @@ def test_uneven_material():
     made = settings()
     made["material"] = {"constant": {"rho": RHO, "vp": VP}, "expression": {"vs": "return 2000 + 0.2 * x;"}}
     read, _ = load_case(made)
-    assert "varies by 3.8 %: a wave from there is not plane" in "\n".join(map(str, check(read).warnings))
+    assert "varies by 3.8 %: a wave that starts there is not plane" in "\n".join(map(str, check(read).warnings))
 
 
 def test_dg_has_none():

@@ -303,7 +303,7 @@ def test_quality_factors_that_no_mechanism_reaches_are_told_with_their_place():
     constant = {k: v for k, v in LOSSY["constant"].items() if k != "Qs"}
     field = {"constant": constant, "expression": {"Qs": "if (x > 700) { if (z < -900) { return 2; } } return 30;"}}
     text = problems(attenuation={}, material=field)
-    assert "Q = 2 (" in text and "most at (7" in text and "at least 5" in text
+    assert "Q = 2 (" in text and "the largest violation is at (7" in text and "at least 5" in text
     assert problems(attenuation={}, material=LOSSY) == ""
 
 

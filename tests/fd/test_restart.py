@@ -143,5 +143,5 @@ def test_what_another_version_left_is_refused(tmp_path, monkeypatch):
     made = settings(tmp_path / "out", end_time=0.4)
     fw.simulate(made).run()
     monkeypatch.setattr("faultwave.fd.checkpoint.SCHEME", "another")
-    with pytest.raises(InputError, match="was taken with other scheme"):
+    with pytest.raises(InputError, match="was written by a run with another scheme"):
         fw.resume(tmp_path / "out")

@@ -119,7 +119,7 @@ def test_the_file_and_moment_rates(tmp_path):
 def test_what_is_missing_is_told(tmp_path):
     made = settings(dict.fromkeys("xyz", "rigid"))
     for broken, text in (
-        ({"sources": []}, "no points"),
+        ({"sources": []}, "would define the points of strain"),
         ({"output": {}}, "sites where forces act"),
         ({"engine": "dg", "grid": None}, "'mesh' is missing"),
         ({"engine": "dg", "mesh": {"generate": BOX}}, "'dg' has no strain Green tensors"),

@@ -38,14 +38,14 @@ def changed(example: str, tmp_path: Path, *changes: tuple[str, Any]) -> str:
 @pytest.mark.parametrize(
     ("example", "place", "value", "words"),
     [
-        ("leapfrog", "law", None, "gives permittivity, which the elastic law does not read"),
+        ("leapfrog", "law", None, "defines permittivity, which the elastic law does not read"),
         ("everything", "mesh.build.depth", 1e30, "mesh.build: lower, upper and depth make a box"),
         ("fault-on-a-grid", "grid.fault.upper.2", 1e30, "grid.fault: ends -1e+30 m from the side z+ of the box"),
         ("fault-on-a-grid", "grid.fault.upper.0", 1e30, "from the side x+ of the box"),
         ("plasticity", "mesh.generate.half_width.0", 1e30, "mesh.generate: half_width and depth make a box"),
         ("plasticity", "mesh.generate.half_width.1", "12 m", "mesh.generate.half_width: 12 m"),
         ("plasticity", "mesh.generate.depth", 1e30, "mesh.generate: half_width and depth make a box"),
-        ("plasticity", "mesh.generate.size", "1 m", "mesh.generate: asks for about"),
+        ("plasticity", "mesh.generate.size", "1 m", "mesh.generate: makes about"),
     ],
 )
 def test_the_setting_is_named(example: str, place: str, value: Any, words: str, tmp_path: Path) -> None:
@@ -60,5 +60,5 @@ def test_boxes_of_more_bricks_than_memory_holds() -> None:
         "upper": (1.0, 1.0, 1.0),
         "boundaries": {},
     }
-    with pytest.raises(InputError, match=r"mesh.generate.cells: asks for about 6e\+15 cells"):
+    with pytest.raises(InputError, match=r"mesh.generate.cells: makes about 6e\+15 cells"):
         generate(box)

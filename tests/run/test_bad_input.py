@@ -113,7 +113,7 @@ class _Setting:
         (set_in("output", "surface", {"interval": 0.01, "groups": [1]}), ["'groups' is not a setting of 'output.surface'"]),
         (set_in("output", "fault", {"interval": 0.01}), ["output.fault", "no fault"]),
         (set_in("initial", {"kind": "easi", "field": {"constant": {"rho": 1}}}), ["initial.field", "none of the quantities"]),
-        (set_in("initial", {"kind": "easi", "field": {"expression": {"v1": "return 0 / (x - x);"}}}), ["initial", "no finite"]),
+        (set_in("initial", {"kind": "easi", "field": {"expression": {"v1": "return 0 / (x - x);"}}}), ["initial", "not finite"]),
         (set_in("stop", {"time_after_rupture": 1, "slip_rate_below": 1}), ["stop", "needs a fault"]),
     ],
 )  # fmt: skip

@@ -167,7 +167,7 @@ def test_two_coordinate_systems_are_told(tmp_path):
     assert "no projection" in told(case(tmp_path, "-117,34\n-116.9,34\n", "lon,lat"))
     asked = case(tmp_path, "34,-117\n34.1,-117\n", "lon,lat")
     asked["projection"] = {"crs": "EPSG:32611", "origin": [-117.0, 34.0]}
-    assert "swapped" in told(asked)
+    assert "exchanged" in told(asked)
 
 
 def test_a_mesh_comes_from_one_place(tmp_path):

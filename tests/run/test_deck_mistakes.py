@@ -68,5 +68,5 @@ def test_parameters_of_another_law_that_nothing_else_gives(tmp_path: Path) -> No
         "boundaries": {"x": "pec", "y": "pec", "z": "pec"},
     }
     case = {"end_time": 1e-9, "mesh": {"generate": box}, "material": {"constant": {"relative_permittivity": 1}}}
-    with pytest.raises(InputError, match="gives permittivity, which the elastic law does not read.*law: maxwell"):
+    with pytest.raises(InputError, match="defines permittivity, which the elastic law does not read.*law: maxwell"):
         fw.simulate(case)

@@ -126,7 +126,7 @@ def test_materials_and_walls_by_physical_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "material, boundaries, said",
     [
-        ({"left": {"relative_permittivity": 1.0}}, ["walls"], "nothing is said of volume 'right'"),
+        ({"left": {"relative_permittivity": 1.0}}, ["walls"], "no parameters are defined for volume 'right'"),
         ({"left": {"permittivity": 1.0}, "rihgt": {"permittivity": 1.0}}, ["walls"], "did you mean 'right'"),
         ({"left": {"permittivity": 1.0}, "right": {"permittivity": 0.0}}, ["walls"], "permittivity: 0 is not above 0"),
         ({"left": {"permittivity": 1.0}, "right": {"conductivity": -1.0}}, ["walls"], "conductivity: -1 is negative"),
@@ -136,7 +136,7 @@ def test_materials_and_walls_by_physical_name(tmp_path: Path) -> None:
         (
             {"left": {"permittivity": 1, "relative_permittivity": 4}, "right": {}},
             ["walls"],
-            "permittivity is given twice",
+            "permittivity is defined twice",
         ),
         ({"left": {}, "right": {}}, [], "with tag [0-9]+ 'walls'"),
     ],

@@ -352,7 +352,7 @@ def pulled() -> dict[str, Any]:
     ("plasticity", "more", "told"),
     [
         (rock(rheology="drucker-proger"), {}, "did you mean 'drucker-prager'"),
-        (rock(), {"material": {"constant": {"rho": 1000.0, "vp": 1500.0, "vs": 0.0}}}, "water cannot be combined with yielding rock"),
+        (rock(), {"material": {"constant": {"rho": 1000.0, "vp": 1500.0, "vs": 0.0}}}, "water cannot yield: mu is 0 in the cell at"),
         (rock(initial_stress="fault"), {}, "no initial stress: s_xx"),
         (rock(1e3), {}, r"100 % of \d[\d,]* points are beyond yield, the first at \("),
         (pulled(), {}, r"100 % of \d[\d,]* points are in tension, the first at \(.*mean stress below 0.*Compression"),

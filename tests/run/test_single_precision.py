@@ -275,7 +275,7 @@ def test_the_cheapest_that_is_enough(steps: float, can: bool, compensated: bool,
 def test_what_cannot_be_compensated_is_told(tmp_path: Path) -> None:
     rock = {"constant": {"rho": 2670.0, "vp": 6000.0, "vs": 3464.0, "Qp": 100.0, "Qs": 50.0}}
     lossy = shaken(tmp_path, attenuation={"high": 2.0}, material=rock)
-    with pytest.raises(InputError, match="compensated.*not built for the viscoelastic law"):
+    with pytest.raises(InputError, match="compensated.*not supported for the viscoelastic law"):
         planned(lossy, precision="single", compensated=True)
     for numerics in ({"compensated": True}, {"compensated": True, "precision": "single", "integrator": "rk4"}):
         _, problems = load_case({**shaken(tmp_path), "numerics": numerics})

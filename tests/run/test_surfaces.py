@@ -124,7 +124,7 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=said):
             fw.simulate(closed(output=output))
-    with meshes.as_setting(bar()) as setting, pytest.raises(InputError, match="lies inside"):
+    with meshes.as_setting(bar()) as setting, pytest.raises(InputError, match="is inside the mesh"):
         fw.simulate(
             closed(
                 currents=[], mesh=setting | {"boundaries": TABLE}, output={"flux": [{"surface": 20, "interval": 0.1}]}

@@ -132,7 +132,7 @@ def test_codes_that_are_given_twice(tmp_path: Path) -> None:
     told(
         check(case(output={"receivers": receivers})),
         f"{file}:3",
-        "receiver 4 is called CI.PASC as receiver 2 is",
+        "receiver 4 is called CI.PASC, like receiver 2",
         "another",
     )
     few = check(case(output={"receivers": receivers | {"names": ["GSC", "SVD"]}}))

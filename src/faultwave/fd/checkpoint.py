@@ -170,4 +170,4 @@ def check_identity(where: str, then: Record | None, now: Record) -> None:
     if other:
         what = ", ".join(other)
         advice = "Resume with the original case."
-        raise InputError(Problem(where, f"was written with different {what}", advice=advice))
+        raise InputError(Problem(where, f"was written by a run with another {what}", advice=advice))

@@ -34,7 +34,7 @@ def plan(planning: Planning) -> Surface | None:
     setting = case.output.surface
     if setting is None:
         if case.output.xdmf:
-            problems.warn("output.xdmf", "the setting needs output.surface")
+            problems.warn("output.xdmf", "has no effect without output.surface")
         return None
     check_setting("surface", setting, problems)
     if case.output.xdmf and setting.every != 1:
