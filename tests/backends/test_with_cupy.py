@@ -484,12 +484,12 @@ def test_without_graphs_a_recording_is_its_launches(cupy: Any, monkeypatch: pyte
 
 def test_running_out_of_memory_is_told_with_numbers(cupy: Any) -> None:
     backend = DeviceBackend("cuda", with_cupy.CupyDevice("cuda"))
-    with pytest.raises(BackendError, match=r"H200 cannot allocate 32.00 GiB, 1.00 GiB are free"):
+    with pytest.raises(BackendError, match=r"H200 cannot allocate 32.00 GiB: 1.00 GiB are free"):
         backend.device.allocate(1 << 35)
     # The driver may only tell when it is too late: what is taken is counted here.
     backend.store(1 << 16, 1 << 10)
     with pytest.raises(
-        BackendError, match=r"has 1.00 GiB free .*3 %.*; 0.50 GiB are taken and 0.75 GiB more are needed"
+        BackendError, match=r"has 1.00 GiB free .*3 %.*; 0.50 GiB are in use and 0.75 GiB more are needed"
     ):
         backend.store(3 << 15, 1 << 10)
     backend.store(471, 1 << 17)  # 0.96 GiB in all

@@ -19,6 +19,9 @@ from pathlib import Path
 
 import faultwave
 
+with contextlib.suppress(ImportError):  # Pint loads Dask where it is installed, which unpickles functions of its own
+    import dask.delayed  # noqa: F401
+
 TOKEN = "pwned"
 """In all that a file asks to be run."""
 

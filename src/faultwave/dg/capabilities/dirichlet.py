@@ -1,4 +1,4 @@
-"""Faces of kind dirichlet: velocity, traction or SeisSol ghost state (docs/theory/sea.md, "Given velocity or traction").
+"""Faces of kind dirichlet: velocity, traction or SeisSol ghost state (docs/theory/sea.md, "Prescribed velocity or traction").
 
 M and c are given in the face's frame for the nine quantities (s_nn, s_ss, s_tt, s_ns, s_st, s_nt, v_n, v_s, v_t), which boundary
 files call Tn Ts Td unused1 unused2 unused3 u v w; a map that is not given is the identity, a constant zero. Only s_nn, s_ns, s_nt

@@ -1,7 +1,7 @@
 """Modes of an ocean between a rigid floor and a sea surface under gravity (Lotto & Dunham 2015).
 
 The height of the sea surface is A sin(kx x) sin(ky y) sin(w t): at time zero it is flat and rises. Mode 0 is a surface
-gravity wave, the others are acoustic modes between floor and surface (docs/theory/sea.md, "Waves that are known").
+gravity wave, the others are acoustic modes between floor and surface (docs/theory/sea.md, "Known solutions").
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ocean waves under gravity: modes of a box of water, and their energy (docs/theory/sea.md, "Waves that are known")."""
+"""Ocean waves under gravity: modes of a box of water, and their energy (docs/theory/sea.md, "Known solutions")."""
 
 from __future__ import annotations
 
