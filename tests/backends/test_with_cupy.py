@@ -493,7 +493,7 @@ def test_running_out_of_memory_is_told_with_numbers(cupy: Any) -> None:
     ):
         backend.store(3 << 15, 1 << 10)
     backend.store(471, 1 << 17)  # 0.96 GiB in all
-    with pytest.raises(BackendError, match="0.96 GiB are taken and 16.00 MiB more are needed"):
+    with pytest.raises(BackendError, match="0.96 GiB are in use and 16.00 MiB more are needed"):
         backend.store(1 << 11, 1 << 10)
     backend.scratch.scratches.take(1 << 24)  # what a run brings to the host has room kept for it
 

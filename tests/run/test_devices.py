@@ -86,7 +86,7 @@ def test_a_case_that_does_not_fit_is_told_before_the_run(tmp_path: Any, monkeypa
     monkeypatch.setattr(kind, "free_memory", lambda device: int(0.9 * held))
     with pytest.raises(
         BackendError,
-        match=r"has \d+.\d+ MiB free \(.*3 %.*\); \d+.\d+ MiB are taken and \d+.\d+ MiB more are needed\. Take",
+        match=r"has \d+.\d+ MiB free \(.*3 %.*\); \d+.\d+ MiB are in use and \d+.\d+ MiB more are needed\. Use",
     ):
         fw.simulate(on(DEVICE, tmp_path, "too large"))
     monkeypatch.setattr(kind, "free_memory", lambda device: int(1.05 * held))

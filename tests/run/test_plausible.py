@@ -99,7 +99,7 @@ def test_samples_beyond_the_end() -> None:
             assert (f"output.{name}.interval: {interval:g} s is longer than the run" in found) == told
 
 
-REST = "case: nothing sets anything in motion"
+REST = "case: the case has no source, fault, initial state or incident wave, so nothing moves"
 
 
 def test_cases_in_which_everything_stays_at_rest() -> None:

@@ -104,7 +104,7 @@ def test_a_run_that_is_cut_short_is_told(tmp_path: Path, caplog: pytest.LogCaptu
     with guide(cells=(3, 2, 1), **cut) as case, caplog.at_level("WARNING", "faultwave"):
         text = save_scattering(case, tmp_path).read_text()
     for i in (1, 2):
-        assert f"! CUT SHORT: the run that drives port {i} ended with" in text
+        assert f"! INCOMPLETE: the run that excites port {i} ended with" in text
     assert "INCOMPLETE" in caplog.text
 
 

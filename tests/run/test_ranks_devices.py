@@ -61,7 +61,7 @@ def test_two_processes_on_devices_give_what_one_processor_gives(tmp_path: Any, a
     check(found, alone, 1e-9)
     same(tmp_path / "two" / "out", ran(tmp_path / "one", 1, DEVICE))  # to the last bit those of one device
     same(tmp_path / "two" / "out", ran(tmp_path / "host", 2, DEVICE, halo="host"))
-    assert said(tmp_path / "host") == "host (as asked)"
+    assert said(tmp_path / "host") == "host (as requested)"
     if DEVICE == "opencl":  # where PoCL has it: elsewhere it is the MPI's to say
         assert said(tmp_path / "two").startswith("direct (a test message between devices arrived")
 
@@ -79,9 +79,9 @@ def test_direct_is_for_devices(tmp_path: Any) -> None:
     found, _ = load_case(case)
     assert found is not None
     (problem,) = check_case(found).errors
-    assert problem.where == "numerics.halo" and "in host memory" in problem.what
+    assert problem.where == "numerics.halo" and "the host's memory" in problem.what
     done = launch(2, case)
-    assert done.returncode != 0 and "numerics.halo" in done.stderr and "in host memory" in done.stderr
+    assert done.returncode != 0 and "numerics.halo" in done.stderr and "the host's memory" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -106,7 +106,7 @@ def test_direct_where_the_device_does_not_lend_is_an_error_before_the_run(tmp_pa
     without = "import faultwave.backends.opencl.runtime as r; r.OpenClDevice.why_not_gpu_aware = lambda self: 'it keeps its memory'"
     case = asked(tmp_path, "out", numerics={"halo": "direct", "order": 2, "backend": DEVICE}, end_time=0.01)
     done = launch(2, case, setup=without)
-    assert done.returncode != 0 and "direct cannot be: it keeps its memory" in done.stderr
+    assert done.returncode != 0 and "direct is not possible: it keeps its memory" in done.stderr
     assert "auto, host" in done.stderr and not (tmp_path / "out").exists()
 
 

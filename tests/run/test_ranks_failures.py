@@ -112,5 +112,5 @@ def test_told_to_stop_while_it_is_set_up(tmp_path, ranks):
     (tmp_path / "case.yaml").write_text(json.dumps(case))  # which YAML can read
     command = [mpiexec(), "-n", "2", sys.executable, "-c", TOLD.format(ranks=ranks), "run", str(tmp_path / "case.yaml")]
     done = subprocess.run([*command, "--output", str(tmp_path / "out")], capture_output=True, text=True, timeout=600)
-    assert done.returncode == 75 and "told to stop by SIGUSR1 while" in done.stderr, done.stderr
+    assert done.returncode == 75 and "stopped by SIGUSR1 while" in done.stderr, done.stderr
     assert "Traceback" not in done.stderr and not (tmp_path / "out").exists()

@@ -83,7 +83,7 @@ def test_checkpoints_of_other_friction_state_are_refused(tmp_path: Path, monkeyp
     now = lambda self: {**names(self), "inner_state": ("spectrum", "spectrum")}  # noqa: E731
     monkeypatch.setattr(Fault, "column_names", now)
     with pytest.raises(
-        InputError, match=r"another version of Faultwave; it lacks spectrum; it holds past_heating(.|\n)*Begin"
+        InputError, match=r"version of Faultwave; it lacks spectrum; it holds past_heating(.|\n)*Start the run again"
     ):
         fw.resume(tmp_path / "out")
 
