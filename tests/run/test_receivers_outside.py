@@ -35,7 +35,7 @@ def test_they_are_errors_in_a_case() -> None:
 def test_those_that_are_skipped_keep_the_numbers_of_the_others() -> None:
     found = check(asked(outside="skip"))
     (told,) = (p for p in found.warnings if "their records are empty" in p.what)
-    assert not found.errors and "by up to 4000 m (receiver 3): their records are empty: 1, 3" in told.what
+    assert not found.errors and "by up to 4000 m (receiver 3); their records are empty: 1, 3" in told.what
     some, inside = simulate(asked(outside="skip")).run(write=False), asked()
     inside["output"]["receivers"]["points"] = [POINTS[1], POINTS[3]]
     values, whole = some.receivers["values"], simulate(inside).run(write=False).receivers["values"]

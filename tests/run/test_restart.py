@@ -108,7 +108,7 @@ def test_a_resumed_run_that_is_told_to_stop_twice_tells_where_it_came_from(tmp_p
         fw.simulate(asked(tmp_path, "out", output={"checkpoint": None})).run(progress=stop_at(0.0))
     twice = lambda p: [signal.raise_signal(signal.SIGTERM) for _ in range(2)]  # noqa: E731
     with pytest.raises(
-        KeyboardInterrupt, match="second time.*; continue from the last checkpoint with: faultwave.resume"
+        KeyboardInterrupt, match="second signal.*; continue from the last checkpoint with: faultwave.resume"
     ):
         fw.resume(tmp_path / "out").run(progress=twice)
 

@@ -20,7 +20,7 @@ from faultwave.output.checkpoint import CheckpointWriter
 from tests.fd.test_blocks import numbers, surfaced
 from tests.run.test_restart import asked, contents, same
 
-GO_ON = "second time.*; continue from the last checkpoint with: faultwave.resume"
+GO_ON = "second signal.*; continue from the last checkpoint with: faultwave.resume"
 
 
 def stop(progress: Any) -> None:
@@ -104,7 +104,7 @@ def test_without_any_checkpoint_none_is_promised(tmp_path: Path, monkeypatch: py
     sim = fw.simulate(case)
     with monkeypatch.context() as patch:
         told_within(patch, CheckpointWriter, "write_part", True, True)
-        with pytest.raises(KeyboardInterrupt, match=r"second time: ended at once at t = 0\.\d+ s$"):
+        with pytest.raises(KeyboardInterrupt, match=r"second signal: ended at once at t = 0\.\d+ s$"):
             sim.run(progress=stop)
     assert not list((tmp_path / "out" / "run-checkpoints").iterdir())
 
