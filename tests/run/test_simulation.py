@@ -156,7 +156,7 @@ def test_a_checkpoint_of_another_case(tmp_path):
     assert fw.resume(tmp_path / "b", order=2, until=0.1).time > 0
     (tmp_path / "b" / "run-checkpoints" / "000001").rename(tmp_path / "a" / "run-checkpoints" / "000002")
     with pytest.raises(
-        InputError, match="000002: is of another case than run-manifest.json: material.constant.rho differs"
+        InputError, match="000002: belongs to a different case than run-manifest.json: material.constant.rho differs"
     ):
         fw.resume(tmp_path / "a")
     (tmp_path / "a" / "run-manifest.json").unlink()
