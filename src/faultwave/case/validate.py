@@ -272,7 +272,7 @@ def _translate(
 ) -> None:
     seen: set[Location] = set()
     for item in items:
-        location = _written(item["loc"], data, item["type"])
+        location = written_location(item["loc"], data, item["type"])
         if location in seen:  # each alternative of a union reports an error
             continue
         seen.add(location)
@@ -306,7 +306,7 @@ def _without_repeated_place(place: str, what: str) -> str:
     return what
 
 
-def _written(location: Location, data: Any, kind: str) -> Location:
+def written_location(location: Location, data: Any, kind: str) -> Location:
     """Return the part of pydantic's location that the user wrote, without tags of union members and '[key]'."""
     parts: list[str | int] = []
     for part in location:

@@ -17,7 +17,7 @@ from faultwave.base.types import Settings as Data
 from faultwave.base.units import Quantity
 from faultwave.case.native import line_of, read_yaml
 from faultwave.case.settings.common import InputFile, OutputFolder, Settings, need
-from faultwave.case.validate import Location, dotted
+from faultwave.case.validate import Location, dotted, written_location
 
 Number = float | str
 """Number, or text with a unit, in a distribution or limit."""
@@ -272,7 +272,7 @@ def _translate(items: Sequence[ErrorDetails], data: Data, where: Where, problems
     """Add the errors of pydantic with place, allowed values and a suggestion."""
     seen: set[Location] = set()
     for item in items:
-        location = _written(item["loc"], data, item["type"])
+        location = written_location(item["loc"], data, item["type"])
         if location in seen:  # each alternative of a union reports an error
             continue
         seen.add(location)
@@ -292,21 +292,6 @@ def _translate(items: Sequence[ErrorDetails], data: Data, where: Where, problems
             problems.error(where(location), f"{name}: {item['ctx']['error']}")
         else:
             problems.error(where(location), f"{name} is {shown(repr(item['input']))}", item["msg"])
-
-
-def _written(location: Location, data: Any, kind: str) -> Location:
-    """Return the part of pydantic's location that the user wrote."""
-    parts: list[str | int] = []
-    for part in location:
-        inside = (
-            part in data if isinstance(data, Mapping) else isinstance(data, list | tuple) and part in range(len(data))
-        )
-        if inside:
-            parts.append(part)
-            data = data[part]
-    if kind == "missing":
-        parts.append(location[-1])
-    return tuple(parts)
 
 
 def _names(location: Location) -> list[str]:
