@@ -12,7 +12,6 @@ from faultwave.media.field import (
     Field,
     Layers,
     Leaf,
-    Limited,
     Merged,
     Modified,
     RegionOverrides,
@@ -66,7 +65,7 @@ def _warn_of_pair(read: str, by: Leaf, other: str, at: Leaf, problems: Problems)
 def _places(field: Field) -> list[list[Leaf]]:
     """Return groups of elementary fields that hold at the same place, one group per region."""
     match field:
-        case Converted() | Limited() | Modified():
+        case Converted() | Modified():
             return _places(field.field)
         case RegionOverrides():
             return _places(field.everywhere) + _places(field.regions)

@@ -304,7 +304,22 @@ class Merged:
 
 
 @dataclass(frozen=True)
-class Limited:
+class Modified:
+    """Base of fields that change values of another field, without new parameters."""
+
+    field: Field
+
+    @property
+    def source(self) -> str:
+        return source_of(self.field)
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        return self.field.parameters
+
+
+@dataclass(frozen=True)
+class Limited(Modified):
     """Field whose values are clipped to limits.
 
     Values that are not finite or not positive are left unchanged: they are mistakes, not extremes.
@@ -320,7 +335,6 @@ class Limited:
         Number of clipped and of all evaluated points by parameter.
     """
 
-    field: Field
     least: Mapping[str, float]
     most: Mapping[str, float]
     where: str
@@ -338,14 +352,6 @@ class Limited:
                 )
                 for n in unknown
             )
-
-    @property
-    def source(self) -> str:
-        return source_of(self.field)
-
-    @property
-    def parameters(self) -> frozenset[str]:
-        return self.field.parameters
 
     def evaluate(
         self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
@@ -371,21 +377,6 @@ class Limited:
     def _range(self, name: str) -> str:
         parts = [f"above {self.least[name]:g}"] if name in self.least else []
         return " and ".join([*parts, *([f"below {self.most[name]:g}"] if name in self.most else [])])
-
-
-@dataclass(frozen=True)
-class Modified:
-    """Base of fields that change values of another field, without new parameters."""
-
-    field: Field
-
-    @property
-    def source(self) -> str:
-        return source_of(self.field)
-
-    @property
-    def parameters(self) -> frozenset[str]:
-        return self.field.parameters
 
 
 # Derived parameters, tried in this order: name, ingredients, rule. mu and lambda come first because a material
@@ -537,7 +528,7 @@ def limit_messages(field: Field) -> list[str]:
 
 def leaves(field: Field) -> list[Leaf]:
     """Return the elementary fields of a composed field: constants, expressions, models and so on."""
-    if isinstance(field, Converted | Limited | Modified):
+    if isinstance(field, Converted | Modified):
         return leaves(field.field)
     if isinstance(field, RegionOverrides):
         return leaves(field.everywhere) + leaves(field.regions)
