@@ -73,7 +73,7 @@ def relaunch(ranks: int | None, threads: int | None, progress: str | None = None
     need_mpi4py()
     check_process_limit(
         ranks,
-        (f"Start the processes with a launcher, on one or several machines: mpiexec -n {ranks} faultwave run ..."),
+        f"Start the processes with a launcher, on one or several machines: mpiexec -n {ranks} faultwave run ...",
     )
     command = [mpiexec(), "-n", str(ranks), *PYTHON, "-m", "faultwave.cli.main", *_without_ranks(sys.argv[1:])]
     environment = dict(os.environ)

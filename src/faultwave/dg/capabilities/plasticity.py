@@ -238,7 +238,7 @@ def plan(planning: Planning) -> Plasticity | None:
     if "pressure" in law.roles:
         problems.error(
             "plasticity",
-            (f"is not supported for the {law.name} law, whose frame carries only part of the stress"),
+            f"is not supported for the {law.name} law, whose frame carries only part of the stress",
             "law: elastic",
         )
         return None

@@ -261,7 +261,7 @@ def _check_fluid(part: PointSources, planning: Planning) -> None:
         return
     refuse, why = (
         planning.refuse,
-        ("the remaining stress would accelerate the fluid permanently, and slip has no moment there"),
+        "the remaining stress would accelerate the fluid permanently, and slip has no moment there",
     )
     if "stress" not in law.roles:
         why = f"under the {law.name} law only the mean of a moment's xx, yy and zz acts"

@@ -207,8 +207,9 @@ def _plan_fault(planning: Planning) -> Rupture:
     problems, lacking = Problems(), Problems()
     constants = _constants(law, setting, planning.problems, lacking)
     if not frictional.any():
-        advice = "Tag them 3 or from 65 on, or see mesh.boundaries."
-        problems.error("fault", "the mesh has no fault faces", advice=advice)
+        problems.error(
+            "fault", "the mesh has no fault faces", advice="Tag them 3 or from 65 on, or see mesh.boundaries."
+        )
         problems.extend(lacking.items)
         problems.raise_errors()
     rule = point_rule(setting.points, case.numerics.order - 1)
@@ -234,12 +235,11 @@ def _plan_fault(planning: Planning) -> Rupture:
             places.check_sides(field, problems)
         episodes = places.episodes(setting.nucleation, problems)
         check_starts(setting.nucleation, planning.case.end_time, problems)
-    if not lacking.items:
-        check_read(field, problems)
     problems.extend(lacking.items)
     if lacking.items:  # parameters are missing, so nothing can be computed, but other problems can be reported
         check_absent(law.parameters, law.constants, {*given, *setting.constants}, problems)
         problems.raise_errors()
+    check_read(field, problems)
     vectors = (faces.tangent1, faces.tangent2, faces.strike, faces.dip)
     prepared = law.prepare(values, constants, frame.directions(*[np.repeat(v, positions.shape[1], 0) for v in vectors]))
     problems.extend(law.check(values, constants, np.hypot(stress[:, 1], stress[:, 2]), stress[:, 0], points).items)

@@ -83,7 +83,7 @@ def build_layout(
     clusters : int
         Number of clusters on all processes.
     parts : int
-        Slots of a slower cell for the steps of its faster neighbour (``lts_exchange.places``).
+        Slots of a slower cell for the steps of its faster neighbour (``outgoing_waves.cluster_places``).
 
     Raises
     ------

@@ -120,14 +120,13 @@ def _check_plane(wave: Wave, checking: MaterialContext) -> None:
         return
     x, y = (a.ravel() for a in np.meshgrid(*(np.linspace(lower[k], upper[k], ALONG) for k in (0, 1))))
     half, carried = 0.5 * checking.placing.grid.spacing, (any(setting.velocity[:2]), bool(setting.velocity[2]))
-    for z in (setting.z, setting.z - half, setting.z + half):  # the wave starts from the nearest plane of points
-        shear, _ = impedances(checking.field, np.stack([x, y, np.full(len(x), np.clip(z, lower[2], upper[2]))], 1))
-        if not shear.all() and carried[0]:
-            what = f"there is fluid at or within half a spacing of z = {setting.z:g} m, which carries no S wave"
-            checking.problems.error(f"{where}.velocity", what)
-            return
-    found = impedances(checking.field, np.stack([x, y, np.full(len(x), setting.z)], 1))
-    for impedance in (z for z, needed in zip(found, carried, strict=True) if needed):
+    heights = np.clip([setting.z, setting.z - half, setting.z + half], lower[2], upper[2])
+    planes = [impedances(checking.field, np.stack([x, y, np.full(len(x), z)], 1)) for z in heights]
+    if carried[0] and not all(shear.all() for shear, _ in planes):  # it starts from the plane of points nearest to z
+        what = f"there is fluid at or within half a spacing of z = {setting.z:g} m, which carries no S wave"
+        checking.problems.error(f"{where}.velocity", what)
+        return
+    for impedance in (z for z, needed in zip(planes[0], carried, strict=True) if needed):
         change = float(np.ptp(impedance) / max(impedance.max(), 1e-300))
         if change > UNEVEN:
             what = f"the impedance in the plane z = {setting.z:g} m varies by {100 * change:.2g} %: a wave that starts there is not plane"

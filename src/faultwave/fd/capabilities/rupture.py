@@ -142,7 +142,7 @@ def plan(planning: Planning) -> Rupture | None:
     if law.double and case.numerics.precision == "single":
         problems.error(
             "numerics.precision",
-            (f"friction {law.name} does not maintain the balance of forces in single precision"),
+            f"friction {law.name} does not maintain the balance of forces in single precision",
             "double, auto",
         )
     with collect_problems(problems):

@@ -234,7 +234,7 @@ def check_fluids(blocks: Sequence[GridBlock], media: Sequence[Medium], problems:
                 f"grid.blocks[{n}].below",
                 what,
                 allowed,
-                ("The stencils of block faces and of fluid-solid interfaces cannot overlap."),
+                "The stencils of block faces and of fluid-solid interfaces cannot overlap.",
             )
     cared = [block.grid.relief is None and block.order == 4 for block in blocks]
     if any(medium.shallow and not c for medium, c in zip(media, cared, strict=True)):

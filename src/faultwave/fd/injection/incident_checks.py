@@ -144,7 +144,7 @@ def dispersion(found: Look, frame: Frame, checking: MaterialContext) -> float | 
     if recorder.engine != "fd" or recorder.order != 4:
         return None
     coarse = checking.coarse
-    speed = float(np.sqrt(np.median(np.where(coarse["mu"] > 0, coarse["mu"], coarse["lambda"]) / coarse["rho"])))
+    speed = float(np.sqrt(np.median(_modulus(coarse) / coarse["rho"])))
     angle = 2.0 * np.pi * found.frequency
 
     def early(spacing: float, step: float) -> np.ndarray:

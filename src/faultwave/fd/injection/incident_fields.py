@@ -474,7 +474,7 @@ class RecordSource:
             rows.append(
                 (
                     "error of the record",
-                    (f"about {100 * early:.2g} % from dispersion of its grid up to {found.peak:.3g} s"),
+                    f"about {100 * early:.2g} % from dispersion of its grid up to {found.peak:.3g} s",
                 )
             )
         return [*rows, *reported]
