@@ -178,7 +178,7 @@ def test_backends_agree(name: str, order: int, kind: Any, precision: str) -> Non
     want, got = setup.run("numpy", precision), setup.run(name, precision)
     assert (want[yielding.STATE][..., 6] > 0).any(1).mean() > 0.2
     assert_same(setup.kernel, got, want, 30 * TOLERANCE[precision])
-    fused = kernels.correct_and_predict(form, None, [setup.kernel])
+    fused = kernels.correct_and_predict(form, None, (setup.kernel,))
     data = {a.name: setup.data.get(a.name) for a in fused.arguments}
     data = {a.name: setup.make(a) if data[a.name] is None else data[a.name] for a in fused.arguments}
     data["outgoing"] = data["incoming"]
