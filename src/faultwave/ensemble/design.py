@@ -12,10 +12,10 @@ import hashlib
 import itertools
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -46,19 +46,23 @@ class Table:
     """
 
     names: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
+    rows: tuple[tuple[object, ...], ...]
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def values(self, member: int) -> dict[str, Any]:
+    def values(self, member: int) -> dict[str, object]:
         """Return the values of one member by name."""
         return dict(zip(self.names, self.rows[member], strict=True))
 
-    def column(self, name: str) -> list[Any]:
+    def column(self, name: str) -> list[object]:
         """Return the values of one variable for all members."""
         place = self.names.index(name)
         return [row[place] for row in self.rows]
+
+
+Quantile: TypeAlias = Callable[[np.ndarray], np.ndarray]
+"""Function from probabilities (n,) to the values of a variable that have them."""
 
 
 def stream(seed: int, member: int, name: str) -> np.random.Generator:
@@ -88,7 +92,7 @@ def make_table(study: Study, where: Where, problems: Problems) -> Table | None:
         return None
     count, listed = _listed(study, columns)
     unit = _uniform(study, count, factor)
-    found: dict[str, Sequence[Any]] = {}
+    found: dict[str, Sequence[object]] = {}
     for name, variable in study.vary.items():
         if name in listed:
             found[name] = listed[name]
@@ -97,12 +101,14 @@ def make_table(study: Study, where: Where, problems: Problems) -> Table | None:
         elif variable.values is not None:  # equally probable in a sample
             found[name] = [variable.values[int(u * len(variable.values))] for u in unit[name]]
         else:
-            found[name] = _typed(variable, drawn[name](unit[name]))
+            quantile = drawn[name]
+            assert quantile is not None  # or there would be a problem
+            found[name] = _typed(variable, quantile(unit[name]))
     names = tuple(study.vary)
     return Table(names, tuple(zip(*(found[n] for n in names), strict=True)))
 
 
-def _listed(study: Study, columns: Mapping[str, Sequence[Any]]) -> tuple[int, dict[str, Sequence[Any]]]:
+def _listed(study: Study, columns: Mapping[str, Sequence[object]]) -> tuple[int, dict[str, Sequence[object]]]:
     """Return the number of members, and the values of variables that a design without sampling states."""
     valued = {n: v.values for n, v in study.vary.items() if v.values is not None}
     kind = study.design.kind
@@ -117,7 +123,7 @@ def _listed(study: Study, columns: Mapping[str, Sequence[Any]]) -> tuple[int, di
     return study.design.members, {}
 
 
-def _check_sources(study: Study, columns: Mapping[str, Sequence[Any]], where: Where, problems: Problems) -> None:
+def _check_sources(study: Study, columns: Mapping[str, Sequence[object]], where: Where, problems: Problems) -> None:
     """Check that every variable has values that suit the design."""
     kind = study.design.kind
     for name, v in study.vary.items():
@@ -150,7 +156,7 @@ def _check_sources(study: Study, columns: Mapping[str, Sequence[Any]], where: Wh
         problems.items.append(study_problem(where, ("design", "file"), "no variable takes a column of the table"))
 
 
-def _read_table(study: Study, where: Where, problems: Problems) -> dict[str, list[Any]]:
+def _read_table(study: Study, where: Where, problems: Problems) -> dict[str, list[object]]:
     """Return the columns of the table by variable, numbers as numbers."""
     path = study.design.file
     assert path is not None
@@ -181,7 +187,7 @@ def _read_table(study: Study, where: Where, problems: Problems) -> dict[str, lis
     return {n: [_cell(row[header.index(c)], path) for row in rows[1:]] for n, c in taken.items()}
 
 
-def _cell(text: str, path: Path) -> Any:
+def _cell(text: str, path: Path) -> object:
     """Return the value of a cell; a file is searched next to the table."""
     text = text.strip()
     for kind in (int, float):
@@ -195,7 +201,7 @@ def _cell(text: str, path: Path) -> Any:
     return str(near) if text and near.is_file() else text
 
 
-def _distribution(study: Study, name: str, where: Where, problems: Problems) -> Any:
+def _distribution(study: Study, name: str, where: Where, problems: Problems) -> Quantile | None:
     """Return the quantile function of a variable, a function of probabilities (n,)."""
     from scipy import stats
 
@@ -250,7 +256,7 @@ def _distribution(study: Study, name: str, where: Where, problems: Problems) -> 
     return lambda unit: np.asarray(frozen.ppf(np.clip(begin + unit * (end - begin), _EDGE, 1 - _EDGE)))
 
 
-def _typed(variable: Variable, values: np.ndarray) -> list[Any]:
+def _typed(variable: Variable, values: np.ndarray) -> list[object]:
     """Return samples as plain numbers, integers for settings that are integers."""
     kinds = {
         branch.get("type")

@@ -247,12 +247,12 @@ def _without_numbers(text: str) -> str:
     return "".join(c for c in text if c not in "0123456789.+-e")
 
 
-def parameter_columns(members: Members) -> Mapping[str, list[Any]]:
+def parameter_columns(members: Members) -> Mapping[str, list[object]]:
     """Return the values of each variable for all members; texts with units are converted to SI numbers where possible."""
     from faultwave.base.units import to_si
     from faultwave.ensemble.design import unit_of_setting
 
-    found: dict[str, list[Any]] = {}
+    found: dict[str, list[object]] = {}
     for name, variable in members.study.vary.items():
         column, unit = members.table.column(name), unit_of_setting(variable.setting[0])
         try:

@@ -11,7 +11,7 @@ import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from faultwave.ensemble.folder import STATISTICS, TABLE, EnsembleFolder, Record
 from faultwave.ensemble.statistics import MapStatistics, Statistics
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.output.atomic import atomic_path, atomic_text, translate_os_errors
+
+if TYPE_CHECKING:
+    import netCDF4
 
 SHARED = ("time", "station_location", "fault_station_location", "place_location", "fault_place_location")
 """Variables that all members have in common."""
@@ -34,7 +37,7 @@ class StoreReader:
     """Reader of an existing store; without a file it holds no members."""
 
     def __init__(self, path: Path):
-        self.file: Any = None
+        self.file: netCDF4.Dataset | None = None
         self.digests: dict[int, str] = {}
         if path.is_file():
             import netCDF4
@@ -87,7 +90,7 @@ def statistics_state(folder: EnsembleFolder) -> Path:
 def write_store(
     folder: EnsembleFolder,
     records: Sequence[Record],
-    parameters: Mapping[str, tuple[list[Any], str]],
+    parameters: Mapping[str, tuple[Sequence[object], str]],
     results: Results,
     title: str,
 ) -> None:
@@ -173,7 +176,9 @@ def _common_shape(folder: EnsembleFolder, members: Sequence[int], results: Resul
     return Dataset("ensemble", wide, {"stations": names})
 
 
-def _write_members(file: Any, records: Sequence[Record], parameters: Mapping[str, tuple[list[Any], str]]) -> None:
+def _write_members(
+    file: netCDF4.Dataset, records: Sequence[Record], parameters: Mapping[str, tuple[Sequence[object], str]]
+) -> None:
     numbers = file.createVariable("member", "i8", ("member",))
     numbers.long_name = "number of the member"
     numbers[:] = np.array([r.member for r in records], np.int64)
@@ -197,7 +202,7 @@ def _write_members(file: Any, records: Sequence[Record], parameters: Mapping[str
         made[:] = np.array([r.scalars.get(name, np.nan) for r in records])
 
 
-def _declare(file: Any, shape: Dataset) -> None:
+def _declare(file: netCDF4.Dataset, shape: Dataset) -> None:
     """Create dimensions and variables of the results, one chunk for each member."""
     for dim, size in shape.sizes.items():
         file.createDimension(dim, size)
@@ -263,7 +268,7 @@ def write_statistics(
 
 
 def _write_map(
-    file: Any,
+    file: netCDF4.Dataset,
     name: str,
     found: MapStatistics,
     about: Variable,
@@ -322,11 +327,14 @@ def exact_percentiles(path: Path, names: Sequence[str], percentiles: Sequence[fl
 
 
 def write_table(
-    folder: EnsembleFolder, records: Sequence[Record], parameters: Mapping[str, tuple[list[Any], str]]
+    folder: EnsembleFolder, records: Sequence[Record], parameters: Mapping[str, tuple[Sequence[object], str]]
 ) -> list[Path]:
     """Write parameters, status and scalar results of all members as CSV, and as Parquet if pyarrow is installed."""
     scalars = sorted({n for r in records for n in r.scalars})
-    columns: dict[str, list[Any]] = {"member": [r.member for r in records], "status": [r.status for r in records]}
+    columns: dict[str, Sequence[object]] = {
+        "member": [r.member for r in records],
+        "status": [r.status for r in records],
+    }
     columns |= {name: list(values) for name, (values, _) in parameters.items()}
     for name in scalars:
         columns[name if name not in columns else f"scalar_{name}"] = [
@@ -350,6 +358,6 @@ def write_table(
     return written
 
 
-def _cells(columns: Mapping[str, list[Any]]) -> Iterator[list[str]]:
+def _cells(columns: Mapping[str, Sequence[object]]) -> Iterator[list[str]]:
     for row in zip(*columns.values(), strict=True):
         yield ["" if isinstance(v, float) and np.isnan(v) else repr(v) if isinstance(v, float) else str(v) for v in row]
