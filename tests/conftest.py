@@ -1,7 +1,8 @@
 """What all tests share."""
 
 import importlib.util
-from collections.abc import Iterator
+import os
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,10 +21,11 @@ LISTED = {n: frozenset(Path(__file__).with_name(f"{n}.txt").read_text().splitlin
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that rewrites the files of expected messages."""
+    """Add the options that rewrite the files of expected messages and store the processor time of tests."""
     parser.addoption(
         "--update-messages", action="store_true", help="write the messages that tests find to messages.txt"
     )
+    parser.addoption("--cpu-times", metavar="FILE", help="append the processor time of each test to a file")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -45,6 +47,20 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     SESSION.begin(item.nodeid)
     yield
     SESSION.end()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Store the processor time of a test and of the processes it has started, in the format of pytest's durations.
+
+    Unlike the elapsed time it hardly depends on what else the machine does.
+    """
+    begun = sum(os.times()[:4])
+    result = yield
+    if path := item.config.getoption("--cpu-times"):
+        with Path(path).open("a") as file:
+            file.write(f"{sum(os.times()[:4]) - begun:.2f}s call {item.nodeid}\n")
+    return result
 
 
 @pytest.hookimpl(tryfirst=True)

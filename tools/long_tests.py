@@ -1,8 +1,8 @@
-"""Write the lists of long and of slow tests from the logs of test runs with durations.
+"""Write the lists of long and of slow tests from the processor times of test runs.
 
 ``make test`` runs neither, ``make test-long`` runs the long ones, ``make verify`` the slow ones.
 
-python -m pytest -n 2 -m "not slow" --durations=0 --durations-min=0.05 > log
+python -m pytest -n 2 -m "not slow" --cpu-times log
 python tools/long_tests.py log [LOG...]
 """
 
@@ -32,7 +32,7 @@ _LINE = re.compile(r"\s*([\d.]+)s (?:call|setup|teardown)\s+(\S.*)")
 
 
 def read_durations(log: Iterable[str]) -> dict[str, float]:
-    """Return the seconds of each test in a log of pytest, with set-up and teardown."""
+    """Return the seconds of each test in a file of ``--cpu-times`` or in pytest's durations, with set-up and teardown."""
     found: dict[str, float] = defaultdict(float)
     for line in log:
         match = _LINE.match(line)
@@ -64,7 +64,7 @@ def write_lists(logs: Sequence[Path]) -> tuple[int, int]:
     for log in logs:
         durations |= read_durations(log.read_text().splitlines())
     if not durations:
-        sys.exit(f"{logs[0]} contains no durations: write it as the first lines of {Path(__file__).name} show")
+        sys.exit(f"{logs[0]} contains no times: write it as the first lines of {Path(__file__).name} show")
     before = SLOW_LIST.read_text().splitlines() if SLOW_LIST.exists() else []
     found = [n for n in select_longer(durations, SLOW) if not n.startswith(NEVER_SLOW)]
     slow = sorted({*found, *(n for n in before if n not in durations)})

@@ -206,12 +206,7 @@ def _plan_fault(planning: Planning) -> Rupture:
     law = composed(setting.friction, setting.modifiers)
     problems, lacking = Problems(), Problems()
     constants = _constants(law, setting, planning.problems, lacking)
-    if not frictional.any():
-        problems.error(
-            "fault", "the mesh has no fault faces", advice="Tag them 3 or from 65 on, or see mesh.boundaries."
-        )
-        problems.extend(lacking.items)
-        problems.raise_errors()
+    _require_fault_faces(frictional, problems, lacking)
     rule = point_rule(setting.points, case.numerics.order - 1)
     faces = fault_faces(
         planning.mesh, planning.topology, planning.geometry, frictional, setting.reference, setting.reference_method, len(rule.phi)
@@ -254,6 +249,15 @@ def _plan_fault(planning: Planning) -> Rupture:
         case.numerics.order, energies is not None and energies.slip_from_velocity,
         perturbed=tuple(perturbation_rows(field)),
     )  # fmt: skip
+
+
+def _require_fault_faces(frictional: np.ndarray, problems: Problems, lacking: Problems) -> None:
+    """Raise the problems found so far if the mesh has no fault faces."""
+    if not frictional.any():
+        advice = "Tag them 3 or from 65 on, or see mesh.boundaries."
+        problems.error("fault", "the mesh has no fault faces", advice=advice)
+        problems.extend(lacking.items)
+        problems.raise_errors()
 
 
 def _constants(law: FrictionLaw, setting: FaultSettings, problems: Problems, lacking: Problems) -> dict[str, float]:
