@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
+from typing import cast, get_args
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from faultwave.domain.tets.load import read_mesh
 from faultwave.domain.tets.partition import Method, Weights, imbalance, partition, weights
 from faultwave.output.atomic import translate_os_errors
 
-METHODS = ("auto", "metis", "curve")
+METHODS: tuple[str, ...] = get_args(Method)
 
 
 def partition_mesh(
