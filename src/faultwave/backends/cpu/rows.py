@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from faultwave.backends.cpu.row_table import TABLE, RowTable
@@ -109,11 +109,19 @@ def layer_terms(plain: Stencil, layer: Stencil, planes: int = 1) -> LayerTerms |
     return LayerTerms(tuple(added.values()), factors)
 
 
+@functools.lru_cache(maxsize=1024)
+def formulas(stencil: Stencil) -> Hashable:
+    """Return the reads and formulas of a stencil, equal for stencils of one name that compute the same."""
+    reads, writes = record(stencil)
+    numbering = Numbering()
+    results = tuple((name, numbering.number(value)) for name, value in writes.items())
+    values = tuple((v.op, v.args, repr(v.content)) for v in numbering.values)
+    return stencil.name, tuple(reads), results, values, tuple(numbering.loops)
+
+
 def same_formulas(one: Stencil, other: Stencil) -> bool:
-    """Return True if two stencils have the same formulas."""
-    number = Numbering().number
-    first, second = ({name: number(value) for name, value in record(s)[1].items()} for s in (one, other))
-    return first == second
+    """Return True if two stencils have the same name and formulas."""
+    return formulas(one) == formulas(other)
 
 
 def _nodes(values: object) -> Iterator[Expr]:

@@ -13,7 +13,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Hashable, Iterable, Sequence, Set
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib import resources
@@ -26,7 +26,7 @@ from faultwave.backends.cpu.blocking import Blocking, candidates, default_blocki
 from faultwave.backends.cpu.compile import AS_WRITTEN, build, cache_folder, load, vector_bytes
 from faultwave.backends.cpu.queue import address
 from faultwave.backends.cpu.row_table import TABLE, forget, invalidate_injected_rows, watched, with_table
-from faultwave.backends.cpu.rows import RowFunction, rows_of
+from faultwave.backends.cpu.rows import RowFunction, formulas, rows_of
 from faultwave.backends.cpu.two_planes import can_pair_planes
 from faultwave.backends.grid import GridArrays, HostHaloBuffer, ends, offsets
 from faultwave.backends.numpy.stencil import written
@@ -44,6 +44,42 @@ KEPT = 64
 _P, _N = [ctypes.c_void_p], [ctypes.c_long]
 ARGUMENTS: Any = 3 * _P + 2 * _N + _P + 2 * _N + _P + _N + 2 * _P + 2 * _N
 """Argument types of both compiled functions (wavefront.h)."""
+
+
+LOWERED = 16
+"""Number of programs whose C source is stored for the next run of the process."""
+_lowered: dict[Hashable, str] = {}
+
+
+def source_of(program: Program, arrays: GridArrays, lanes: int) -> str:
+    """Return the C source of a program, stored from an earlier run of the process if its launches and memory layout are the same.
+
+    Programs with masks, whose formulas have more parts, are lowered anew.
+    """
+    if program.peaks or any(launch.stencil.changes for level in program.levels for launch in level):
+        return lower(program, arrays, lanes)
+    key = _identity(program, arrays, lanes)
+    text = _lowered.pop(key, None) or lower(program, arrays, lanes)
+    _lowered[key] = text
+    if len(_lowered) > LOWERED:
+        del _lowered[next(iter(_lowered))]
+    return text
+
+
+def _identity(program: Program, arrays: GridArrays, lanes: int) -> Hashable:
+    """Return everything that the C source of a program depends on."""
+    levels = tuple(
+        tuple((formulas(launch.stencil), launch.box, tuple(launch.names.items()), launch.lag) for launch in level)
+        for level in program.levels
+    )
+    sources = tuple((x.level, x.array, x.points.tobytes()) for x in program.injections)
+    recorded = tuple((x.level, x.array, x.points.tobytes()) for x in program.sample_buffers)
+    layouts = tuple((name, layout, arrays.group[name]) for name, layout in program.arrays.items())
+    stages = tuple(map(tuple, program.stages))
+    return (
+        levels, sources, recorded, layouts, stages, tuple(program.scalars), program.box, program.periodic, program.together,
+        program.reach, tuple(arrays.strides.items()), arrays.half_precision, arrays.dtype.name, lanes,
+    )  # fmt: skip
 
 
 def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
@@ -199,7 +235,7 @@ class StencilRunner:
         program = with_table(program)
         lanes = vector_bytes() // np.dtype(dtype).itemsize
         self.arrays = GridArrays(program, dtype, lanes)
-        self.source = lower(program, self.arrays, lanes)
+        self.source = source_of(program, self.arrays, lanes)
         os.environ.setdefault("GOMP_SPINCOUNT", "20000")
         loaded = load(str(build([(program.name, self.source)])[program.name]))
         loaded.omp_set_num_threads(self.threads)
