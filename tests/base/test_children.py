@@ -14,6 +14,7 @@ from faultwave.base.errors import InputError
 from faultwave.base.files import probe as probing
 from faultwave.base.files.probe import ReaderProcess, probe
 from faultwave.base.processes.host import PYTHON, without_launcher
+from tests.messages import raises
 
 GUEST = "import pathlib; pathlib.Path(__file__).with_name('imported').touch()\n"
 
@@ -33,7 +34,7 @@ def test_the_child_that_probes_files(guest: Path, monkeypatch: pytest.MonkeyPatc
         file["x"] = [1.0]
     probe(guest / "a.h5", "file")
     (guest / "b.h5").write_bytes((guest / "a.h5").read_bytes()[:200])
-    with pytest.raises(InputError, match="is not a valid file"):
+    with raises(InputError):
         probe(guest / "b.h5", "file")
     assert not (guest / "imported").exists()
 

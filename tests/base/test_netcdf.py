@@ -16,6 +16,7 @@ import pytest
 from faultwave.base.errors import InputError
 from faultwave.base.files import netcdf, probe, probe_child
 from faultwave.base.files.netcdf import open_netcdf
+from tests.messages import raises
 
 ROOT = Path(__file__).resolve().parents[2]
 READERS = ("netcdf", "asagi", "maps", "netcdf-raster", "gmt-grid")
@@ -146,6 +147,6 @@ def test_values_of_other_files_are_not_read(tmp_path):
         "link.nc": lambda f: f.__setitem__("vp", h5py.ExternalLink("other.h5", "x")),
     }
     for name, change in changes.items():
-        with pytest.raises(InputError, match="another file|other files"):
+        with raises(InputError):
             open_netcdf(made(name, change), "model")
     assert set(open_netcdf(made("sound.nc", lambda f: None), "model").variables) == {"x"}

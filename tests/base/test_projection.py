@@ -5,6 +5,7 @@ import pytest
 
 from faultwave.base.errors import InputError, Problems
 from faultwave.base.projection import Projection, geographic_tensor, voigt, warn_map_distortion
+from tests.messages import raises
 
 
 @pytest.mark.parametrize("azimuth", [0.0, 40.0])
@@ -66,7 +67,7 @@ def test_other_orders_of_axes_and_poles_stand(crs):
 
 @pytest.mark.parametrize("origin", [(100.0, 34.0), (34.0, -117.0), (-60.0, 34.0)])
 def test_origin_of_another_zone(origin):
-    with pytest.raises(InputError, match=r"longitude -120 to -114, latitude 0 to 84|outside of the projection"):
+    with raises(InputError):
         Projection("EPSG:32611", origin)
 
 

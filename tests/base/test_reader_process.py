@@ -14,6 +14,7 @@ from faultwave.base.files import netcdf, probe_child
 from faultwave.base.files import probe as probing
 from faultwave.base.files.netcdf import open_netcdf
 from faultwave.base.files.probe import ReaderCrashed, ReaderProcess, probe
+from tests.messages import raises
 
 GREETS = "import struct, sys\nsend = lambda b: sys.stdout.buffer.write(struct.pack('<I', len(b)) + b)\nsend(b'')\n"
 DIES = GREETS + "sys.stdout.flush(); sys.stdin.readline()\n"
@@ -75,7 +76,7 @@ def test_an_interrupted_look_says_nothing_of_the_next_file(tmp_path: Path, monke
     reader.after = 0
     with pytest.raises(KeyboardInterrupt):
         probe(good, "mesh")
-    with pytest.raises(InputError, match="truncated"):
+    with raises(InputError):
         probe(cut, "mesh")
 
 
@@ -87,7 +88,7 @@ def test_the_answer_to_another_question_is_none(tmp_path: Path, monkeypatch: pyt
 def test_a_file_that_ends_the_process_is_refused(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     child(DIES, tmp_path, monkeypatch)
     for look in (open_netcdf, probe):
-        with pytest.raises(InputError, match="model.nc.*ended without a reply"):
+        with raises(InputError):
             look(model, "model")
 
 

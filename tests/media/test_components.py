@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError
+from tests.messages import raises
 
 ORIGIN = [0.0, 0.0, 0.0]
 
@@ -59,7 +60,7 @@ def test_function_map_sees_inputs_only_and_children_see_outputs_only(easi, at):
           - !ConstantMap {map: {p: -1}}
     """)
     assert at(field, "p", [[1, 2, -10], [1, 2, -10.5]]) == [30, -1]
-    with pytest.raises(InputError, match=r"model.yaml:3:\d+: unknown name 'a'"):
+    with raises(InputError):
         easi("!FunctionMap\nmap:\n  b: return a;\n  a: return x;\n")
 
 
@@ -75,7 +76,7 @@ def test_switch_routes_by_parameter(easi, at):
     points = np.array([[5.0, 0, 0]])
     values = field.evaluate(points, np.ones(1, int), ["d", "c", "b"])
     assert {n: v[0] for n, v in values.items()} == {"d": 4, "c": 5, "b": 2}  # c from its own branch
-    with pytest.raises(InputError, match="no branch for e"):
+    with raises(InputError):
         at(field, "e", ORIGIN)
 
 
@@ -87,12 +88,12 @@ def test_switch_never_runs_a_branch_nobody_asks(easi, at):
     """)
     assert at(field, "a", ORIGIN) == [1]
     assert at(field, "b", ORIGIN, [7]) == [1]
-    with pytest.raises(InputError, match="outside this component"):
+    with raises(InputError):
         at(field, "b", ORIGIN)
 
 
 def test_switch_lists_must_be_disjoint(easi):
-    with pytest.raises(InputError, match=r"model.yaml:3:1: 'a' is in two branches of !Switch, the other at .*:2:1"):
+    with raises(InputError):
         easi("!Switch\n[a, b]: !ConstantMap {map: {a: 1, b: 1}}\n[a]: !ConstantMap {map: {a: 1}}\n")
 
 
@@ -109,14 +110,14 @@ def test_first_child_that_accepts_wins(easi, at):
     """)
     points = [[0, 0, 0], [0, 0, 0], [3, 0, 0], [1, 0, -2]]
     assert at(field, "p", points, [3, 1, 5, 5]) == [13, 13, 2, 2]
-    with pytest.raises(InputError, match=r"no component accepts the point at 1 point\(s\): \(3.5, 0, 0\) in group 5"):
+    with raises(InputError):
         at(field, "p", [[0, 0, 0], [3.5, 0, 0]], [3, 5])
 
 
 def test_one_child_must_accept_too(easi, at):
     field = easi("!Any\ncomponents: !GroupFilter {groups: 2, components: !ConstantMap {map: {p: 1}}}")
     assert at(field, "p", ORIGIN, [2]) == [1]
-    with pytest.raises(InputError, match="no component accepts"):
+    with raises(InputError):
         at(field, "p", ORIGIN, [1])
 
 
@@ -141,9 +142,7 @@ def test_leaf_that_lacks_a_parameter_is_told_with_its_place(easi, at):
           - !ConstantMap {map: {p: 0}}
     """)
     assert field.parameters == {"p", "q"}
-    with pytest.raises(
-        InputError, match=r"model.yaml:4:5: no q here \(only p\) at 1 point\(s\): \(1, 2, 3\) in group 2"
-    ):
+    with raises(InputError):
         at(field, "q", [[0, 0, 0], [1, 2, 3]], [1, 2])
 
 
@@ -179,18 +178,18 @@ def test_layered_model(easi, at, kind, expected):
 def test_layered_model_takes_infinite_nodes_unless_linear(easi, at):
     text = LAYERS.replace("10e2.0: [0, 0]", ".inf: [9, 90]")
     assert at(easi(text.format(kind="upper")), "p", [[0, 0, -5000]]) == [9]
-    with pytest.raises(InputError, match=r"model.yaml:9:\d+: interpolation towards an infinite node"):
+    with raises(InputError):
         easi(text.format(kind="linear"))
 
 
 def test_layered_model_refuses_bad_nodes(easi):
-    with pytest.raises(InputError, match=r"model.yaml:9:\d+: a node is '10e2.0'"):
+    with raises(InputError):
         easi(LAYERS.format(kind="lower"))
-    with pytest.raises(InputError, match="node 1000 is defined twice"):
+    with raises(InputError):
         easi(LAYERS.replace("10e2.0", "1e3").format(kind="lower"))
-    with pytest.raises(InputError, match="node 2000 has 1 values"):
+    with raises(InputError):
         easi(LAYERS.replace("10e2.0: [0, 0]", "2e3: [0]").format(kind="lower"))
-    with pytest.raises(InputError, match="did you mean 'linear'"):
+    with raises(InputError):
         easi(LAYERS.replace("10e2.0", "2e3").format(kind="linaer"))
 
 
@@ -209,7 +208,7 @@ def test_eval_model_passes_only_its_parameters(easi, at):
 
 
 def test_eval_model_whose_model_lacks_a_parameter(easi):
-    with pytest.raises(InputError, match="the model does not provide stength.*did you mean 'strength'"):
+    with raises(InputError):
         easi("!EvalModel\nparameters: [stength]\nmodel: !ConstantMap {map: {strength: 1}}\n")
 
 
@@ -264,17 +263,17 @@ def test_missing_files_below_lists_and_models_are_told(tmp_path, easi):
         with pytest.raises(InputError, match=rf"model.yaml:{place}: 'none.nc' does not exist"):
             easi("!EvalModel\nparameters: [p]\nmodel: " + form)
     (tmp_path / "inner.yaml").write_text(f"!Any\ncomponents:\n- {grid}\n")
-    with pytest.raises(InputError, match=r"inner.yaml:3:17: 'none.nc' does not exist"):
+    with raises(InputError):
         easi("!EvalModel\nparameters: [p]\nmodel: !Include inner.yaml\n")
-    with pytest.raises(InputError, match="!Any has a list instead of keys, which easi ignores"):
+    with raises(InputError):
         easi("!Any\n- !ConstantMap {map: {p: 3}}\n")
 
 
 def test_include_errors(tmp_path, easi):
-    with pytest.raises(InputError, match=r"model.yaml:1:1: 'absent.yaml' does not exist"):
+    with raises(InputError):
         easi("!Include absent.yaml")
     (tmp_path / "b.yaml").write_text("!Any\ncomponents: !Include model.yaml\n")
-    with pytest.raises(InputError, match=r"b.yaml:2:13: 'model.yaml' includes itself"):
+    with raises(InputError):
         easi("!Include b.yaml")
 
 
@@ -283,9 +282,9 @@ def test_time_is_the_first_dimension(easi, at):
     for time in (True, None):  # None: tried with x, y, z first
         field = easi(text, time)
         assert at(field, "p", [[1, 2, 3]], time=4.0) == [4123]
-        with pytest.raises(InputError, match="depends on time t"):
+        with raises(InputError):
             at(field, "p", [[1, 2, 3]])
-    with pytest.raises(InputError, match="has 4 numbers"):
+    with raises(InputError):
         easi(text, False)
     assert at(easi("!FunctionMap {map: {p: return x;}}"), "p", [[1, 2, 3]], time=4.0) == [1]
 
@@ -293,7 +292,7 @@ def test_time_is_the_first_dimension(easi, at):
 def test_function_without_return_at_a_point(easi, at):
     field = easi("!FunctionMap\nmap:\n  p: |\n    if (x > 0) {\n      return 1;\n    }\n")
     assert at(field, "p", [[1, 0, 0]]) == [1]
-    with pytest.raises(InputError, match=r"model.yaml:3:6: the function of 'p' ends without 'return' .*\(-1, 0, 0\)"):
+    with raises(InputError):
         at(field, "p", [[1, 0, 0], [-1, 0, 0]])
 
 
@@ -305,7 +304,7 @@ def test_many_points_are_chunked_with_rows_kept(easi):
     groups = np.ones(count, dtype=int)
     np.testing.assert_array_equal(field.evaluate(points, groups, ["p"])["p"], 2 * points[:, 0])
     groups[140_000] = 2
-    with pytest.raises(InputError, match=r"\(140000, 0, 0\) in group 2") as caught:
+    with raises(InputError) as caught:
         field.evaluate(points, groups, ["p"])
     assert caught.value.rows.tolist() == [140_000]
 
@@ -366,7 +365,7 @@ def test_every_mistake_of_a_file_is_told_at_once(easi):
 def test_absent_file(tmp_path):
     from faultwave.media.easi import load_easi
 
-    with pytest.raises(InputError, match="nothing.yaml: cannot be read: No such file"):
+    with raises(InputError):
         load_easi(tmp_path / "nothing.yaml")
 
 
@@ -390,5 +389,5 @@ def test_aliases_of_aliases_end(easi):
     """A file of ten lines that asks for ten million components."""
     lines = ["  - &a0 !ConstantMap {map: {rho: 1}}"]
     lines += [f"  - &a{k + 1} !Any {{components: [{', '.join(10 * [f'*a{k}'])}]}}" for k in range(7)]
-    with pytest.raises(InputError, match="more than 100,000 components"):
+    with raises(InputError):
         easi("!Any\ncomponents:\n" + "\n".join(lines))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError, NotBuiltError
+from tests.messages import raises
 
 netCDF4 = pytest.importorskip("netCDF4")
 
@@ -51,7 +52,7 @@ def test_plain_variable_and_nearest(grid, easi, at):
 def test_points_outside_are_not_accepted(grid, easi, at):
     alone = easi("!ASAGI {file: grid.nc, parameters: [p], var: plain}")
     for point in ([-0.01, 0, 0], [6.01, 0, 0], [1, 0, 0.01]):
-        with pytest.raises(InputError, match="outside this component"):
+        with raises(InputError):
             at(alone, "p", point)
     backed = easi("!Any\ncomponents:\n - !ASAGI {file: grid.nc, parameters: [p], var: plain}\n"
                   " - !ConstantMap {map: {p: -7}}\n")  # fmt: skip
@@ -120,7 +121,7 @@ def test_asagi_axes_must_ascend(tmp_path, easi, axis):
         file.createDimension("x", 3)
         file.createVariable("x", "f8", ("x",))[:] = axis
         file.createVariable("data", "f4", ("x",))[...] = [1, 2, 3]
-    with pytest.raises(InputError, match="coordinate 'x' is not ascending"):
+    with raises(InputError):
         easi("!AffineMap {matrix: {a: [1, 0, 0]}, translation: {a: 0}, "
              "components: !ASAGI {file: odd.nc, parameters: [p]}}")  # fmt: skip
 
@@ -169,5 +170,5 @@ def test_scec_mistakes(tmp_path, easi):
         (tmp_path / "fault.txt").write_text("\n".join(lines) + "\n")
         with pytest.raises(InputError, match=message):
             easi(text)
-    with pytest.raises(InputError, match="two dimensions"):
+    with raises(InputError):
         easi("!SCECFile {file: fault.txt}")

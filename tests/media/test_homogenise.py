@@ -10,6 +10,7 @@ import pytest
 from faultwave.base.errors import InputError
 from faultwave.media import Constant, Expression, at_points, cell_averages, homogenise
 from faultwave.media.homogenise import conical_rule
+from tests.messages import raises
 
 ELASTIC = ["rho", "mu", "lambda"]
 
@@ -198,9 +199,9 @@ def test_at_points_checks_values_and_lets_never_be_infinite():
     found = at_points(thing, ["forced_rupture_time", "mu_s"], points, groups)
     assert found["forced_rupture_time"].tolist() == [np.inf, 1]
     assert at_points(thing, ["later"], points, groups, time=3.0)["later"].tolist() == [3, 3]
-    with pytest.raises(InputError, match=r"f: d_c is not a finite number at 1 of 2 point\(s\): \(2, 0, 0\) = nan"):
+    with raises(InputError):
         at_points(thing, ["d_c"], points, groups)
-    with pytest.raises(InputError, match=r"cell 9 at \(2, 0, 0\)"):
+    with raises(InputError):
         at_points(thing, ["d_c"], points, groups, cells=np.array([8, 9]))
 
 

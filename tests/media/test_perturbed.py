@@ -12,6 +12,7 @@ from faultwave.media.checks import check_contradictions
 from faultwave.media.field import axes_of, leaves, limit_messages
 from faultwave.media.homogenise import at_points
 from faultwave.media.perturbed import Statistics, check_read, perturbation_rows
+from tests.messages import raises
 
 POINTS = np.random.default_rng(0).uniform(-12.0, 12.0, (4000, 3)) * 1e3
 GROUPS = np.ones(len(POINTS), np.int64)
@@ -155,7 +156,7 @@ def test_what_cannot_be_perturbed_is_refused(relative, message):
 
 def test_impossible_values_are_counted_with_places():
     field = loaded({"a": {**BLANK, "relative": {"rho": 0.6}}})
-    with pytest.raises(InputError, match=r"rho is not positive at \d+ of 4,000 point\(s\): \(.*") as caught:
+    with raises(InputError) as caught:
         at_points(field, ["rho", "mu", "lambda"], POINTS, GROUPS)
     assert "material.random" in str(caught.value)
 

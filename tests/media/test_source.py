@@ -8,6 +8,7 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.media.easi.source import Source
+from tests.messages import raises
 
 
 @pytest.mark.parametrize(
@@ -38,18 +39,18 @@ def test_windows_lines_and_marks(tmp_path):
     path.write_bytes("\ufeffa: 1\r\nb: c\r\n".encode())
     block = Source.read(path).compose().require("b")
     assert block.where == f"{path}:2:4"
-    with pytest.raises(InputError, match="w.yaml:2:4: 'b' is 'c'"):
+    with raises(InputError):
         block.number("'b'")
 
 
 def test_not_text(tmp_path):
     path = tmp_path / "b.yaml"
     path.write_bytes(b"a: \xff\xfe")
-    with pytest.raises(InputError, match=r"b.yaml: not UTF-8 text \(byte 3\)"):
+    with raises(InputError):
         Source.read(path)
 
 
 @pytest.mark.parametrize("text", ["1_000", "0x10", "nan", "inf", ".nan", "1e", "--1", "1,5", "12 34"])
 def test_numbers_the_reference_does_not_read(text):
-    with pytest.raises(InputError, match="a number, .inf or -.inf"):
+    with raises(InputError):
         Source.of(Path("f"), f"a: '{text}'\n").compose().require("a").number()

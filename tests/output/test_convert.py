@@ -17,6 +17,7 @@ from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.formats.waveforms import channel
 from faultwave.output.manifest import build_manifest, write_manifest
 from faultwave.output.results import convert
+from tests.messages import raises
 
 TIME = 0.01 * np.arange(101)
 FAULT = ["SRs", "SRd", "Ts0", "Td0", "Pn0", "Sls", "Sld", "StV"]
@@ -112,7 +113,7 @@ def test_scec_needs_to_know_the_strike(tmp_path: Path) -> None:
     """SeisSol's text files state no directions: places of fault receivers tell the strike, none does not."""
     body = 'TITLE = "x"\nVARIABLES = "Time","v1","v2","v3"\n# x1 -3000\n# x2 12000\n# x3 0\n0 1 2 3\n1 1 2 3\n'
     (tmp_path / "run-receiver-00001.dat").write_text(body)
-    with pytest.raises(InputError, match=r"define its strike.*at least two fault receivers"):
+    with raises(InputError):
         convert(tmp_path, "scec", prefix="run")
     names = '"SRs" ,"SRd" ,"Ts0" ,"Td0" ,"Pn0" ,"Sls" ,"Sld"'
     for number, y in enumerate((0.0, 5e3), start=1):
@@ -132,7 +133,7 @@ def test_scec_state(tmp_path: Path, unit: str, column: str, value: float) -> Non
     np.testing.assert_allclose(table[column], value)
     assert "psi" in read_table(convert(tmp_path, "scec", tmp_path / "psi", state="psi")[0])
     make_run(tmp_path, state=-1.0)
-    with pytest.raises(InputError, match="no logarithm"):
+    with raises(InputError):
         convert(tmp_path, "scec", tmp_path / "out", state="log-theta")
 
 
@@ -290,24 +291,21 @@ def test_mseed(tmp_path: Path) -> None:
 def test_obspy_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     make_run(tmp_path)
     monkeypatch.setitem(sys.modules, "obspy", None)
-    with pytest.raises(InputError, match=r"need the package obspy.*faultwave\[seismo\]"):
+    with raises(InputError):
         convert(tmp_path, kind, tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_what_cannot_be_converted(tmp_path: Path) -> None:
     make_run(tmp_path)
-    with pytest.raises(
-        InputError,
-        match=r"'msed' is not a known format \(allowed: csv, dtopo, motions, mseed, sac, scec, stationxml\).*'mseed'",
-    ):
+    with raises(InputError):
         convert(tmp_path, "msed")
     pytest.importorskip("obspy", reason="the obspy package is not installed")
     uneven = receivers_from_arrays([0.0, 0.1, 0.3], np.zeros((3, 1, 3)), ["v1", "v2", "v3"], [[0.0, 0, 0]])
     write_receivers(tmp_path / "run-receivers.h5", [uneven])
-    with pytest.raises(InputError, match="receiver 1: is not evenly sampled"):
+    with raises(InputError):
         convert(tmp_path, "sac")
     write_receivers(tmp_path / "run-receivers.h5", [])
     for kind in ("sac", "mseed", "csv", "scec"):
-        with pytest.raises(InputError, match=r"the run 'run' has no .*to convert"):
+        with raises(InputError):
             convert(tmp_path, kind)

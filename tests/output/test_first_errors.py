@@ -11,6 +11,7 @@ import pytest
 
 from faultwave.base.errors import FaultwaveError
 from faultwave.output.field_files import hdf5
+from tests.messages import raises
 
 
 @pytest.mark.parametrize("written", [0, 1, 3, 10])
@@ -24,7 +25,7 @@ def test_a_full_disk_is_reported_as_such(tmp_path: Path, monkeypatch: pytest.Mon
         return write(descriptor, data)
 
     monkeypatch.setattr(hdf5.os, "write", limited)
-    with pytest.raises(FaultwaveError, match="disk is full|No space left"), hdf5.atomic_hdf5(tmp_path / "a.h5") as file:
+    with raises(FaultwaveError), hdf5.atomic_hdf5(tmp_path / "a.h5") as file:
         for k in range(40):
             file.create_group(f"group{k}")["values"] = np.arange(3000.0)
             file.flush()

@@ -23,6 +23,7 @@ from faultwave.output.formats.csv_tables import read_energies, write_energies
 from faultwave.output.formats.receivers_hdf5 import read_receivers, write_receivers
 from faultwave.output.formats.seissol_dat import read_dat
 from faultwave.output.results import load_results
+from tests.messages import raises
 
 CASES = Path(__file__).parents[3] / "shared" / "cases"
 needs_cases = pytest.mark.skipif(not CASES.is_dir(), reason=f"no reference cases in {CASES}")
@@ -210,7 +211,7 @@ def test_broken_dat(tmp_path: Path, text: str, message: str) -> None:
 
 def test_missing_files(tmp_path: Path) -> None:
     for read in (read_dat, read_energies, read_receivers):
-        with pytest.raises(InputError, match=r"absent.*(cannot be read|no readable)"):
+        with raises(InputError):
             read(tmp_path / "absent")
 
 
@@ -238,10 +239,10 @@ def test_energies_round_trip(tmp_path_factory: pytest.TempPathFactory, rows: lis
 def test_energy_mistakes(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("time,seismic_moment\n0,1\n1,abc\n")
-    with pytest.raises(InputError, match=r"a\.csv:3: is not a row of energies.*abc"):
+    with raises(InputError):
         read_energies(path)
     path.write_text("a,b\n0,1\n")
-    with pytest.raises(InputError, match="no column 'time'"):
+    with raises(InputError):
         read_energies(path)
 
 
@@ -253,7 +254,7 @@ def test_full_disk_while_writing_receivers(tmp_path: Path, monkeypatch: pytest.M
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "write", full)
-    with pytest.raises(RunError, match=r"run-receivers\.h5: the disk is full"):
+    with raises(RunError):
         write_receivers(tmp_path / "run-receivers.h5", [off_fault()])
     assert list(tmp_path.iterdir()) == []
 
@@ -265,6 +266,6 @@ def test_full_disk_while_writing_text(tmp_path: Path, monkeypatch: pytest.Monkey
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(np, "savetxt", full)
-    with pytest.raises(RunError, match=r"tpv-receiver-00001\.dat: the disk is full"):
+    with raises(RunError):
         seissol_dat.write_receivers(tmp_path, "tpv", off_fault())
     assert list(tmp_path.iterdir()) == []

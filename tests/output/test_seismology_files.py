@@ -13,6 +13,7 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.output.observed import FORMATS, read_records, read_stations, read_waveforms
+from tests.messages import raises
 
 obspy = pytest.importorskip("obspy")
 
@@ -87,14 +88,14 @@ def test_a_count_that_the_file_cannot_hold(tmp_path: Path) -> None:
 def test_pieces_that_lie_years_apart_fill_no_memory(tmp_path: Path) -> None:
     for number, begin in enumerate((0.0, 3e9)):
         stream(begin=begin).write(str(tmp_path / f"{number}.mseed"), format="MSEED")
-    with pytest.raises(InputError, match="pieces cannot be joined.*far apart in time"):
+    with raises(InputError):
         read_records(tmp_path)
 
 
 def test_components_without_a_common_time(tmp_path: Path) -> None:
     for channel, begin in (("BHE", 0.0), ("BHN", 1000.0), ("BHZ", 0.0)):
         stream(begin=begin, channel=channel).write(str(tmp_path / f"{channel}.mseed"), format="MSEED")
-    with pytest.raises(InputError, match="CI.PAS: is omitted: its components have no times in common"):
+    with raises(InputError):
         read_records(tmp_path)
 
 

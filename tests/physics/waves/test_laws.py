@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from faultwave.base.errors import InputError
 from faultwave.physics import waves as laws
 from faultwave.physics.waves.law import LAYER, jacobians
+from tests.messages import raises
 
 from .pores import porous
 from .tensors import skewed
@@ -60,7 +61,7 @@ def unit(seed: int) -> np.ndarray:
 def test_registry() -> None:
     assert {"elastic", "acoustic", "anisotropic", "maxwell", "poroelastic"} <= set(laws.laws())
     assert laws.law("elastic").name == "elastic"
-    with pytest.raises(InputError, match="elastic"):
+    with raises(InputError):
         laws.law("elastics")
 
 
