@@ -76,7 +76,7 @@ def user_error_for(error: BaseException, path: Path, retained: str = "") -> Faul
     retained = retained or "the unfinished file was removed; completed files are retained"
     number = error_number(error)
     if number in _REFUSED:
-        advice = "choose another output folder or change its permissions"
+        advice = "Choose another output folder, or change its permissions."
         return InputError(Problem(str(path), f"cannot be written: {_REFUSED[number]}", advice=advice))
     reason = _FULL[number] if number in _FULL else f"writing failed: {str(error).strip() or type(error).__name__}"
     advice = " Free some space or write less often." if number in _FULL else ""

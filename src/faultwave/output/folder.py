@@ -68,7 +68,7 @@ def refuse_folder(path: str | Path, force: bool = False) -> None:
         )
     found = manifests(path)
     if found and not force:
-        advice = f"choose another folder, or replace its results with {option('force', True)}"
+        advice = f"Choose another folder, or replace its results with {option('force', True)}."
         raise InputError(Problem(str(path), f"already holds a run ({found[0].name})", advice=advice))
 
 

@@ -105,7 +105,7 @@ def strike_dip(normals: np.ndarray, points: np.ndarray | None = None) -> tuple[n
         i = int(np.argmax(flat))
         place = "" if points is None else f" at ({points[i][0]:g}, {points[i][1]:g}, {points[i][2]:g})"
         what = f"{flat.sum()} fault faces are horizontal, the first{place or f' is number {i}'}"
-        raise InputError(Problem("fault", what, advice="strike and dip are undefined there; tilt the fault"))
+        raise InputError(Problem("fault", what, advice="Strike and dip are undefined there; tilt the fault."))
     strike = np.stack([n[:, 1], -n[:, 0], np.zeros(len(n))], axis=1) / length[:, None]
     return strike, np.cross(n, strike)
 
