@@ -19,7 +19,7 @@ from faultwave.bench import problem
 from faultwave.bench.launch_recorder import Book, Entry
 from faultwave.bench.problem import Setting
 from faultwave.bench.results import Measured
-from faultwave.bench.rooflines.minimal_flops import minimal_flops
+from faultwave.bench.rooflines.minimal_flops import useful_flops
 from faultwave.bench.rooflines.roofs import DeviceRoofs, Roofs, last_cache_bytes
 from faultwave.dg.solver import Solver
 from faultwave.kernels.count import cost
@@ -113,9 +113,7 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
         "fault_faces": faces,
         "fault_face_updates": _face_updates(samples, cells, faces),
         "dofs_per_cell": solver.operator.b3 * len(solver.plan.law.quantities),
-        **_update(
-            samples, _kernel_table(samples, book, steps, cells), cells, minimal_flops(setting.law, setting.order)
-        ),
+        **_update(samples, _kernel_table(samples, book, steps, cells), cells, setting),
         "roofs": {n: asdict(roofs.roof(n)) for n in roofs.samples},
         **_memory(book, cells, cache),
         "runs_on": book.described,
@@ -147,10 +145,10 @@ def _roofs(book: Book, far: bool, precision: str, sweep: int | None) -> DeviceRo
     return roofs
 
 
-def _update(samples: list[Sample], kernels: list[Measured], cells: int, leanest: int | None) -> Measured:
+def _update(samples: list[Sample], kernels: list[Measured], cells: int, setting: Setting) -> Measured:
     """Return the results of the whole update from its kernels and repeats."""
     executed, moved = (sum(k["items"] * k[f"{what}_per_item"] for k in kernels) / cells for what in ("flops", "bytes"))
-    useful = leanest if leanest is not None else executed
+    useful, source = useful_flops(setting.law, setting.order, executed)
     rates = [s.rate for s in samples]
     rate = _median(rates)
 
@@ -170,7 +168,7 @@ def _update(samples: list[Sample], kernels: list[Measured], cells: int, leanest:
         "elastic_fraction": _median(s.rate / s.elastic for s in samples) if samples[0].elastic else None,
         "updates_per_joule": _median(found) if (found := [s.per_joule for s in samples if s.per_joule]) else None,
         "useful_flops_per_update": useful,
-        "useful_flops_source": "leanest formulation" if leanest is not None else "engine's kernels",
+        "useful_flops_source": source,
         "executed_flops_per_update": executed,
         "bytes_per_update": moved,
         "useful_flops_per_second": rate * useful,
