@@ -43,7 +43,7 @@ def rms(values, receivers):
 def run_of(made):
     """Receivers, and the errors told before the run (shares)."""
     sim = fw.simulate(made)
-    rows = dict(sim.plan.parts["injection"].told)
+    rows = dict(sim.plan.parts["injection"].summary)
     sim.run()
     shares = re.findall(r"about ([0-9.e+-]+) %", " ".join(rows.values()))
     return sim.receivers["values"], sum(map(float, shares)) / 100

@@ -217,7 +217,7 @@ def test_strength_of_rock_quality(more):
         assert strength.ndim == 1 and np.ptp(strength) > 1e5
         z = np.arange(len(strength))
         assert np.corrcoef(z, strength)[0, 1] < -0.9
-    assert "% of" in part.told
+    assert "% of" in part.summary
 
 
 PULLED = {"s_xx": 5e7, "s_yy": 5e7, "s_zz": 5e7, "s_xy": 0.0, "s_yz": 0.0, "s_xz": 0.0}

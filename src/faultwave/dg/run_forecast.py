@@ -48,13 +48,13 @@ class PartialBackend:
 
     Attributes
     ----------
-    asked, done : int
+    requested, done : int
         Numbers of requested and of executed items so far.
     """
 
     def __init__(self, inner: Backend, share: float):
         self.inner, self.share = inner, share
-        self.asked = self.done = 0
+        self.requested = self.done = 0
         self._buffers: list[Callable[[], Any]] = []
 
     def __getattr__(self, name: str) -> Any:
@@ -100,7 +100,7 @@ class _PartialLaunch:
     def __call__(self, begin: int, end: int, **scalars: Table) -> None:
         some = -(-int(self.backend.share * (end - begin)) // self.lanes) * self.lanes
         some = min(max(some, self.lanes), end - begin)
-        self.backend.asked += end - begin
+        self.backend.requested += end - begin
         self.backend.done += some
         self.launch(begin, begin + some, **scalars)
 
@@ -222,7 +222,7 @@ def _after(seconds: float) -> Callable[[], bool]:
 def _share(solver: Solver) -> float:
     """Return the fraction of the requested items of launches that were executed."""
     backend = solver.backend
-    return float(backend.done / max(backend.asked, 1)) if isinstance(backend, PartialBackend) else 1.0
+    return float(backend.done / max(backend.requested, 1)) if isinstance(backend, PartialBackend) else 1.0
 
 
 def _looks(solver: Solver, steps: float) -> float:

@@ -126,7 +126,7 @@ class Sliding:
         return (SLIPS, *STRESS, *map(parameter, self.law.kernel_parameters), *nucleation)
 
     @property
-    def kept(self) -> tuple[str, ...]:
+    def evolving(self) -> tuple[str, ...]:
         """Names of the quantities that change."""
         return (STEPS, *self.state, *RECORD)
 
@@ -178,7 +178,7 @@ class Sliding:
             moved = new[f"traction{n + 1}"] * (values[f"slip_rate{n + 1}"] + rates[n])
             new["work"] = values["work"] + (0.5 * step) * moved
             slips, steps = values[SLIPS] > 0.0, values[STEPS] + 1.0
-            changed = [n for n in self.kept if n not in (STEPS, "traction_n", "strength", *self.law.counted)]
+            changed = [n for n in self.evolving if n not in (STEPS, "traction_n", "strength", *self.law.counted)]
             return {array_at(STEPS, axis): steps} | {
                 array_at(n, axis): m.where(slips, new[n], values[n]) for n in changed
             }
@@ -237,7 +237,7 @@ class Sliding:
         return m.where(goes_on, end[0], 0.5 * one), m.where(goes_on, end[1], 0.5 * two)
 
     def _values(self, p: Point, axis: Axis) -> dict[str, Number]:
-        return {n: p.at(array_at(n, axis)) for n in (*self.given, *self.kept)}
+        return {n: p.at(array_at(n, axis)) for n in (*self.given, *self.evolving)}
 
     def _parameters(self, values: Named) -> dict[str, Number]:
         return {n: values[parameter(n)] for n in self.law.kernel_parameters}
@@ -376,7 +376,7 @@ def observer(scheme: Scheme, of: Sliding, box: Box) -> Observer:
     if not available.points:
         return Observer()
     layout = Layout(available, group="friction", halo=0)
-    arrays = {array_at(n, axis): layout for axis in plane.sliding for n in (*of.given, *of.kept)}
+    arrays = {array_at(n, axis): layout for axis in plane.sliding for n in (*of.given, *of.evolving)}
     for low, end, kind in _planes(scheme, plane):
         region = intersect(available, Box((low, *available.lo[1:]), (end, *available.hi[1:])))
         for axis in plane.sliding:

@@ -36,7 +36,7 @@ def sampler_of(shared: Shared | None, scheme: Scheme, places: np.ndarray, make: 
 class _Column:
     """Columns of one sample buffer: destination of the values recorded here, and number of values of the own receivers."""
 
-    kept: np.ndarray  # column of the buffer here -> index among own points, -1 for others
+    own_index: np.ndarray  # column of the buffer here -> index among own points, -1 for others
     count: int  # number of points of the own receivers
 
 
@@ -95,8 +95,8 @@ class SharedSampler:
         steps = len(sample_buffers[0])
         full = [np.zeros((steps, c.count), t.dtype) for c, t in zip(self.columns, sample_buffers, strict=True)]
         for to, buffer, column in zip(full, sample_buffers, self.columns, strict=True):
-            ours = column.kept >= 0
-            to[:, column.kept[ours]] = buffer[:, ours]
+            ours = column.own_index >= 0
+            to[:, column.own_index[ours]] = buffer[:, ours]
         out = {
             rank: np.concatenate([sample_buffers[number][:, columns] for number, columns in listed], 1)
             for rank, listed in self.out.items()

@@ -56,7 +56,7 @@ class Plasticity(CapabilityPlan):
     mu: np.ndarray
     numbers: np.ndarray
     order: int
-    told: tuple[str, ...] = ()
+    summary: tuple[str, ...] = ()
     name: str = name
 
     @property
@@ -84,7 +84,7 @@ class Plasticity(CapabilityPlan):
         count = len(self.medium.points.points)
         return {
             "size": [("points of a cell where it may yield", f"{count}, {self.setting.points}")],
-            "resolution": [("rock that yields at t = 0", text) for text in self.told],
+            "resolution": [("rock that yields at t = 0", text) for text in self.summary],
         }
 
 
@@ -264,9 +264,9 @@ class _Planner:
             places = geometry.points(slice(None), self.points.points)
         self.shape = places.shape[:2]
         self.elastic = self._elastic()
-        self.asked = np.repeat(~self.elastic, self.shape[1])  # points that may yield
-        self.places = places.reshape(-1, 3)[self.asked]
-        self.groups = np.repeat(planning.mesh.groups.astype(np.int64), self.shape[1])[self.asked]
+        self.may_yield = np.repeat(~self.elastic, self.shape[1])  # points that may yield
+        self.places = places.reshape(-1, 3)[self.may_yield]
+        self.groups = np.repeat(planning.mesh.groups.astype(np.int64), self.shape[1])[self.may_yield]
 
     def made(self) -> Plasticity:
         """Return the plan.
@@ -282,7 +282,7 @@ class _Planner:
             given, stress = self._values()
             self._check(given, stress)
         whole.agree(self.problems)
-        medium = {n: np.repeat(v, self.shape[1])[self.asked] for n, v in self.material.items()}
+        medium = {n: np.repeat(v, self.shape[1])[self.may_yield] for n, v in self.material.items()}
         prepared = law.prepare(given, self.constants, medium)
         p = law.parameter_columns.row([np.asarray(prepared[n], float) for n in law.kernel_parameters])
         reported = self._at_rest(p, stress)
@@ -398,8 +398,8 @@ class _Planner:
 
     def _spread(self, values: np.ndarray) -> np.ndarray:
         """Expand values of points that may yield (n, ...) to (nc, points, ...), with 0 for other points."""
-        found = np.zeros((len(self.asked), *values.shape[1:]))
-        found[self.asked] = values
+        found = np.zeros((len(self.may_yield), *values.shape[1:]))
+        found[self.may_yield] = values
         return found.reshape(*self.shape, *values.shape[1:])
 
     def _narrow(self, values: np.ndarray) -> np.ndarray:

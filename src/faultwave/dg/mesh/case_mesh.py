@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from faultwave.domain.build import Heights
 
 
-def build_from_place(case: Case, asked: Build) -> tets.Mesh:
+def build_from_place(case: Case, setting: Build) -> tets.Mesh:
     """Return the mesh of the place that a case describes.
 
     Raises
@@ -31,29 +31,29 @@ def build_from_place(case: Case, asked: Build) -> tets.Mesh:
 
     projection = None if case.projection is None else projected(case.projection, "projection")
     order = case.numerics.order
-    asked = asked.model_copy(update={"fault_size": asked.edge_on_faults(order)})
+    setting = setting.model_copy(update={"fault_size": setting.edge_on_faults(order)})
     ground = None
-    if asked.topography is not None:
-        ground = _raster(asked.topography, case, "mesh.build.topography")
-    below = tuple(_surface(number, s, case) for number, s in enumerate(asked.layers, 1))
+    if setting.topography is not None:
+        ground = _raster(setting.topography, case, "mesh.build.topography")
+    below = tuple(_surface(number, s, case) for number, s in enumerate(setting.layers, 1))
     physics = law(case.law)
-    material = _material(case, physics, build.volumes(len(asked.layers) + 1, asked.sea))
-    waves = CaseWaves(physics, material, asked.frequency, asked.points_per_wavelength, order)
-    return build.build(asked, build.Place(waves, ground, below, projection))
+    material = _material(case, physics, build.volumes(len(setting.layers) + 1, setting.sea))
+    waves = CaseWaves(physics, material, setting.frequency, setting.points_per_wavelength, order)
+    return build.build(setting, build.Place(waves, ground, below, projection))
 
 
-def _surface(number: int, asked: Surface, case: Case) -> tuple[str, Heights]:
+def _surface(number: int, setting: Surface, case: Case) -> tuple[str, Heights]:
     name = f"the lower side of layer {number}"
-    if asked.file is not None:
-        return name, _raster(asked, case, f"mesh.build.layers[{number - 1}]")
-    z = -(asked.depth or 0.0)
+    if setting.file is not None:
+        return name, _raster(setting, case, f"mesh.build.layers[{number - 1}]")
+    z = -(setting.depth or 0.0)
     return name, lambda xy, width: np.full(len(xy), z)
 
 
-def _raster(asked: HeightFile | Surface, case: Case, where: str) -> Heights:
+def _raster(setting: HeightFile | Surface, case: Case, where: str) -> Heights:
     from faultwave.media.rasters import load_ground  # scipy.ndimage takes long to import
 
-    return load_ground(asked, case.projection, where).elevation
+    return load_ground(setting, case.projection, where).elevation
 
 
 def _material(case: Case, physics: Law, volumes: dict[str, int]) -> Field:

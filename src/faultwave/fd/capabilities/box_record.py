@@ -199,14 +199,14 @@ class GridRecording(GridCapability):
 
     def __init__(self, part: GridRecord, plan: FdPlan, mine: np.ndarray):
         self.part, self.plan, self.mine = part, plan, mine
-        self.kept = number_type(part.case.numerics.precision)
+        self.dtype = number_type(part.case.numerics.precision)
         self.start(None)
 
     def start(self, state: Solution | None) -> None:
-        self.steps: list[np.ndarray] = [np.zeros((0, len(self.mine)), self.kept)]
+        self.steps: list[np.ndarray] = [np.zeros((0, len(self.mine)), self.dtype)]
 
     def sampled(self, values: np.ndarray) -> None:
-        self.steps.append(np.array(values, self.kept))
+        self.steps.append(np.array(values, self.dtype))
 
     def _whole(self) -> np.ndarray:
         self.steps = [np.concatenate(self.steps)]
@@ -214,7 +214,7 @@ class GridRecording(GridCapability):
 
     def state(self) -> Mapping[str, State]:
         def write(values: np.ndarray, origin: RestoredFrom) -> None:
-            self.steps = [np.ascontiguousarray(values.T, self.kept)]
+            self.steps = [np.ascontiguousarray(values.T, self.dtype)]
 
         return {"samples": State(self.mine, lambda: self._whole().T, write)}
 

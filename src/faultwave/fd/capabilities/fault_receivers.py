@@ -165,7 +165,7 @@ class FaultReader:
         self.horizontal = (*law.shown_columns.widths, *RECORDED)
         self.normal_velocity = next(name for name in "uvw" if name not in plane.sliding.values())
         places = scheme.grid.places(self.normal_velocity, plane.box)
-        self.beside = around(plane, places, np.ones(places.shape[:3], bool), points, True)
+        self.off_plane = around(plane, places, np.ones(places.shape[:3], bool), points, True)
         self.names = [(n, plane.along) for n in self.horizontal] + [(n, "z") for n in VERTICAL]
         self.sample_buffers = [
             SampleBuffer(Level.STRESS, array_at(n, axis), self.near[axis].points.reshape(-1, 3))
@@ -182,7 +182,7 @@ class FaultReader:
 
     def _beside(self, axis: Axis, ahead: int) -> np.ndarray:
         """Return the points of the normal velocity shifted by ``ahead`` points along an axis."""
-        points = self.beside.points.copy()
+        points = self.off_plane.points.copy()
         points[..., "zyx".index(axis)] += ahead
         return points
 
@@ -231,14 +231,14 @@ class FaultReader:
         found[-1][:, begins] = (1.5 * read[-1] - 0.5 * read[-2])[:, begins]
         return found
 
-    def first(self, velocity: np.ndarray, kept: type) -> np.ndarray:
-        """Return the fields (places, fields) before the first step, rounded to the precision ``kept`` of the run.
+    def first(self, velocity: np.ndarray, dtype: type) -> np.ndarray:
+        """Return the fields (places, fields) before the first step, rounded to the precision ``dtype`` of the run.
 
         ``velocity`` (n,) [m/s] is the component along the plane's axis.
         """
-        read = {(n, a): self.near[a].of(self.plane, self._start(n, a, kept))[None] for n, a in self.names}
+        read = {(n, a): self.near[a].of(self.plane, self._start(n, a, dtype))[None] for n, a in self.names}
         sides: tuple[tuple[str, Axis], ...] = (("slip_rate1", self.plane.along), ("slip_rate2", "z"))
-        starts = [self._start(n, a, kept) for n, a in sides for _ in range(2)]
+        starts = [self._start(n, a, dtype) for n, a in sides for _ in range(2)]
         lo = np.array(self.plane.box.lo)
         adjacent = [
             start[tuple(np.moveaxis(p - lo, -1, 0))]
@@ -247,11 +247,11 @@ class FaultReader:
         crossing = [b[None] for b in adjacent] + [np.broadcast_to(velocity[None, :, None], (1, len(velocity), 5))] * 4
         return self.fields_of(read, crossing, 0.0)[0]
 
-    def _start(self, name: str, axis: Axis, kept: type) -> np.ndarray:
+    def _start(self, name: str, axis: Axis, dtype: type) -> np.ndarray:
         """Return the initial values of a quantity in the whole plane, zero where the case gives none."""
         given = self.given[axis]
         found = given.state.get(name)
-        return np.zeros(given.places.shape[:3]) if found is None else np.asarray(np.asarray(found, kept), float)
+        return np.zeros(given.places.shape[:3]) if found is None else np.asarray(np.asarray(found, dtype), float)
 
     def fields_of(
         self, read: Mapping[tuple[str, Axis], np.ndarray], crossing: Sequence[np.ndarray], late: float
@@ -337,7 +337,7 @@ class FaultReader:
         mean = sum(w * v for w, v in zip(ACROSS, normal, strict=True))
         stretched = (ahead - behind) + (above - below)  # difference of the deformation of both sides, in a spacing
         found = self.to.sign * mean + self.share[:, None] / (2.0 * INVERSE_SIDE_NORM) * stretched
-        return np.asarray((self.beside.of_slip * found).sum(-1))
+        return np.asarray((self.off_plane.of_slip * found).sum(-1))
 
     def _rupture_speed(self, ruptured: np.ndarray) -> np.ndarray:
         """Return the rupture speed 1/|grad RT| where all corners ruptured at different times, else 0."""

@@ -75,7 +75,7 @@ class InjectedWaves(GridCapabilityPlan):
         Points whose incident field is needed, by array.
     acts_until : float
         Time [s] until which it acts.
-    told : tuple
+    summary : tuple
         Rows of the report on the incident field.
     block : int
         Number of the block that contains the box.
@@ -89,7 +89,7 @@ class InjectedWaves(GridCapabilityPlan):
     where: TotalField | None = None
     points: Mapping[str, Points] = field(default_factory=dict)
     acts_until: float = 0.0
-    told: tuple[tuple[str, ...], ...] = ()
+    summary: tuple[tuple[str, ...], ...] = ()
     block: int = 0
     grid: Grid | None = None
     name = "injection"
@@ -130,7 +130,7 @@ class InjectedWaves(GridCapabilityPlan):
         check_border(checking, self.where, "injection")
         _check_sources(self.case, self.where, checking)
         reported = tuple(self.source.check(checking, self.where, self.points))
-        return replace(self, told=reported, acts_until=self.case.end_time)
+        return replace(self, summary=reported, acts_until=self.case.end_time)
 
     def drive(self, plan: FdPlan) -> InjectedWaveInjector:
         assert self.where is not None
@@ -143,7 +143,7 @@ class InjectedWaves(GridCapabilityPlan):
         faces = "five faces and the free surface" if self.where.top is not None else "six faces"
         count = sum(map(len, self.points.values()))
         return {
-            "injection": [("box", f"{box} m, {faces}"), ("incident field", f"{count:,} numbers a step"), *self.told]
+            "injection": [("box", f"{box} m, {faces}"), ("incident field", f"{count:,} numbers a step"), *self.summary]
         }
 
 

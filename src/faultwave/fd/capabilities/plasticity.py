@@ -109,7 +109,7 @@ class Plasticity(GridCapabilityPlan):
         Number of points, once there is a grid.
     values : sequence of mapping of str to ndarray
         Stored rock properties of each block, over the box of this process or (nz,) by depth.
-    told : str
+    summary : str
         Text on rock that yields at rest, for the report.
     """
 
@@ -117,7 +117,7 @@ class Plasticity(GridCapabilityPlan):
     rock: Rock
     points: int = 0
     values: Sequence[Mapping[str, np.ndarray]] = ()
-    told: str = ""
+    summary: str = ""
     name = name
 
     def locate(self, placing: PlacementContext) -> Self:
@@ -144,7 +144,7 @@ class Plasticity(GridCapabilityPlan):
             reported = rock.look(grids, problems)
             blocks = () if checking.surveyed else checking.blocks
             values = [rock.values(checking, grid, box) for grid, box in blocks]
-            return replace(self, rock=rock, points=sum(g.box.points for g in grids), values=values, told=reported)
+            return replace(self, rock=rock, points=sum(g.box.points for g in grids), values=values, summary=reported)
         return self
 
     def _with_overburden(self, checking: MaterialContext) -> Rock:
@@ -182,7 +182,7 @@ class Plasticity(GridCapabilityPlan):
         stress = "by depth" if self.rock.relief is None else "at every point, in one number"
         return {
             "size": [("strength and stress at rest", f"strength {strength}, stress {stress}")],
-            "resolution": [("rock that yields at t = 0", self.told)],
+            "resolution": [("rock that yields at t = 0", self.summary)],
         }
 
     def attach(self, solver: Running) -> AttachedPlasticity:

@@ -347,7 +347,7 @@ class Soil(GridCapabilityPlan):
     first : int
     lower, upper : ndarray (3,)
         Corners of the box [m].
-    told : str
+    summary : str
         Text for the report.
     """
 
@@ -362,7 +362,7 @@ class Soil(GridCapabilityPlan):
     first: int = 0
     lower: np.ndarray = field(default_factory=lambda: np.zeros(3))
     upper: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    told: str = ""
+    summary: str = ""
     name = name
 
     def locate(self, placing: PlacementContext) -> Self:
@@ -444,7 +444,7 @@ class Soil(GridCapabilityPlan):
             text += f", reference strain {strains.min():.3g} to {strains.max():.3g}"
         return replace(
             self, tiles=listed, points=points, kept_points=kept_points, reference=reference[cut:].copy(),
-            first=box.lo[0] + cut, told=text,
+            first=box.lo[0] + cut, summary=text,
         )  # fmt: skip
 
     def _places(self, checking: MaterialContext, plane: int) -> np.ndarray:
@@ -516,7 +516,7 @@ class Soil(GridCapabilityPlan):
         return {"backbone": self.backbone.name, "digest": found.hexdigest()}
 
     def report(self, plan: FdPlan) -> dict[str, list[tuple[str, ...]]]:
-        return {"size": [("soil", self.told)]}
+        return {"size": [("soil", self.summary)]}
 
     def attach(self, solver: Running) -> AttachedSoil:
         return AttachedSoil(self, solver)

@@ -63,16 +63,16 @@ def check_memory(case: Case, grids: Sequence[Grid], world: World, problems: Prob
 
 
 def check_stored_output(
-    case: Case, grids: Sequence[Grid], world: World, kept: Sequence[Memory], problems: Problems
+    case: Case, grids: Sequence[Grid], world: World, retained: Sequence[Memory], problems: Problems
 ) -> None:
     """Report an error if the data that capabilities store during a run do not fit into memory in addition to the grid.
 
     The largest of them is named.
     """
     memory, held = machine_memory() or float("inf"), grid_bytes(case, grids, world)
-    if not kept or held + sum(part.nbytes for part in kept) <= memory:
+    if not retained or held + sum(part.nbytes for part in retained) <= memory:
         return
-    largest = max(kept, key=lambda part: part.nbytes)
+    largest = max(retained, key=lambda part: part.nbytes)
     adjacent = f"in addition to {held / 2**30:.3g} of the grid, this machine has {memory / 2**30:.3g}"
     what = f"{largest.what} need about {largest.nbytes / 2**30:.3g} GiB {adjacent}"
     problems.error(largest.where, what, advice=largest.advice)

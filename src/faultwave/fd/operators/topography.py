@@ -283,14 +283,14 @@ def _check_ends(lines: tuple[AxisNodes, AxisNodes], ground: Ground, spacing: flo
             raise InputError(Problem(WHERE, what, "the same at both", f"Or grid.boundaries: {{{name}: absorbing}}."))
 
 
-def _smooth(asked: float | None, default: float, lines: tuple[AxisNodes, AxisNodes]) -> float:
+def _smooth(requested: float | None, default: float, lines: tuple[AxisNodes, AxisNodes]) -> float:
     """Return the standard deviation of the Gaussian filter [m]; raises InputError if it exceeds the box."""
     longest = max(line.high - line.low for line in lines)
-    if asked is not None and asked > longest:
+    if requested is not None and requested > longest:
         raise InputError(
-            Problem(f"{WHERE}.smooth", f"{asked:g} m", f"at most {longest:g} m, the longer side of the box")
+            Problem(f"{WHERE}.smooth", f"{requested:g} m", f"at most {longest:g} m, the longer side of the box")
         )
-    return default if asked is None else asked
+    return default if requested is None else requested
 
 
 def _smoothed(heights: np.ndarray, axis: int, line: AxisNodes, spacing: float, smooth: float) -> np.ndarray:
@@ -307,7 +307,7 @@ def _smoothed(heights: np.ndarray, axis: int, line: AxisNodes, spacing: float, s
     return np.take(heights, (np.arange(period + 1 + 2 * MARGIN) - MARGIN) % period, axis)
 
 
-def _thickness(asked: float | None, relief: float, spacing: float, available: float, blocks: bool) -> float:
+def _thickness(requested: float | None, relief: float, spacing: float, available: float, blocks: bool) -> float:
     """Return the thickness of the curvilinear layer [m]; raises InputError if there is not enough depth.
 
     Some planes below it remain flat, more of them if another block follows.
@@ -320,10 +320,10 @@ def _thickness(asked: float | None, relief: float, spacing: float, available: fl
         needed = f"{least + flat * spacing:.6g} m of {'the uppermost block' if blocks else 'box'} below it, there are {available:.6g}"
         deeper = "Extend the uppermost block downwards (grid.blocks[0].below)."
         raise InputError(Problem(WHERE, what, needed, deeper if blocks else "Lower the third number of grid.lower."))
-    if asked is not None and not least <= asked <= most:
+    if requested is not None and not least <= requested <= most:
         allowed = f"{least:.6g} to {most:.6g} m for a relief of {relief:.6g} m"
-        raise InputError(Problem(f"{WHERE}.thickness", f"{asked:g} m", allowed))
-    return asked if asked is not None else min(max(THICK * relief, 2 * LEAST_CAP * spacing), most)
+        raise InputError(Problem(f"{WHERE}.thickness", f"{requested:g} m", allowed))
+    return requested if requested is not None else min(max(THICK * relief, 2 * LEAST_CAP * spacing), most)
 
 
 def check_slopes(relief: Relief, ground: Ground, lower: np.ndarray, upper: np.ndarray, problems: Problems) -> None:

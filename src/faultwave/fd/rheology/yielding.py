@@ -164,7 +164,7 @@ def may_yield_profile(axis: Axis) -> str:
     return f"yields_{axis}"
 
 
-def losses(law: Rheology, constants: Mapping[str, float], kept: RockStorage, kind: PlaneKind) -> Stencil:
+def losses(law: Rheology, constants: Mapping[str, float], storage: RockStorage, kind: PlaneKind) -> Stencil:
     """Return the stencil of the fraction of deviatoric stress that yielding removes at cell centres, and of its state variables.
 
     Parameters
@@ -172,18 +172,18 @@ def losses(law: Rheology, constants: Mapping[str, float], kept: RockStorage, kin
     law : Rheology
     constants : mapping of str to float
         Constants of the rheology.
-    kept : RockStorage
+    storage : RockStorage
         Storage of the rock properties.
     kind : PlaneKind
         Kind of the planes (``planes_of``).
     """
 
     def own(p: Point) -> dict[str, Number]:
-        return {n: p.at(n) if kept.lateral else p.line(n, "z") for n in own_parameters(law)}
+        return {n: p.at(n) if storage.lateral else p.line(n, "z") for n in own_parameters(law)}
 
     def changes(p: Point) -> Condition:
         past = {s.name: p.at(s.name) if s.name in YIELDED else 0.0 for s in law.state}
-        at_rest = _at_rest(p, kept)
+        at_rest = _at_rest(p, storage)
         whole = {n: v + at_rest[n] for n, v in _at_centre(p, kind).items()}
         yields = law.yields(own(p), constants, whole, past, p.scalar("yield_step"))
         return (yields & _may(p)) | (p.at(LOST_SHARE) > 0.0)
@@ -191,10 +191,10 @@ def losses(law: Rheology, constants: Mapping[str, float], kept: RockStorage, kin
     def function(p: Point) -> dict[str, Number]:
         mu2 = p.at("mu2")
         solid = mu2 > 0.0
-        at_rest, moving = _at_rest(p, kept), _at_centre(p, kind)
+        at_rest, moving = _at_rest(p, storage), _at_centre(p, kind)
         whole = {n: moving[n] + at_rest[n] for n in STRESS}
         modulus = m.where(solid, mu2, 1.0) * p.scalar("unit_of_moduli")
-        if kept.bent:  # coefficients are stored divided by the stretch of cells
+        if storage.bent:  # coefficients are stored divided by the stretch of cells
             modulus = modulus * stretched(p, "sxx", "x")(0)
         given = own(p) | {"compliance": 1.0 / modulus}
         past = {s.name: p.at(s.name) if s.name in YIELDED else 0.0 for s in law.state}
@@ -221,17 +221,17 @@ def _may(p: Point) -> Condition:
     )
 
 
-def _at_rest(p: Point, kept: RockStorage) -> dict[str, Number]:
+def _at_rest(p: Point, storage: RockStorage) -> dict[str, Number]:
     """Return the initial stress at a centre."""
-    if kept.proportional:
+    if storage.proportional:
         load = p.at(LOAD)
         return {n: p.scalar(rest(n)) * load for n in STRESS}
     return {n: p.line(rest(n), "z") for n in STRESS}
 
 
-def _at_rest_around(p: Point, name: str, kept: RockStorage, kind: PlaneKind) -> Number:
+def _at_rest_around(p: Point, name: str, storage: RockStorage, kind: PlaneKind) -> Number:
     """Return an initial shear stress at the place of the grid's shear stress."""
-    if kept.proportional:
+    if storage.proportional:
         return p.scalar(rest(name)) * mean(p, LOAD, IN_PLANE[name], 1, kind)
     return p.line(rest(name, IN_PLANE[name][1] == "z"), "z")
 
@@ -258,7 +258,7 @@ def _shear_scatter(p: Point, means: Named, kind: PlaneKind) -> Number:
 STRAIN_NAMES = ("ep_xx", "ep_yy", "ep_zz", "ep_xy", "ep_yz", "ep_xz")
 
 
-def yielding(kept: RockStorage, kind: PlaneKind) -> Stencil:
+def yielding(storage: RockStorage, kind: PlaneKind) -> Stencil:
     """Return the stencil that reduces the stresses by the lost share.
 
     ``kind`` is the kind of planes; on the surface, quantities of the plane above are included.
@@ -272,14 +272,14 @@ def yielding(kept: RockStorage, kind: PlaneKind) -> Stencil:
         return sum(shares(p).values()) + p.at(LOST_SHARE) > 0.0
 
     def function(p: Point) -> dict[str, Number]:
-        at_rest = _at_rest(p, kept)
+        at_rest = _at_rest(p, storage)
         whole = {n: p.at(n) + at_rest[f"s_{n[1:]}"] for n in NORMAL}
         third = (whole["sxx"] + whole["syy"] + whole["szz"]) * (1.0 / 3.0)
         lost = p.at(LOST_SHARE)
         result = {n: p.at(n) - lost * (whole[n] - third) for n in NORMAL}
         for n, share in shares(p).items():
             array = n.replace("_", "")
-            result[array] = p.at(array) - share * (p.at(array) + _at_rest_around(p, n, kept, kind))
+            result[array] = p.at(array) - share * (p.at(array) + _at_rest_around(p, n, storage, kind))
         return result
 
     return Stencil(f"yielding_{kind}", function, changes, lambda row: may_have_losses(row, LOST_SHARE, kind))
@@ -290,7 +290,7 @@ def observers(
     box: Box,
     law: Rheology,
     constants: Mapping[str, float],
-    kept: RockStorage,
+    storage: RockStorage,
     factors: Mapping[str, float],
 ) -> Observer:
     """Return the observer of yielding rock in a box of the grid; planes near its ends along z have separate stencils.
@@ -302,20 +302,20 @@ def observers(
     law : Rheology
     constants : mapping of str to float
         Constants of the rheology.
-    kept : RockStorage
+    storage : RockStorage
         Storage of the rock properties.
     factors : mapping of str to float
         Ratios of the six initial stresses to their common factor, if proportional.
     """
     halo, line = scheme.reach, line_of(scheme, box, "z")
     arrays = dict.fromkeys((LOST_SHARE, INITIAL_STRESS_WORK, *YIELDED), Layout(box, group="yield", halo=halo))
-    if kept.proportional:
+    if storage.proportional:
         arrays[LOAD] = Layout(box, group="load", halo=halo)
     else:
         arrays |= {name: line for name, _, _ in lines_at_rest()}
     arrays |= mean_arrays(scheme)
     arrays |= {may_yield_profile(a): line_of(scheme, box, a) for a in AXES}
-    strength = Layout(box, group="strength", halo=halo) if kept.lateral else line
+    strength = Layout(box, group="strength", halo=halo) if storage.lateral else line
     arrays |= dict.fromkeys(own_parameters(law), strength)
     (z0, y0, _), (z1, y1, _) = (scheme.filled(box).lo, scheme.filled(box).hi)
     arrays[YIELD_DISTANCE] = Layout(Box((z0, y0, 0), (z1, y1, 1)), group="yield rows", halo=0)
@@ -323,12 +323,12 @@ def observers(
     for low, high, kind in planes_of(scheme, box):
         region = Box((low, *box.lo[1:]), (high, *box.hi[1:]))
         launches += [
-            (Level.LOSS, Launch(losses(law, constants, kept, kind), region)),
-            (Level.YIELD, Launch(yielding(kept, kind), region)),
+            (Level.LOSS, Launch(losses(law, constants, storage, kind), region)),
+            (Level.YIELD, Launch(yielding(storage, kind), region)),
         ]
     relaxed = float(np.asarray(law.relaxed(constants, scheme.step)))
     scalars = {"yield_step": scheme.step, "yield_relaxed": relaxed}
-    scalars |= {rest(n): factors.get(n, 0.0) for n in STRESS if kept.proportional}
+    scalars |= {rest(n): factors.get(n, 0.0) for n in STRESS if storage.proportional}
     return Observer(arrays, launches, scalars, row_peaks())
 
 
