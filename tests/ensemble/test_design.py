@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from faultwave.base.errors import Problems
-from faultwave.ensemble.design import Table, make_table
+from faultwave.ensemble.design import Table, cholesky, make_table
 from faultwave.ensemble.study import load_study
 
 S4 = {"kind": "sobol", "members": 4}
@@ -99,6 +99,53 @@ def test_limits_truncate_a_distribution():
     assert stats.kstest(found, expected.cdf).pvalue > 0.01
 
 
+def test_limits_belong_to_a_discrete_distribution():
+    poisson = {"setting": "numerics.order", "distribution": "poisson", "parameters": {"mu": 1}, "lower": 0, "upper": 5}
+    found = np.array(table({"kind": "sobol", "members": 1024}, {"a": poisson}).column("a"))
+    assert (found == 0).mean() == pytest.approx(stats.poisson(1).pmf(0) / stats.poisson(1).cdf(5), abs=0.01)
+    uniform = poisson | {"distribution": "randint", "parameters": {"low": 2, "high": 8}, "lower": 2.5, "upper": 5}
+    assert set(table({"kind": "sobol", "members": 64}, {"a": uniform}).column("a")) == {3, 4, 5}
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(8.0, None), (8.0, 8.5), (None, -8.0)])
+def test_the_tails_of_a_distribution_have_all_digits(lower, upper):
+    """Probabilities of the upper tail lie so near to 1 that few numbers are left there."""
+    limits = {k: 2.0 + 0.1 * v for k, v in (("lower", lower), ("upper", upper)) if v is not None}
+    found = np.array(table({"kind": "sobol", "members": 256}, {"a": {**NORMAL, **limits}}).column("a"))
+    expected = stats.truncnorm(-np.inf if lower is None else lower, np.inf if upper is None else upper, 2.0, 0.1)
+    assert len(set(found)) == 256
+    assert stats.kstest(found, expected.cdf).pvalue > 0.01
+
+
+@pytest.mark.parametrize("rank", [0.6, -0.9, 1.0])
+def test_correlated_hypercubes_have_one_value_in_every_stratum(rank):
+    vary = {"a": UNIFORM, "b": UNIFORM | {"setting": "material.constant.vp"}}
+    found = table({"kind": "latin-hypercube", "members": 64}, vary, **pairs(("a", "b", rank)))
+    for name in vary:
+        strata = np.floor((np.array(found.column(name)) - 1.0) / 2.0 * 64).astype(int)
+        assert sorted(strata) == list(range(64))
+    assert stats.spearmanr(found.column("a"), found.column("b")).statistic == pytest.approx(rank, abs=0.2)
+
+
+def test_a_later_correlated_variable_changes_no_earlier_one():
+    vary = {"a": NORMAL, "b": UNIFORM}
+    two = table({"kind": "random", "members": 20}, vary, **pairs(("a", "b", 0.6)))
+    three = table({"kind": "random", "members": 20}, THREE, **pairs(("b", "c", 0.5), ("a", "b", 0.6)))
+    alone = table({"kind": "random", "members": 20}, {"a": NORMAL})
+    assert two.column("a") == alone.column("a") == three.column("a") and two.column("b") == three.column("b")
+
+
+@given(st.integers(1, 6), st.integers(0, 2**32 - 1))
+def test_factors_of_semidefinite_matrices(size, seed):
+    """Dependent columns occur with perfect correlation."""
+    random = np.random.default_rng(seed)
+    root = random.standard_normal((size, random.integers(1, size + 1)))
+    root /= np.linalg.norm(root, axis=1)[:, None]
+    factor = cholesky(root @ root.T)
+    assert not np.triu(factor, 1).any()
+    np.testing.assert_allclose(factor @ factor.T, root @ root.T, atol=1e-6)
+
+
 def test_a_grid_combines_all_values():
     found = table(
         {"kind": "grid"},
@@ -114,10 +161,12 @@ def test_a_list_takes_values_in_turn_and_draws_the_rest():
 
 def test_a_table_has_numbers_texts_and_files(tmp_path):
     (tmp_path / "fine.msh").write_text("")
-    (tmp_path / "members.csv").write_text("# from a survey\nrho, mesh,comment\n2700,fine.msh,a\n2.8e3,other.msh,b\n")
+    (tmp_path / "members.csv").write_text(
+        "# from a survey\nrho, mesh,comment\n2700,fine.msh,a\n2.8e3,other.msh,b\n1_0,1_0,c\n"
+    )
     vary = {"rho": {"setting": "material.constant.rho"}, "file": {"setting": "mesh.file", "column": "mesh"}}
     found = table({"kind": "table", "file": str(tmp_path / "members.csv")}, vary)
-    assert found.rows == ((2700, str(tmp_path / "fine.msh")), (2800.0, "other.msh"))
+    assert found.rows == ((2700, str(tmp_path / "fine.msh")), (2800.0, "other.msh"), ("1_0", "1_0"))
 
 
 def test_values_of_a_sample_are_equally_probable():

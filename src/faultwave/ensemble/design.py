@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from faultwave.case.native import location_of
 from faultwave.case.settings.parameters import units_of
 from faultwave.case.validate import Location
 from faultwave.ensemble.study import Study, Variable, Where, study_problem
+
+if TYPE_CHECKING:
+    from scipy.stats.distributions import rv_frozen
 
 LARGEST = 1_000_000
 """Largest number of members."""
@@ -190,7 +193,7 @@ def _read_table(study: Study, where: Where, problems: Problems) -> dict[str, lis
 def _cell(text: str, path: Path) -> object:
     """Return the value of a cell; a file is searched next to the table."""
     text = text.strip()
-    for kind in (int, float):
+    for kind in (int, float) if "_" not in text else ():
         try:
             return kind(text)
         except ValueError:
@@ -244,8 +247,8 @@ def _distribution(study: Study, name: str, where: Where, problems: Problems) -> 
     if len(numbers) < len(variable.parameters) or set(shapes) - set(numbers) or set(numbers) - {*shapes, *scaled}:
         return None
     frozen = family(**numbers)
-    begin, end = float(frozen.cdf(lower)), float(frozen.cdf(upper))
-    if not np.isfinite(frozen.ppf(0.5)) or not begin < end:
+    quantile = _truncated(frozen, lower, upper, isinstance(family, stats.rv_discrete))
+    if not np.isfinite(frozen.ppf(0.5)) or quantile is None:
         what = (
             f"{variable.distribution} has no such parameters: {', '.join(f'{k} = {v:g}' for k, v in numbers.items())}"
             if not np.isfinite(frozen.ppf(0.5))
@@ -253,7 +256,25 @@ def _distribution(study: Study, name: str, where: Where, problems: Problems) -> 
         )
         problems.items.append(study_problem(where, (*at, "parameters"), what))
         return None
-    return lambda unit: np.asarray(frozen.ppf(np.clip(begin + unit * (end - begin), _EDGE, 1 - _EDGE)))
+    return quantile
+
+
+def _truncated(frozen: rv_frozen, lower: float, upper: float, discrete: bool) -> Quantile | None:
+    """Return the quantiles of a distribution between two limits, which belong to it; None if it has no values there."""
+    # The distribution function of a discrete distribution includes its argument.
+    before = math.ceil(lower) - 1 if discrete and math.isfinite(lower) else lower
+    begin, end = float(frozen.cdf(before)), float(frozen.cdf(upper))
+    above, beyond = float(frozen.sf(before)), float(frozen.sf(upper))
+
+    def quantile(unit: np.ndarray) -> np.ndarray:
+        inside = np.clip(unit, _EDGE, 1 - _EDGE)
+        if begin > 0.5:  # probabilities near 1 have no digits left: count from above
+            found = frozen.isf(above - inside * (above - beyond))
+        else:
+            found = frozen.ppf(begin + inside * (end - begin))
+        return np.clip(found, lower, upper)
+
+    return quantile if begin < end or (begin > 0.5 and above > beyond) else None
 
 
 def _typed(variable: Variable, values: np.ndarray) -> list[object]:
@@ -271,7 +292,8 @@ def _correlation_factor(study: Study, where: Where, problems: Problems) -> tuple
     """Return the correlated names and the Cholesky factor of their normal scores, None without correlations."""
     if not study.correlations:
         return None
-    names = tuple(dict.fromkeys(n for c in study.correlations for n in c.variables))
+    mentioned = {n for c in study.correlations for n in c.variables}
+    names = (*(n for n in study.vary if n in mentioned), *sorted(mentioned - study.vary.keys()))
     sampled = [n for n, v in study.vary.items() if v.distribution or (v.values is not None and study.design.samples)]
     matrix, pairs = np.eye(len(names)), set[frozenset[str]]()
     for number, c in enumerate(study.correlations):
@@ -287,11 +309,20 @@ def _correlation_factor(study: Study, where: Where, problems: Problems) -> tuple
         pairs.add(frozenset(c.variables))
         i, j = (names.index(n) for n in c.variables)
         matrix[i, j] = matrix[j, i] = 2 * math.sin(math.pi * c.rank / 6) if i != j else 1.0
-    values, vectors = np.linalg.eigh(matrix)
-    if values[0] < -1e-9:
+    if np.linalg.eigvalsh(matrix)[0] < -1e-9:
         what = "no variables can be correlated in this way: the correlation matrix has a negative eigenvalue"
         problems.items.append(study_problem(where, ("correlations",), what, advice="Use weaker correlations."))
-    return names, vectors * np.sqrt(np.maximum(values, 0.0))
+    return names, cholesky(matrix)
+
+
+def cholesky(matrix: np.ndarray) -> np.ndarray:
+    """Return the lower triangular factor L of a positive semidefinite matrix L L', with zeros for dependent columns."""
+    factor = np.zeros_like(matrix)
+    for j in range(len(matrix)):
+        factor[j, j] = math.sqrt(max(0.0, matrix[j, j] - factor[j, :j] @ factor[j, :j]))
+        if factor[j, j] > 1e-7:
+            factor[j + 1 :, j] = (matrix[j + 1 :, j] - factor[j + 1 :, :j] @ factor[j, :j]) / factor[j, j]
+    return factor
 
 
 def _uniform(study: Study, count: int, factor: tuple[tuple[str, ...], np.ndarray] | None) -> dict[str, np.ndarray]:
@@ -309,7 +340,9 @@ def _uniform(study: Study, count: int, factor: tuple[tuple[str, ...], np.ndarray
     if factor is not None:
         correlated, root = factor
         scores = ndtri(np.clip(np.stack([found[n] for n in correlated], 1), _EDGE, 1 - _EDGE)) @ root.T
-        found |= dict(zip(correlated, np.minimum(ndtr(scores), 1 - _EDGE).T, strict=True))
+        for name, mixed in zip(correlated, np.minimum(ndtr(scores), 1 - _EDGE).T, strict=True):
+            # A hypercube keeps one sample in each stratum: its samples take the ranks of the correlated ones (Iman and Conover 1982).
+            found[name] = np.sort(found[name])[mixed.argsort().argsort()] if kind == "latin-hypercube" else mixed
     return found
 
 
