@@ -70,6 +70,7 @@ def test_decks_and_cases_without_random_fields_have_none(tmp_path):
         ({"dip": "60"}, "dip does nothing without strike"),
         ({"taper": "{ width: 1 km }"}, "give a range of x, y or z"),
         ({"taper": "{ width: 1 km, z: [0, -5 km] }"}, "z is from 0 to -5000 m"),
+        ({"taper": "{ width: 3 km, z: [-5 km, 0] }"}, "width 3000 m exceeds half of the range of z"),
         ({"limit": "0"}, "limit"),
         ({"hurts": "0.3"}, "'hurts' is not a setting of 'material.random.rock'"),
     ],

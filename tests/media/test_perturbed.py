@@ -12,7 +12,6 @@ from faultwave.media.checks import check_contradictions
 from faultwave.media.field import axes_of, leaves, limit_messages
 from faultwave.media.homogenise import at_points
 from faultwave.media.perturbed import Statistics, check_read, perturbation_rows
-from tests.messages import raises
 
 POINTS = np.random.default_rng(0).uniform(-12.0, 12.0, (4000, 3)) * 1e3
 GROUPS = np.ones(len(POINTS), np.int64)
@@ -99,12 +98,20 @@ def test_limits_hold_for_the_perturbed_values_and_are_reported():
     assert vs.min() == 3200.0
     assert vs.max() == pytest.approx(3464.0 * 1.15, rel=1e-12)
     assert any("vs limited to above 3200" in text for text in limit_messages(field))
-    (name, spread), (title, clipped), (limits, text) = perturbation_rows(field)
+    (name, spread), (_, resolved), (title, clipped), (limits, text) = perturbation_rows(field)
+    assert resolved.endswith("resolves") and "% of von Karman's variance" in resolved
     assert limits == "limits" and text in limit_messages(field)
     assert name == "vs" and f"mean {vs.mean():.5g}" in spread and "3200 to 3983.6, at 4,000 points" in spread
     percentage = float(clipped.split(" at ")[1].split(" %")[0])
     assert title == "a" and "1.5 standard deviations" in clipped
     assert percentage == pytest.approx(13.4, abs=2.2)  # of a normal distribution, 4 deviations of the count
+
+
+def test_points_in_water_only():
+    """Batches of points can lie in a fluid, which stays as it is."""
+    field = loaded({"a": {**BLANK, "relative": {"vs": 0.1}}}, constant={"rho": 1000.0, "vp": 1500.0, "vs": 0.0})
+    points = np.random.default_rng(0).uniform(-1e3, 1e3, (5, 3))
+    assert not field.evaluate(points, np.ones(5, np.int64), ["vs"])["vs"].any()
 
 
 def test_tapers_leave_the_rest_unperturbed():
@@ -156,7 +163,7 @@ def test_what_cannot_be_perturbed_is_refused(relative, message):
 
 def test_impossible_values_are_counted_with_places():
     field = loaded({"a": {**BLANK, "relative": {"rho": 0.6}}})
-    with raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"rho is not positive at \d+ of 4,000 point\(s\): \(.*") as caught:
         at_points(field, ["rho", "mu", "lambda"], POINTS, GROUPS)
     assert "material.random" in str(caught.value)
 

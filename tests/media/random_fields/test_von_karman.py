@@ -93,12 +93,38 @@ def test_one_spline_is_the_sum_of_the_splines_of_all_levels():
     expected, origin = np.zeros(40), np.zeros(2)
     for level, variance in enumerate(field.variances):
         local = (x - origin[:, None]) / 2**level
-        noise = lattice_noise(np.array([[-40], [-40]]), 80, key_of(9, "a", level))[0]
+        from_coarsest = len(field.variances) - 1 - level
+        noise = lattice_noise(np.array([[-40], [-40]]), 80, key_of(9, "a", from_coarsest))[0]
         part = map_coordinates(noise, local + 40, order=3, prefilter=False)
         expected += part * math.sqrt(variance) / von_karman.SPLINE_VARIANCE
-        origin += 2**level * (level % 2)
+        origin += 2**level * (from_coarsest % 2)
     made = field.coefficients(first, count)[0]
     np.testing.assert_allclose(map_coordinates(made, x - first, order=3, prefilter=False), expected, atol=1e-12)
+
+
+def test_half_the_wavelength_adds_a_level_only():
+    """A field for a finer mesh has the same larger scales, with variances that are normalised again."""
+    coarse, fine = (VonKarman(0.3, np.array([900.0, 700.0, 300.0]), THREE, w, 2, "a") for w in (200.0, 100.0))
+    assert len(fine.scales) == len(coarse.scales) + 1
+    ratio = math.sqrt(fine.variances[-1] / coarse.variances[-1])
+    points = np.random.default_rng(3).uniform(-3e3, 3e3, (500, 3))
+    added = fine(points) - ratio * coarse(points)
+    assert np.corrcoef(fine(points), coarse(points))[0, 1] == pytest.approx(ratio, abs=0.02)
+    assert added.std() == pytest.approx(math.sqrt(fine.variances[0]), rel=0.1)
+
+
+@pytest.mark.parametrize(("hurst", "wavelength"), [(0.1, 0.1), (0.3, 1.0), (0.8, 0.5)])
+def test_resolved_fraction_of_the_variance(hurst, wavelength):
+    """The fraction is that of the integral over the scales, with a boundary half a level below the finest."""
+    from scipy.special import gammaincc
+
+    field = VonKarman(hurst, np.ones(3), THREE, wavelength, 1, "a")
+    boundary = 0.5 * (field.scales[0] / math.sqrt(2)) ** 2
+    assert field.resolved == pytest.approx(gammaincc(hurst, boundary), abs=0.02)
+
+
+def test_no_points_have_no_values():
+    assert VonKarman(0.3, np.ones(3), THREE, 1.0, 1, "a")(np.zeros((0, 3))).shape == (0,)
 
 
 def test_seeds_and_names_make_independent_fields():

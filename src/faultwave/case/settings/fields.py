@@ -107,6 +107,13 @@ class RandomTaper(Settings):
         need(
             (ranges, "give a range of x, y or z"),
             *((r[0] < r[1], f"{n} is from {r[0]:g} to {r[1]:g} m: give the least first") for n, r in ranges.items()),
+            *(
+                (
+                    2 * self.width <= r[1] - r[0] or r[0] >= r[1],
+                    f"width {self.width:g} m exceeds half of the range of {n}, so that the factor is nowhere 1",
+                )
+                for n, r in ranges.items()
+            ),
         )
         return self
 

@@ -111,6 +111,26 @@ class VonKarman:
         weights = t**self.hurst * np.exp(-t)
         return np.asarray(weights / weights.sum())
 
+    @property
+    def resolved(self) -> float:
+        """Fraction of the variance of von Karman's correlation that belongs to the scales of the field; 0 if hurst is 0."""
+        t = 0.5 * (self.scales[0] * 0.5 ** np.arange(1, math.ceil(40.0 / max(self.hurst, 1e-3)))) ** 2
+        resolved = 0.5 * self.scales**2
+        coarse, fine = (float((x**self.hurst * np.exp(-x)).sum()) for x in (resolved, t))
+        return coarse / (coarse + fine) if self.hurst else 0.0
+
+    def _shift(self, level: int) -> int:
+        """Return the shift of the next coarser lattice, so that lattice points of all levels do not coincide.
+
+        It counts levels from the coarsest, as the keys of the noise do: a shorter wavelength adds levels and changes no other.
+        """
+        return (len(self.scales) - 1 - level) % 2
+
+    @property
+    def _origin(self) -> int:
+        """Lattice point of the finest level at the origin, where the coarsest lattice has its own."""
+        return sum(self._shift(level) << level for level in range(len(self.scales) - 1))
+
     def correlation(self, distances: Floats) -> Floats:
         """Return the correlation at distances in units of the correlation length."""
         squares = np.asarray(distances, float)[..., None] ** 2
@@ -118,8 +138,10 @@ class VonKarman:
 
     def __call__(self, points: Floats) -> Floats:
         """Return the values (n,) of the field at points (n, 3) [m]."""
+        if not len(points):
+            return np.zeros(0)
         scaled = _products(points, self.axes / self.lengths[:, None])
-        lattice = np.round(scaled * (FRACTIONS / (SPACING * self.scales[0]))) / FRACTIONS
+        lattice = np.round(scaled * (FRACTIONS / (SPACING * self.scales[0]))) / FRACTIONS + self._origin
         owners, order, starts = _grouped(lattice, TILE[len(lattice)])
         result, few = np.empty(len(points)), []
         for start, end in zip(starts, [*starts[1:], len(order)], strict=True):
@@ -175,11 +197,10 @@ class VonKarman:
         """
         dimensions = len(first)
         scale = math.sqrt(self.variances[level] / SPLINE_VARIANCE**dimensions)
-        result = scale * lattice_noise(first, count, key_of(self.seed, self.name, level))
+        result = scale * lattice_noise(first, count, key_of(self.seed, self.name, len(self.scales) - 1 - level))
         if level + 1 == len(self.scales):
             return result
-        # The coarser lattice is shifted at every second level, so that lattice points of all levels do not coincide.
-        shifted = first - level % 2
+        shifted = first - self._shift(level)
         cubes, owners = np.unique((shifted - 1) // 2, axis=1, return_inverse=True)  # neighbours have some in common
         coarser = self.coefficients(cubes, (count + 1) // 2 + 2, level + 1)[owners.reshape(-1)]
         for axis in range(dimensions):
