@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from faultwave.base.files.digests import file_digest
 from faultwave.base.types import Settings
 from faultwave.case.settings.model import Case
 from faultwave.ensemble.design import unit_of_setting
 from faultwave.ensemble.members import SET_BY_THE_ENSEMBLE, Members
 from faultwave.ensemble.study import ResultSettings
-from faultwave.output.manifest import digest, hash_file
+from faultwave.output.manifest import digest
 
 WITHOUT_EFFECT = (*SET_BY_THE_ENSEMBLE, ("title",), ("numerics", "progress_cores"), ("numerics", "halo"))
 """Settings on which no result of an ensemble depends."""
@@ -63,17 +63,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
     return repr(value) if isinstance(value, float) else value
-
-
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file, computed once as long as size and time of the file stay the same."""
-    state = path.stat()
-    return _hashed(str(path), state.st_size, state.st_mtime_ns)
-
-
-@functools.lru_cache(maxsize=65536)
-def _hashed(path: str, size: int, time: int) -> str:
-    return hash_file(path)
 
 
 def unchanged(files: Iterable[tuple[str, str]]) -> bool:

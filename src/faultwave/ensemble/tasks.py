@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import InputError, Problems
+from faultwave.base.files.digests import file_digest
 from faultwave.base.processes.host import peak_memory, release_freed
 from faultwave.case.load import load_case
 from faultwave.case.settings.model import Case
 from faultwave.comm import world
 from faultwave.engine.solver import Progress
 from faultwave.ensemble.folder import EnsembleFolder, Record
-from faultwave.ensemble.identity import file_digest
 from faultwave.ensemble.study import ResultSettings
 from faultwave.observe.dataset import Dataset, Result, Variable
 from faultwave.run.event import with_event
