@@ -115,6 +115,11 @@ def remove(*paths: Path) -> None:
             path.unlink(missing_ok=True)
 
 
+def remove_partial(folder: Path, name: str = "*") -> None:
+    """Remove the temporary files that killed processes have left of the files with a name in a folder; none may be written now."""
+    remove(*folder.glob(f".{name}.partial-*"))
+
+
 SIDE_BY_SIDE = 16
 """Number of files that are flushed to the disk concurrently."""
 
