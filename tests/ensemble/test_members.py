@@ -119,3 +119,30 @@ def test_set_value_creates_groups_and_copies_tuples():
     set_value(data, ("a", 0, "b", 1), 5)
     set_value(data, ("c", "d"), 6)
     assert data == {"a": [{"b": [1, 5]}], "c": {"d": 6}} and len(inner) == 1
+
+
+def test_every_case_is_validated_once(tmp_path, monkeypatch):
+    """A file that changes after the study was loaded changes the identities of the members all the same."""
+    import faultwave as fw
+    from faultwave.ensemble import members as module
+    from faultwave.ensemble.checks import plan_without_forecast
+
+    stations, counted, build = tmp_path / "stations.txt", list[int](), module.build
+
+    def counting(*arguments: Any) -> Any:
+        counted.append(1)
+        return build(*arguments)
+
+    monkeypatch.setattr(module, "build", counting)
+    stations.write_text("0.3 0.4 0.5\n")
+    case = wave_case()
+    case["output"]["receivers"] = {"file": str(stations), "interval": 0.02}
+    ensemble = fw.Ensemble(study(tmp_path / "out", case=case))
+    first = plan_without_forecast(ensemble.members).digests
+    assert len(counted) == 4
+    results = ensemble.study.results
+    assert list(first) == [case_identity(ensemble.case(m), results) for m in range(4)]
+    stations.write_text("0.3 0.4 0.6\n")
+    second = plan_without_forecast(ensemble.members).digests
+    assert not set(first) & set(second) and len(counted) == 12
+    assert list(second) == [case_identity(ensemble.case(m), results) for m in range(4)]

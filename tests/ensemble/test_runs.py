@@ -6,57 +6,19 @@ import csv
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from ruamel.yaml import YAML
 
 import faultwave as fw
 from faultwave.base.errors import InputError, RunError
 from faultwave.cli.launch import mpiexec
 from faultwave.ensemble.folder import EnsembleFolder
 from tests.ensemble.case import rupture_case, study, wave_case
+from tests.ensemble.processes import assert_equal, contents, ends, environment, wait_for, workers_of, written
 
-xarray = pytest.importorskip("xarray")
-
-
-def written(folder: Path, **more: Any) -> Path:
-    """A study file next to its case."""
-    settings = study(folder / "out", **more)
-    with (folder / "case.yaml").open("w") as file:
-        YAML(typ="safe").dump(settings["case"], file)
-    with (folder / "study.yaml").open("w") as file:
-        YAML(typ="safe").dump(settings | {"case": "case.yaml"}, file)
-    return folder / "study.yaml"
-
-
-def environment() -> dict[str, str]:
-    beside = os.path.dirname(sys.executable)
-    return os.environ | {"OMP_NUM_THREADS": "1", "PATH": f"{beside}:{os.environ['PATH']}"}
-
-
-def contents(folder: Path) -> dict[str, np.ndarray]:
-    """Every number of the results that does not depend on the time it took."""
-    found = {}
-    for name in ("ensemble.nc", "statistics.nc"):
-        if (folder / name).exists():
-            with xarray.open_dataset(folder / name, engine="netcdf4") as data:
-                found |= {f"{name} {n}": data[n].values.copy() for n in (*data.data_vars, *data.coords)}
-    return found
-
-
-def assert_equal(one: Path, other: Path) -> None:
-    first, second = contents(one), contents(other)
-    assert first.keys() == second.keys() and first
-    for name, values in first.items():
-        np.testing.assert_array_equal(values, second[name], err_msg=name)
-
-
-def ends(folder: Path) -> dict[int, float]:
-    return {r.member: r.finished for r in EnsembleFolder(folder).records()}
+pytest.importorskip("xarray")
 
 
 @pytest.fixture(scope="module")
@@ -227,32 +189,6 @@ def test_a_folder_that_cannot_be_written(tmp_path):
 # ---- kills ------------------------------------------------------------------------------------------------------------------
 
 LONG = {"push": {"setting": "sources[0].force[0]", "values": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}}
-
-
-def children(pid: int) -> list[int]:
-    found = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, task.read_text().split()):
-            found += [child, *children(child)]
-    return found
-
-
-def workers_of(pid: int) -> list[int]:
-    named = []
-    for child in children(pid):
-        try:
-            if b"faultwave.ensemble.worker" in Path(f"/proc/{child}/cmdline").read_bytes():
-                named.append(child)
-        except OSError:
-            continue
-    return named
-
-
-def wait_for(condition: Any, seconds: float = 120.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.02)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")

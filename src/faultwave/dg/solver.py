@@ -14,6 +14,7 @@ from faultwave import backends
 from faultwave.base.errors import Problem, RunError
 from faultwave.base.processes import host
 from faultwave.base.processes.host import release_freed
+from faultwave.base.reuse import reused
 from faultwave.base.types import Json
 from faultwave.comm.progress import ProgressThread, reserve_cores
 from faultwave.dg import blowup
@@ -22,6 +23,7 @@ from faultwave.dg.method.forms import Cells
 from faultwave.dg.method.outgoing_waves import cluster_places
 from faultwave.dg.operators import wave_field
 from faultwave.dg.operators.build_layout import Connections, build_layout
+from faultwave.dg.operators.layout import MeshLayout, ProcessInterface
 from faultwave.dg.operators.method_of_lines import MethodOfLines
 from faultwave.dg.operators.prescribed_faces import PrescribedFaces, faces_of, projection
 from faultwave.dg.operators.rounding import allows_edge_components, worst_shape
@@ -332,9 +334,8 @@ def _build_operator(plan: Plan, backend: backends.Backend) -> AderOperator | Met
         _cells_with_intermediate_state(plan), plan.driven, plan.penalised.faces if plan.penalised else None, plan.solved,
     )  # fmt: skip
     border = share.border if share else None
-    curve, lanes = tets.hilbert_order(geo.centroids), max(backend.lanes, backend.fixed_lanes)
-    parts = cluster_places(plan.clustering.ratios)
-    layout = build_layout(connections, curve, lanes, border, len(plan.clustering.steps), parts)
+    lanes, parts = max(backend.lanes, backend.fixed_lanes), cluster_places(plan.clustering.ratios)
+    layout = reused(_arrange_cells, geo, connections, lanes, border, len(plan.clustering.steps), parts)
     cells = Cells(
         geo.inverse, geo.volume, geo.areas, geo.normals, top.neighbours, top.kinds, plan.frictional, plan.material, plan.walls,
         plan.driven, top.neighbour_faces, share.beyond if share else None, plan.penalised, plan.reflection_coefficients,
@@ -345,6 +346,18 @@ def _build_operator(plan: Plan, backend: backends.Backend) -> AderOperator | Met
     cell_work = [part.cell_work for part in plan.parts if part.cell_work is not None]
     flows = any(part.requirements.flows for part in plan.parts)
     return make_operator(numerics, form, backend, layout, cells, share is None, cell_work, flows)
+
+
+def _arrange_cells(
+    geometry: tets.Geometry,
+    connections: Connections,
+    lanes: int,
+    border: ProcessInterface | None,
+    clusters: int,
+    parts: int,
+) -> MeshLayout:
+    """Return the layout of the cells along a space-filling curve; parameters as for ``build_layout``."""
+    return build_layout(connections, tets.hilbert_order(geometry.centroids), lanes, border, clusters, parts)
 
 
 def _cells_with_intermediate_state(plan: Plan) -> np.ndarray:

@@ -13,7 +13,7 @@ from faultwave.base.progress import duration
 from faultwave.base.units import to_si
 from faultwave.ensemble.executors import executor_problems, members_at_once, thread_count, worker_count
 from faultwave.ensemble.folder import EnsembleFolder, Record
-from faultwave.ensemble.identity import case_identity, study_identity
+from faultwave.ensemble.identity import study_identity
 from faultwave.ensemble.members import Members
 from faultwave.ensemble.process import ProcessEnded, close_processes, own_process
 from faultwave.ensemble.store import ABOUT, SHARED, stored_digests
@@ -158,7 +158,7 @@ def plan_without_forecast(members: Members) -> EnsemblePlan:
 
 def _missing(members: Members, folder: EnsembleFolder, retry: bool) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Return the identities of all members, and those that have to be computed."""
-    digests = tuple(case_identity(members.case(m), members.study.results) for m in range(len(members)))
+    digests = members.identities()
     stored = stored_digests(folder, members.study.results.store)
     known = dict(enumerate(digests))
     if members.study.results.store == "statistics" and any(known.get(m) != d for m, d in stored.items()):

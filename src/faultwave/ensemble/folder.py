@@ -23,7 +23,7 @@ import numpy as np
 from faultwave.base.types import Settings
 from faultwave.ensemble.identity import unchanged
 from faultwave.observe.dataset import Dataset, Variable
-from faultwave.output.atomic import atomic_path, atomic_text, remove, translate_os_errors
+from faultwave.output.atomic import atomic_path, atomic_text, remove, remove_partial, translate_os_errors
 
 Status = Literal["done", "failed"]
 Kind = Literal["", "input", "run", "time limit", "killed", "error"]
@@ -166,6 +166,7 @@ class EnsembleFolder:
             with suppress(OSError):
                 os.ftruncate(file.fileno(), 0)
                 os.write(file.fileno(), f"{os.getpid()} on {platform.node()} since {time.time():.0f}".encode())
+            remove_partial(path.parent, f"{path.stem}.*")
             try:
                 yield True
             finally:

@@ -2,25 +2,66 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from faultwave.base.files.digests import file_digest
 from faultwave.base.types import Settings
 from faultwave.case.settings.model import Case
+from faultwave.case.validate import Location
 from faultwave.ensemble.design import unit_of_setting
-from faultwave.ensemble.members import SET_BY_THE_ENSEMBLE, Members
 from faultwave.ensemble.study import ResultSettings
-from faultwave.output.manifest import digest, hash_file
+from faultwave.output.manifest import digest
 
+if TYPE_CHECKING:
+    from faultwave.ensemble.members import Members
+
+SET_BY_THE_ENSEMBLE: tuple[Location, ...] = (
+    ("output", "folder"),
+    ("output", "prefix"),
+    ("output", "checkpoint"),
+    ("numerics", "threads"),
+    ("numerics", "progress"),
+    ("source_files",),
+)
+"""Settings that cannot vary, because the ensemble determines them."""
 WITHOUT_EFFECT = (*SET_BY_THE_ENSEMBLE, ("title",), ("numerics", "progress_cores"), ("numerics", "halo"))
 """Settings on which no result of an ensemble depends."""
 
 
+@dataclass(frozen=True)
+class Identity:
+    """Identity of a case.
+
+    Attributes
+    ----------
+    digest : str
+        Digest of the settings, the contents of all files and the results that are stored.
+    files : tuple of (str, str)
+        Files by path and SHA-256, the latter empty for a file that does not exist.
+    """
+
+    digest: str
+    files: tuple[tuple[str, str], ...]
+
+    @property
+    def holds(self) -> bool:
+        """True if the files still have the same contents."""
+        return all(_digest_of(Path(path)) == found for path, found in self.files)
+
+
+def identify(case: Case, results: ResultSettings) -> Identity:
+    """Return the identity of a case: its digest, and the files that the digest depends on."""
+    files: dict[str, str] = {}
+    found = digest({"case": _settings(case.model_dump(), files), "results": _stored(results)})
+    return Identity(found, tuple(files.items()))
+
+
 def case_identity(case: Case, results: ResultSettings) -> str:
     """Return the digest of a case, the contents of its files and the results that are stored of it."""
-    return digest({"case": _settings(case.model_dump()), "results": _stored(results)})
+    return identify(case, results).digest
 
 
 def study_identity(members: Members) -> str:
@@ -31,7 +72,7 @@ def study_identity(members: Members) -> str:
     """
     study = members.study
     variables = {n: {"setting": v.setting, "unit": unit_of_setting(v.setting[0])} for n, v in study.vary.items()}
-    return digest({"base": _settings(members.base), "variables": variables, "results": _stored(study.results)})
+    return digest({"base": _settings(members.base, {}), "variables": variables, "results": _stored(study.results)})
 
 
 def _stored(results: ResultSettings) -> Settings:
@@ -39,41 +80,40 @@ def _stored(results: ResultSettings) -> Settings:
     found: Settings = {"stations": results.stations, "maps": results.maps, "runs": results.runs, "store": results.store}
     if results.store == "statistics":
         found |= {"exceedance": results.exceedance, "sketch": bool(results.percentiles)}
-    plain: Settings = _plain(found)
+    plain: Settings = _plain(found, {})
     return plain
 
 
-def _settings(settings: Settings) -> Settings:
-    """Return the settings that results depend on, with files as digests of their contents."""
-    found: Settings = _plain(settings)
+def _settings(settings: Settings, files: dict[str, str]) -> Settings:
+    """Return the settings that results depend on, with files as digests of their contents, which are added to ``files``."""
+    used = dict(settings)
     for location in WITHOUT_EFFECT:
-        owner: Any = found
+        owner: Any = used
         for part in location[:-1]:
-            owner = owner.get(part) if isinstance(owner, dict) else None
-        if isinstance(owner, dict):
+            if not isinstance(owner.get(part), dict):
+                break
+            owner[part] = dict(owner[part])
+            owner = owner[part]
+        else:
             owner.pop(location[-1], None)
+    found: Settings = _plain(used, files)
     return found
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, files: dict[str, str]) -> Any:
     if isinstance(value, Path):
-        return file_digest(value) if value.is_file() else str(value)
+        found = files[str(value)] = _digest_of(value)
+        return found or str(value)
     if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): _plain(v, files) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
+        return [_plain(v, files) for v in value]
     return repr(value) if isinstance(value, float) else value
 
 
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file, computed once as long as size and time of the file stay the same."""
-    state = path.stat()
-    return _hashed(str(path), state.st_size, state.st_mtime_ns)
-
-
-@functools.lru_cache(maxsize=65536)
-def _hashed(path: str, size: int, time: int) -> str:
-    return hash_file(path)
+def _digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file, an empty text if there is no file."""
+    return file_digest(path) if path.is_file() else ""
 
 
 def unchanged(files: Iterable[tuple[str, str]]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,9 @@ from faultwave.case.settings.model import Case
 from faultwave.case.settings.parameters import known, nearest
 from faultwave.case.validate import Location, build, dotted
 from faultwave.ensemble.design import Table, make_table
+from faultwave.ensemble.identity import SET_BY_THE_ENSEMBLE, Identity, case_identity, identify
 from faultwave.ensemble.study import Study, Where, study_problem
 
-SET_BY_THE_ENSEMBLE: tuple[Location, ...] = (
-    ("output", "folder"),
-    ("output", "prefix"),
-    ("output", "checkpoint"),
-    ("numerics", "threads"),
-    ("numerics", "progress"),
-    ("source_files",),
-)
-"""Settings that cannot vary, because the ensemble determines them."""
 STATIONS: tuple[Location, ...] = (("output", "receivers"), ("output", "fault_receivers"))
 """Settings that all members must have in common, so that their seismograms can be combined."""
 DOMAIN = ("mesh", "grid", "engine")
@@ -52,6 +44,8 @@ class Members:
         Values of the variables.
     folders : tuple of Path
         Folders in which input files are searched.
+    identified : tuple of Identity
+        Identity of each member when the study was loaded.
     """
 
     study: Study
@@ -59,6 +53,7 @@ class Members:
     base: Settings
     table: Table
     folders: tuple[Path, ...]
+    identified: tuple[Identity, ...]
 
     def __len__(self) -> int:
         return len(self.table)
@@ -78,6 +73,11 @@ class Members:
         problems.raise_errors()
         assert case is not None
         return case
+
+    def identities(self) -> tuple[str, ...]:
+        """Return the digest of each member's case with the present contents of its files."""
+        found, results = enumerate(self.identified), self.study.results
+        return tuple(known.digest if known.holds else case_identity(self.case(m), results) for m, known in found)
 
     def _place(self, location: Location) -> str:
         """Return the place of a setting of a case: the variable in the study, else its path in the base case."""
@@ -137,12 +137,13 @@ def load_members(study: Study, where: Where) -> tuple[Members, tuple[Problem, ..
     files = case.source_files
     folders = tuple(dict.fromkeys((*(f.parent for f in files), *_study_folders(where), Path.cwd())))
     base = case.model_dump(exclude_unset=True)
-    made = Members(study, where, base, table, folders)
+    made = Members(study, where, base, table, folders, ())
     _check_locations(made, problems)
     problems.raise_errors()
-    problems.extend(invalid_members(made))
+    identified, invalid = _identities(made)
+    problems.extend(invalid)
     problems.raise_errors()
-    return made, problems.warnings
+    return replace(made, identified=identified), problems.warnings
 
 
 def _study_folders(where: Where) -> Iterator[Path]:
@@ -220,12 +221,16 @@ def _check_locations(members: Members, problems: Problems) -> None:
                 problems.items.append(study_problem(members.where, place, f"'{path}': {error.args[0]}"))
 
 
-def invalid_members(members: Members) -> list[Problem]:
-    """Return one problem for each kind of invalid member, with the number and share of the members that have it."""
+def _identities(members: Members) -> tuple[tuple[Identity, ...], list[Problem]]:
+    """Return the identities of all valid members, and the problems of the others.
+
+    There is one problem for each kind of invalid member, with the number and share of the members that have it.
+    """
+    identified: list[Identity] = []
     found: dict[tuple[str, str, str], list[tuple[int, Problem]]] = {}
     for number in range(len(members)):
         try:
-            members.case(number)
+            identified.append(identify(members.case(number), members.study.results))
         except InputError as error:
             for problem in error.problems:
                 key = (problem.where, problem.allowed, _without_numbers(problem.what))
@@ -239,7 +244,7 @@ def invalid_members(members: Members) -> list[Problem]:
         what = f"{len(listed):,} of {len(members):,} members ({share:.3g} %) are impossible; the first is member {first}: {problem.what}"
         advice = problem.advice or "Limit the distribution with lower and upper, or change the values."
         made.append(Problem(where, what, allowed, advice))
-    return made
+    return tuple(identified), made
 
 
 def _without_numbers(text: str) -> str:

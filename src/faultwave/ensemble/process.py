@@ -29,7 +29,7 @@ from faultwave.comm.launcher import mpiexec
 from faultwave.ensemble.folder import EnsembleFolder, Kind, Record
 from faultwave.ensemble.tasks import Task, compute
 from faultwave.ensemble.worker import read_message, write_message
-from faultwave.output.atomic import reports_failed_write
+from faultwave.output.atomic import NotWritten
 
 WORKER = "faultwave.ensemble.worker"
 GRACE = 5.0
@@ -213,9 +213,9 @@ def _attempt(folder: EnsembleFolder, task: Task) -> Outcome:
         kind, reason = "time limit", f"exceeded the time limit of {task.limit:g} s"
     except ProcessEnded as error:
         return Outcome(task.member, "killed", str(error), time.perf_counter() - begun)
+    except NotWritten as error:
+        return Outcome(task.member, "not stored", str(error))
     except FaultwaveError as error:
-        if reports_failed_write(error):
-            return Outcome(task.member, "not stored", str(error))
         kind = "input" if isinstance(error, InputError) else "run" if isinstance(error, RunError) else "error"
         reason = str(error)
     seconds = time.perf_counter() - begun

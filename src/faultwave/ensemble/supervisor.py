@@ -39,7 +39,7 @@ from faultwave.ensemble.store import (
     write_table,
 )
 from faultwave.observe.dataset import Dataset
-from faultwave.output.atomic import remove
+from faultwave.output.atomic import remove, remove_partial
 from faultwave.output.folder import prepare_folder
 from faultwave.output.manifest import digest
 
@@ -91,6 +91,7 @@ class Supervisor:
         with ExitStack() as held:
             prepare_folder(self.folder.path, True, held=held)
             self.combining = True
+            remove_partial(self.folder.path)
             write_identity(self.folder, self.members, self.plan.digests)
             if self.study.results.store == "statistics":
                 self._resume_statistics()

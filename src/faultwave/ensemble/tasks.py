@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problems
+from faultwave.base.files.digests import file_digest
+from faultwave.base.processes import host
 from faultwave.base.processes.host import peak_memory, release_freed
+from faultwave.base.reuse import RESULTS, Store, current_store, reusing
 from faultwave.case.load import load_case
 from faultwave.case.settings.model import Case
 from faultwave.comm import world
 from faultwave.engine.solver import Progress
 from faultwave.ensemble.folder import EnsembleFolder, Record
-from faultwave.ensemble.identity import file_digest
 from faultwave.ensemble.study import ResultSettings
 from faultwave.observe.dataset import Dataset, Result, Variable
 from faultwave.run.event import with_event
@@ -29,6 +31,8 @@ MAPS = {"rupture_map": "fault_place", "intensity": "place"}
 """Dimension of the places of each kind of map."""
 SKIPPED = ("points", "cells", "x", "y", "elevation", "longitude", "latitude", "fault-tag")
 """Variables of maps that state places, not results."""
+STORE_FRACTION = 0.1
+"""Fraction of the memory of a machine that the results reused by all workers may take."""
 TRIED = 3.0
 """Wall-clock time of a member's first steps from which its run time is predicted [s]."""
 
@@ -63,6 +67,12 @@ class Task:
     threads: int = 1
     processes: int = 1
     limit: float | None = None
+
+
+def reusing_plans() -> AbstractContextManager[Store]:
+    """Return a context in which members reuse mesh, material and layout of earlier members of this process where they agree."""
+    memory = host.machine_memory() or 0
+    return reusing(Store(STORE_FRACTION * memory / host.core_count()))
 
 
 def run_member(case: Case, write: bool = False) -> Session:
@@ -259,7 +269,13 @@ def forecast(task: Task) -> Forecast:
     growth = session.case.end_time / reached if reached > 0 else 1.0
     variables = {n: (v.dims, v.unit, v.data.size) for n, v in every.variables.items()}
     size = sum(_grown(v, growth) for v in made.variables.values())
-    return Forecast(setup + stepping, _peak_memory(), int(size) + 4096, variables)
+    return Forecast(setup + stepping, _peak_memory() + _store_growth(), int(size) + 4096, variables)
+
+
+def _store_growth() -> int:
+    """Return the memory [bytes] by which the store of this process may still grow."""
+    store = current_store()
+    return 0 if store is None else int(min(store.limit, RESULTS * store.size) - store.size)
 
 
 def _peak_memory() -> int:

@@ -1,4 +1,6 @@
-"""Process that computes members, one after the other: it imports once, and compiled kernels stay loaded.
+"""Process that computes members, one after the other.
+
+It imports once, compiled kernels stay loaded, and the results of planning that members have in common are reused (``base.reuse``).
 
     python -m faultwave.ensemble.worker             serve calls from standard input, as ``process.MemberProcess`` sends them
     python -m faultwave.ensemble.worker FILE        compute the task of a file, on the processes of an MPI launcher
@@ -8,6 +10,7 @@ The process ends when its standard input is closed, also in the middle of a memb
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import pickle
@@ -57,11 +60,15 @@ def serve() -> None:
             os._exit(1)
 
     threading.Thread(target=receive, name="faultwave-calls", daemon=True).start()
-    importlib.import_module("faultwave.ensemble.tasks")  # time limits are those of members, without imports
+    tasks = importlib.import_module("faultwave.ensemble.tasks")  # time limits are those of members, without imports
     write_message(replies, READY)
-    while True:
-        function, argument = calls.get()
-        write_message(replies, answer(function, argument))
+    with tasks.reusing_plans():
+        while True:
+            function, argument = calls.get()
+            write_message(replies, answer(function, argument))
+            if not gc.get_freeze_count():
+                gc.collect()
+                gc.freeze()  # modules and recorded kernels stay: later collections skip them
 
 
 def answer(function: Any, argument: Any) -> tuple[bool, Any]:

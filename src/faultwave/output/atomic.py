@@ -1,7 +1,7 @@
 """Atomic creation of files, which are written under a temporary name in the same folder and then renamed.
 
-Errors of the file system become errors a user can act on: a path that cannot be written is an ``InputError``, a disk
-that fills while writing a ``RunError``; both name the path and state which files are safe.
+Errors of the file system become errors a user can act on: a path that cannot be written is a ``WriteRefused`` (an ``InputError``), a
+disk that fills while writing a ``WriteFailed`` (a ``RunError``); both are ``NotWritten``, name the path and state which files are safe.
 """
 
 from __future__ import annotations
@@ -34,6 +34,18 @@ _REFUSED = {
     errno.EISDIR: "it is a folder",
     errno.ENAMETOOLONG: "the name is too long",
 }
+
+
+class NotWritten(FaultwaveError):
+    """Raised if a file could not be written, in this process or another one."""
+
+
+class WriteRefused(NotWritten, InputError):
+    """Raised if a path cannot be written at all."""
+
+
+class WriteFailed(NotWritten, RunError):
+    """Raised if writing failed on the way, on a full disk for instance."""
 
 
 class AtomicWriter(ABC):
@@ -71,22 +83,16 @@ def error_number(error: BaseException) -> int | None:
     return int(match.group(1)) if match else None
 
 
-def user_error_for(error: BaseException, path: Path, retained: str = "") -> FaultwaveError:
+def user_error_for(error: BaseException, path: Path, retained: str = "") -> NotWritten:
     """Return the error to show for a failed write of ``path``, with a statement of which files are safe on disk."""
     retained = retained or "the unfinished file was removed; completed files are retained"
     number = error_number(error)
     if number in _REFUSED:
         advice = "Choose another output folder, or change its permissions."
-        return InputError(Problem(str(path), f"cannot be written: {_REFUSED[number]}", advice=advice))
+        return WriteRefused(Problem(str(path), f"cannot be written: {_REFUSED[number]}", advice=advice))
     reason = _FULL[number] if number in _FULL else f"writing failed: {str(error).strip() or type(error).__name__}"
     advice = " Free some space or write less often." if number in _FULL else ""
-    return RunError(f"{path}: {reason}; {retained}.{advice}")
-
-
-def reports_failed_write(error: FaultwaveError) -> bool:
-    """Return True for an error of ``user_error_for``, also after it was sent from another process."""
-    marks = (*_FULL.values(), "cannot be written:", "writing failed:")
-    return any(mark in str(error) for mark in marks)
+    return WriteFailed(f"{path}: {reason}; {retained}.{advice}")
 
 
 @contextlib.contextmanager
@@ -107,6 +113,11 @@ def remove(*paths: Path) -> None:
     for path in paths:
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)
+
+
+def remove_partial(folder: Path, name: str = "*") -> None:
+    """Remove the temporary files that killed processes have left of the files with a name in a folder; none may be written now."""
+    remove(*folder.glob(f".{name}.partial-*"))
 
 
 SIDE_BY_SIDE = 16

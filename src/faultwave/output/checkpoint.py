@@ -25,6 +25,7 @@ import h5py
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.files.digests import hash_file
 from faultwave.base.files.hdf5 import BROKEN, check_size_of_dataset, naming_file_errors
 from faultwave.base.files.probe import probe
 from faultwave.base.log import get_logger
@@ -33,7 +34,7 @@ from faultwave.base.wording import command, option
 from faultwave.comm import World
 from faultwave.output.atomic import atomic_text, translate_os_errors
 from faultwave.output.field_files.hdf5 import atomic_hdf5
-from faultwave.output.manifest import hash_file, plain
+from faultwave.output.manifest import plain
 
 VERSION = 1
 KEEP = 2

@@ -25,6 +25,7 @@ from typing import Any, Literal
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.files.digests import hash_file
 from faultwave.base.processes import host
 from faultwave.base.types import Settings
 from faultwave.comm import World
@@ -35,15 +36,6 @@ _KINDS = {"case": dict, "versions": dict, "machine": dict, "inputs": dict, "timi
           "status": str}  # fmt: skip
 """Types of the entries of a manifest, by name."""
 _PACKAGES = ("numpy", "scipy", "h5py", "pydantic", "mpi4py", "gmsh")
-
-
-def hash_file(path: str | Path) -> str:
-    """Return the hexadecimal SHA-256 of a file, or raise InputError if it cannot be read."""
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from error
 
 
 @functools.cache

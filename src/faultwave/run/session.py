@@ -24,7 +24,7 @@ from faultwave.base.wording import command, option
 from faultwave.case.settings.model import Case
 from faultwave.engine.solver import BlowUp, Diagnosis, Progress, Solver
 from faultwave.observe.dataset import Dataset, Result
-from faultwave.output.atomic import concurrent_flush
+from faultwave.output.atomic import WriteFailed, concurrent_flush
 from faultwave.output.background import Background
 from faultwave.output.checkpoint import Checkpoint, checkpoints_folder, has_checkpoints, remove_all
 from faultwave.output.folder import prepare_folder
@@ -368,7 +368,8 @@ class Session:
             self.solver.run(self.end, control)
         except RunError as error:
             if self._can_resume and not self.world.is_raised_everywhere(error):
-                raise RunError(f"{error}; continue from the last checkpoint with: {self._go_on}") from error
+                kind = WriteFailed if isinstance(error, WriteFailed) else RunError
+                raise kind(f"{error}; continue from the last checkpoint with: {self._go_on}") from error
             raise
         finally:
             self.advancing = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -18,28 +18,43 @@ ALIKE = 0.75
 """Similarity of names, with and without their suffix, above which one is taken for a misspelling of the other."""
 
 _of_case: ContextVar[tuple[Path, ...]] = ContextVar("of_case", default=())
+_report: ContextVar[Callable[[Path], object] | None] = ContextVar("report", default=None)
 
 
-_read: ContextVar[list[Path] | None] = ContextVar("read", default=None)
+@contextmanager
+def reporting_files(report: Callable[[Path], object]) -> Iterator[None]:
+    """Within the block, call ``report`` with every path that only another file names, before it is opened or found missing."""
+    token = _report.set(report)
+    try:
+        yield
+    finally:
+        _report.reset(token)
 
 
 @contextmanager
 def recording_files() -> Iterator[list[Path]]:
     """Collect the files read within the block that no setting names, such as includes of an easi model."""
     found: list[Path] = []
-    token = _read.set(found)
-    try:
+
+    def record(path: Path) -> None:
+        if path not in found and is_file(path):
+            found.append(path)
+
+    with reporting_files(record):
         yield found
-    finally:
-        _read.reset(token)
 
 
 def record_file(path: Path) -> Path:
     """Record a file that another file names, for ``recording_files``, and return it."""
-    found = _read.get()
-    if found is not None and path.absolute() not in found:
-        found.append(path.absolute())
+    report = _report.get()
+    if report is not None:
+        report(path.absolute())
     return path
+
+
+def first_file(candidates: Iterable[Path]) -> Path | None:
+    """Return the first of the candidate paths that is a file, None if none is; all paths up to it are recorded."""
+    return next((path for path in map(record_file, candidates) if is_file(path)), None)
 
 
 @contextmanager
@@ -50,6 +65,11 @@ def searching_case_folders(files: Sequence[Path]) -> Iterator[None]:
         yield
     finally:
         _of_case.reset(token)
+
+
+def search_folders() -> tuple[str, ...]:
+    """Return the folders in which files named by other files are searched, apart from those of the other files."""
+    return tuple(str(folder) for folder in (*_of_case.get(), Path.cwd()))
 
 
 def candidate_paths(name: Path, adjacent: Path) -> list[Path]:

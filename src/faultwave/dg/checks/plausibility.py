@@ -30,12 +30,14 @@ MIN_POINTS = 5.0
 """Points per wavelength below which a wave is not resolved at all."""
 
 
-def warn_material(case: Case, values: Mapping[str, np.ndarray], problems: Problems) -> None:
-    """Warn about units off by powers of ten, and about cell averages that the parameters ``values`` (nc,) do not have."""
-    numerics = case.numerics
-    if numerics.homogenise and "homogenise" in numerics.model_fields_set and not AVERAGED.issuperset(values):
+def warn_material(law: str, averages: bool, values: Mapping[str, np.ndarray], problems: Problems) -> None:
+    """Warn about units off by powers of ten, and about cell averages that the parameters ``values`` (nc,) do not have.
+
+    ``averages`` is True if the case requests them.
+    """
+    if averages and not AVERAGED.issuperset(values):
         what = (
-            f"has no effect: parameters of the {case.law} law cannot be averaged over a cell, so each cell "
+            f"has no effect: parameters of the {law} law cannot be averaged over a cell, so each cell "
             "uses the values at its barycentre"
         )
         problems.warn("numerics.homogenise", what)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from faultwave.base.reuse import reused
 from faultwave.case.settings.meshes import Build, HeightFile, Surface
 from faultwave.case.settings.model import Case
 from faultwave.domain import tets
@@ -102,7 +103,8 @@ def load_or_build(case: Case) -> tets.Mesh:
         If the mesh cannot be read or made.
     """
     requested = case.mesh.build
-    if requested is None:
+    if requested is not None:
+        return build_from_place(case, requested)  # built meshes are on disk
+    if tets.reads_other_files(case.mesh.file):
         return tets.load_mesh(case.mesh)
-
-    return build_from_place(case, requested)
+    return reused(tets.load_mesh, case.mesh)

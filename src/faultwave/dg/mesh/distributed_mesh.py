@@ -7,12 +7,14 @@ proportional to the border or to the number of points.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
-from faultwave.base.errors import FaultwaveError, Problems
+from faultwave.base.errors import FaultwaveError, Problem, Problems
+from faultwave.base.reuse import reused
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.comm.messages import Neighbours
@@ -65,9 +67,8 @@ class WholeMesh(Nowhere):
 
     def prepared(self, mesh: tets.Mesh, case: Case) -> tuple[tets.Mesh, tets.Topology]:
         """Return the checked mesh and its topology."""
-        warned = Problems()
-        topology = tets.build_topology(mesh, case.mesh.boundaries, volumes=True, warned=warned)
-        return replace(mesh, remarks=(*mesh.remarks, *warned.items)), topology
+        topology, warnings = reused(_checked_topology, mesh, case.mesh.boundaries)
+        return replace(mesh, remarks=(*mesh.remarks, *warnings)), topology
 
     def across(self, neighbours: np.ndarray) -> np.ndarray:
         """Return a mask (nc, 4) of the faces with a cell beyond, on any process."""
@@ -112,7 +113,7 @@ class WholeMesh(Nowhere):
         self, points: np.ndarray, topology: tets.Topology, shape: tets.Geometry, mesh: tets.Mesh
     ) -> tets.Located:
         """Return the cells that hold points (n, 3) [m]."""
-        return tets.locate(points, topology, shape, mesh.vertices)
+        return reused(tets.locate, points, topology, shape, mesh.vertices)
 
     def nearest_fault(self, points: np.ndarray, fault: FaultInMesh | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the fault faces (n,) nearest to points (n, 3), the nearest points on them (n, 3) and distances (n,) [m]."""
@@ -120,9 +121,18 @@ class WholeMesh(Nowhere):
         return _nearest(points, fault)
 
 
+def _checked_topology(
+    mesh: tets.Mesh, boundaries: Mapping[str, Sequence[int | str]] | None
+) -> tuple[tets.Topology, tuple[Problem, ...]]:
+    """Return the topology of a mesh with warnings."""
+    warned = Problems()
+    topology = tets.build_topology(mesh, boundaries, volumes=True, warned=warned)
+    return topology, tuple(warned.items)
+
+
 def _nearest(points: np.ndarray, fault: FaultInMesh) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     faces = fault.faces
-    found = tets.nearest_fault_face(points, fault.topology, fault.geometry, fault.vertices)
+    found = reused(tets.nearest_fault_face, points, fault.topology, fault.geometry, fault.vertices)
     table = {(int(c), int(f)): i for i, (cs, fs) in enumerate(zip(faces.cells, faces.faces, strict=True))
              for c, f in zip(cs, fs, strict=True)}  # fmt: skip
     items = np.array([table[int(c), int(f)] for c, f in zip(found.cells, found.faces, strict=True)], np.int64)

@@ -17,7 +17,10 @@ from faultwave.base.processes.pieces import map_chunks
 from faultwave.base.progress import startup_age
 from faultwave.base.projection import warn_map_distortion
 from faultwave.base.registry import modules
+from faultwave.base.reuse import reused
 from faultwave.case.plausibility import warn_rock_properties, warn_scene
+from faultwave.case.settings.fields import FieldSetting
+from faultwave.case.settings.grid import Projection
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.dg.checks.accuracy import estimate_single_precision_error, warn_conductors, warn_size
@@ -250,7 +253,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     whole = whole or WholeMesh()
     physics = law(case.law)
     mesh, topology = whole.prepared(load_or_build(case) if mesh is None else mesh, case)
-    shape = tets.geometry(mesh, topology)
+    shape = reused(tets.geometry, mesh, topology)
     problems = Problems()
     problems.extend(mesh.remarks)
     material, perturbed = _material_with_losses(case, physics, (mesh, topology, shape), whole, problems)
@@ -301,7 +304,8 @@ def _material_with_losses(
     Processes that plan pieces of a mesh stay synchronised.
     """
     mesh, topology, shape = domain
-    material, perturbed = _material(case, physics, mesh, topology, problems)
+    material, perturbed, found = reused(_material, MaterialSource.of(case), mesh, topology)
+    problems.extend(found)
     whole.agree(problems)
     material = relaxing(case, physics, material, shape, problems)
     whole.agree(problems)
@@ -376,21 +380,56 @@ def _borne(planning: Planning, parts: tuple[CapabilityPlan, ...], step: np.ndarr
     return borne
 
 
+@dataclass(frozen=True)
+class MaterialSource:
+    """Settings on which the material of the cells depends, apart from the mesh.
+
+    Attributes
+    ----------
+    law : str
+        Name of the wave law.
+    setting : FieldSetting
+        Material of the case.
+    projection : Projection or None
+        Map projection of the case.
+    order : int or None
+        Order of the quadrature of cell averages; None takes the values at the barycentres.
+    averages : bool
+        True if the case requests averages explicitly.
+    """
+
+    law: str
+    setting: FieldSetting
+    projection: Projection | None
+    order: int | None
+    averages: bool
+
+    @classmethod
+    def of(cls, case: Case) -> MaterialSource:
+        """Return the settings of a case."""
+        numerics = case.numerics
+        order = numerics.order if numerics.homogenise else None
+        averages = numerics.homogenise and "homogenise" in numerics.model_fields_set
+        return cls(case.law, case.material, case.projection, order, averages)
+
+
 def _material(
-    case: Case, physics: Law, mesh: tets.Mesh, topology: tets.Topology, problems: Problems
-) -> tuple[dict[str, np.ndarray], tuple[tuple[str, str], ...]]:
-    """Return the material of each cell, and statistics of its perturbed parameters."""
+    source: MaterialSource, mesh: tets.Mesh, topology: tets.Topology
+) -> tuple[dict[str, np.ndarray], tuple[tuple[str, str], ...], tuple[Problem, ...]]:
+    """Return the material of each cell, statistics of its perturbed parameters, and problems."""
+    problems, physics = Problems(), law(source.law)
     defaults = {p.name: p.default for p in physics.parameters if p.default is not None}
     with collect_problems(problems):
-        field = load_field(case.material, "material", None, mesh.named(3), defaults, case.projection, physics.derived)
+        field = load_field(
+            source.setting, "material", None, mesh.named(3), defaults, source.projection, physics.derived
+        )
         _check_names(physics, field, problems)
         parameters = [p.name for p in physics.parameters]
         check_contradictions(field, parameters, physics.derived, problems)
         names = [name for name in parameters if name in field.parameters or name not in defaults]
         corners = map_chunks(lambda piece: mesh.vertices[topology.cells[piece]], len(topology.cells))
-        order = case.numerics.order if case.numerics.homogenise else None
-        values = homogenise.cell_averages(field, names, corners, mesh.groups.astype(np.int64), order)
-        warn_material(case, values, problems)
+        values = homogenise.cell_averages(field, names, corners, mesh.groups.astype(np.int64), source.order)
+        warn_material(source.law, source.averages, values, problems)
         sizes = np.ptp(corners.reshape(-1, 3), axis=0)
         warn_rock_properties(values, float(sizes.max()), problems)
         warn_layers(field, float(sizes[2]), problems)
@@ -402,8 +441,8 @@ def _material(
         warn_superluminal(values, problems)
         _check_material(physics, values, lambda cell: corners[cell].mean(0), problems)
         material = {p.name: np.asarray(values[p.name], float) for p in physics.parameters}
-        return material, tuple(perturbation_rows(field))
-    return {}, ()
+        return material, tuple(perturbation_rows(field)), tuple(problems.items)
+    return {}, (), tuple(problems.items)
 
 
 def _check_names(physics: Law, field: Field, problems: Problems) -> None:

@@ -4,6 +4,7 @@ from faultwave.domain.tets.ahead import cells_ahead
 from faultwave.domain.tets.clusters import Clustering, Wiggle, assign_clusters
 from faultwave.domain.tets.connectivity.topology import build_topology, check_mesh
 from faultwave.domain.tets.formats.puml import read_puml, write_puml
+from faultwave.domain.tets.generators.generate import reads_other_files
 from faultwave.domain.tets.geometry import BadCell, Geometry, flatness, geometry, worst_cells
 from faultwave.domain.tets.load import load_mesh
 from faultwave.domain.tets.locate import FaultPoints, Located, as_near, cells_about, locate, nearest_fault_face
@@ -37,6 +38,7 @@ __all__ = [
     "locate",
     "nearest_fault_face",
     "read_puml",
+    "reads_other_files",
     "worst_cells",
     "write_puml",
 ]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, suggest
-from faultwave.base.files.paths import candidate_paths, is_file, record_file, search_advice, shown
+from faultwave.base.files.paths import candidate_paths, first_file, search_advice, shown
 from faultwave.base.log import get_logger, warn_once
 from faultwave.base.registry import modules
 from faultwave.media.easi import components
@@ -122,12 +122,12 @@ class TreeBuilder:
     def include(self, block: Block) -> Component:
         name = Path(block.text("the file to include").strip())
         candidates = candidate_paths(name, block.source.path.parent)
-        for candidate in candidates:
-            if is_file(candidate):
-                if candidate.resolve() in self.open_files:
-                    raise block.error(f"'{name}' includes itself")
-                return self.file(record_file(candidate))
-        raise block.error(f"'{shown(name)}' does not exist", advice=search_advice(candidates))
+        found = first_file(candidates)
+        if found is None:
+            raise block.error(f"'{shown(name)}' does not exist", advice=search_advice(candidates))
+        if found.resolve() in self.open_files:
+            raise block.error(f"'{name}' includes itself")
+        return self.file(found)
 
     def warn(self, where: str, what: str, advice: str = "") -> None:
         self.warnings[where, what] = Problem(where, what, advice=advice, severity="warning")

@@ -125,6 +125,11 @@ _TOKEN = re.compile(
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
+def reads_other_files(path: Path | None) -> bool:
+    """Return True for a Gmsh script that may include other files, as the user has permitted by ``TRUST``."""
+    return path is not None and path.suffix.lower() in SCRIPTS and os.environ.get(TRUST) == "1"
+
+
 def check_script(path: Path) -> None:
     """Raise InputError with every statement of the script that does more than describe a geometry and its mesh."""
     if os.environ.get(TRUST) == "1":

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from faultwave.base.errors import InputError, NotBuiltError, Problem, suggest
 from faultwave.base.files.hdf5 import BROKEN
 from faultwave.base.files.netcdf import NetcdfFile, open_netcdf
-from faultwave.base.files.paths import candidate_paths, is_file, record_file, search_advice, shown
+from faultwave.base.files.paths import candidate_paths, first_file, search_advice, shown
 from faultwave.media.easi.component import Batch, Builder, Component, Mask, Values, tag
 from faultwave.media.easi.source import Block
 from faultwave.media.points import Floats
@@ -83,10 +83,10 @@ def _data_file(block: Block) -> Path:
     """Return the path of a data file named in a model: next to the model, next to the case, or in the working directory."""
     name = Path(block.text("'file'"))
     candidates = candidate_paths(name, block.source.path.parent)
-    for candidate in candidates:
-        if is_file(candidate):
-            return record_file(candidate)
-    raise block.error(f"'{shown(name)}' does not exist", advice=search_advice(candidates))
+    found = first_file(candidates)
+    if found is None:
+        raise block.error(f"'{shown(name)}' does not exist", advice=search_advice(candidates))
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
