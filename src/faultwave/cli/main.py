@@ -27,6 +27,7 @@ FILES = {
     "errors": ("estimate-errors",),
     "results": ("plot", "report", "convert", "compare", "verify"),
     "grids": ("sgt",),
+    "campaigns": ("campaign",),
     "ports": ("scatter",),
     "lists": ("examples", "laws"),
     "mesh": ("mesh",),
