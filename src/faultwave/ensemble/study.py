@@ -169,6 +169,17 @@ class Execution(Settings):
         return self
 
 
+class Serve(Settings):
+    """Model that `faultwave serve` offers to clients."""
+
+    name: str = Field("forward", description="Name of the model.", min_length=1)
+    outputs: tuple[str, ...] = Field((), description="Scalar results that clients receive, in this order.")
+    config: tuple[str, ...] = Field(
+        ("numerics.order", "grid.spacing"),
+        description="Settings of the case that clients may replace in an evaluation, by their dotted paths.",
+    )
+
+
 class Study(Settings):
     """Ensemble: a base case, the settings that vary, and what becomes of the members."""
 
@@ -180,6 +191,7 @@ class Study(Settings):
     correlations: tuple[Correlation, ...] = Field((), description="Rank correlations of sampled variables.")
     results: ResultSettings = Field(default_factory=ResultSettings, description="What is stored and computed.")
     execution: Execution = Field(default_factory=Execution, description="Where and how the members run.")
+    serve: Serve = Field(default_factory=Serve, description="Model that `faultwave serve` offers.")
     folder: OutputFolder | None = Field(
         None, description="Folder of the ensemble; by default the name of the study file."
     )
@@ -247,7 +259,7 @@ def study_markdown() -> str:
     """Return the reference of the settings of a study: a table for each group."""
     groups: tuple[tuple[str, type[Settings]], ...] = (
         ("A study", Study), ("`vary.NAME`", Variable), ("`design`", Design), ("`correlations[]`", Correlation),
-        ("`results`", ResultSettings), ("`execution`", Execution), ("`execution.slurm`", Slurm),
+        ("`results`", ResultSettings), ("`execution`", Execution), ("`execution.slurm`", Slurm), ("`serve`", Serve),
     )  # fmt: skip
     return markdown_tables(groups)
 
