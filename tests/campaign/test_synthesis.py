@@ -44,6 +44,20 @@ def test_forward_runs_agree(folder, corner, limit, tmp_path):
             assert np.abs(made - expected[number, :, :count]).max() < limit * np.abs(made).max()
 
 
+def test_shorter_seismograms_are_the_beginning_of_longer_ones(folder, tmp_path):
+    """Neither the periodic transform nor the end of the strain reach them, also of ruptures that end later."""
+    whole, part = (
+        Campaign(campaign(folder, duration=end), tmp_path / name) for name, end in (("whole", None), ("part", 0.5))
+    )
+    whole.run()
+    assert any("the rupture ends at" in p.what for p in part.plan().warnings)
+    part.run()
+    longer, shorter = (c.site("TWO", seismograms=True).seismograms for c in (whole, part))
+    assert shorter.shape[2] == 26 < longer.shape[2]
+    assert np.abs(shorter).max() > 0.1 * np.abs(longer).max()
+    assert np.abs(shorter - longer[..., :26]).max() < 1e-4 * np.abs(shorter).max()
+
+
 def test_the_material_of_the_tensors_replaces_missing_moduli(folder, tmp_path):
     """SRF files without vs and density; the moment of the forward run is that of the grid."""
     write_srf(folder / "plain.srf", 5, modulus=False)

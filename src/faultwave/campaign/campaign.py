@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -77,20 +77,22 @@ class Campaign:
         """Folder of the results."""
         return self.settings.results
 
-    def plan(self, say: Callable[[str], None] = lambda _: None) -> CampaignPlan:
-        """Return the number of sites to compute, sizes and a forecast; nothing is written.
+    def plan(self, say: Callable[[str], None] = lambda _: None, write_cache: bool = False) -> CampaignPlan:
+        """Return the number of sites to compute, sizes and a forecast.
 
         Parameters
         ----------
         say : callable
             Receives progress messages while the ruptures are read.
+        write_cache : bool
+            If True, ruptures that were read are cached in the folder of the results; by default nothing is written.
 
         Raises
         ------
         InputError
             With every problem found.
         """
-        return make_plan(self.settings, self._where, say)
+        return make_plan(self.settings, self._where, say, write_cache)
 
     def check(self) -> Problems:
         """Return every problem of the campaign; nothing is written."""
@@ -124,13 +126,12 @@ class Campaign:
         Raises
         ------
         InputError
-            With every problem found, before anything is written.
+            With every problem found, before a site is computed.
         RunError
             If results cannot be written.
         """
-        plan = plan or self.plan()
+        plan = plan or self.plan(write_cache=True)
         report = _Report(len(plan.missing) * len(plan.events), progress)
-        plan = replace(plan, reader=_writing(plan.reader))
         for number in plan.missing:
             site = plan.sites[number]
             path = site_path(self.folder, site.name)
@@ -239,8 +240,3 @@ class _Report:
     def skip(self, count: int) -> None:
         """Leave out seismograms that another process computes."""
         self.total -= count
-
-
-def _writing(reader: SourceReader) -> SourceReader:
-    """Return a reader that adds ruptures to the cache."""
-    return SourceReader(reader.projection, reader.identity, reader.cache, write=True)

@@ -195,8 +195,21 @@ def needed_samples(file: TensorFile, samples: int, begin: float) -> int:
     return min(file.samples, int(np.ceil(last / file.interval - 1e-6)) + 1)
 
 
-def make_plan(campaign: CampaignSettings, where: Where, say: Callable[[str], None] = lambda _: None) -> CampaignPlan:
+def make_plan(
+    campaign: CampaignSettings, where: Where, say: Callable[[str], None] = lambda _: None, write_cache: bool = False
+) -> CampaignPlan:
     """Check a campaign and return its plan; all files of ruptures are read.
+
+    Parameters
+    ----------
+    campaign : CampaignSettings
+        Settings.
+    where : callable
+        Place of a setting.
+    say : callable
+        Receives progress messages.
+    write_cache : bool
+        If True, ruptures that were read are cached in the folder of the results.
 
     Raises
     ------
@@ -220,7 +233,7 @@ def make_plan(campaign: CampaignSettings, where: Where, say: Callable[[str], Non
     settings = _projection(campaign, sites, where, problems)
     problems.raise_errors()
     projection, identity = identified(settings)
-    reader = SourceReader(projection, identity, campaign.results / CACHE)
+    reader = SourceReader(projection, identity, campaign.results / CACHE, write_cache)
     _check_times(campaign, sites, where, problems)
     events, used = _read_events(campaign, (sites, variations), reader, problems, say)
     problems.raise_errors()

@@ -123,10 +123,16 @@ class SourceReader:
 
     def __init__(self, projection: Projection, identity: str, cache: Path, write: bool = False):
         self.projection, self.identity, self.cache, self.write = projection, identity, cache, write
+        self._keys: dict[tuple[str, int, int], str] = {}
 
     def key(self, path: Path) -> str:
         """Return the identity of a rupture: contents of its file and projection."""
-        return digest({"format": FORMAT, "file": hash_file(path), "projection": self.identity})[:32]
+        state = path.stat()
+        known = str(path), state.st_size, state.st_mtime_ns
+        if known not in self._keys:
+            about = {"format": FORMAT, "file": hash_file(path), "projection": self.identity}
+            self._keys[known] = digest(about)[:32]
+        return self._keys[known]
 
     def read(self, path: Path, warned: Problems | None = None) -> RuptureSources:
         """Return the sources of an SRF file.

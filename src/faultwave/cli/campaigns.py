@@ -48,7 +48,7 @@ def campaign(
         return
     with screen.status(file) as say:
         say("reading everything")
-        plan = requested.plan(say)
+        plan = requested.plan(say, write_cache=not dry_run)
     warn(plan.warnings)
     if dry_run:
         screen.out().print(screen.table(requested.settings.title or file, plan.rows()))
