@@ -36,6 +36,13 @@ def study() -> str:
     return study_markdown()
 
 
+def campaign() -> str:
+    """Return every setting of a campaign, from its declaration."""
+    from faultwave.campaign.settings import campaign_markdown
+
+    return campaign_markdown()
+
+
 def commands() -> str:
     """Return the help of every command."""
     from typer.main import get_command
@@ -127,6 +134,7 @@ def files() -> str:
 GENERATORS: dict[str, Callable[[], str]] = {
     "settings": settings,
     "study": study,
+    "campaign": campaign,
     "commands": commands,
     "laws": laws,
     "api": api,

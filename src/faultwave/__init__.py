@@ -10,6 +10,7 @@
     results = fw.load(sim.folder)           # read it back, now or later
     ground = fw.snapshots(sim.folder, "surface")   # fields in time, for NumPy and xarray
     fw.Ensemble("study.yaml").run()         # many members with varied settings, and their combined results
+    fw.Campaign("campaign.yaml").run()      # hazard at many sites from stored strain Green tensors
 
 ``simulate`` prepares a run and writes nothing until its ``run``; ``resume`` continues from a checkpoint; ``compare``
 compares one run with another, ``score`` with observed records; ``estimate_errors`` estimates the errors of its
@@ -23,6 +24,7 @@ from typing import Any
 from faultwave.base.version import __version__
 
 PUBLIC = {
+    "Campaign": "faultwave.campaign.campaign",
     "Ensemble": "faultwave.ensemble.ensemble",
     "check": "faultwave.run.planned",
     "compare": "faultwave.verify.compare",

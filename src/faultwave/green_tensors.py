@@ -27,7 +27,7 @@ from faultwave.engine.checks import check_disk
 from faultwave.engine.solver import BlowUp, Unattended
 from faultwave.fd.capabilities.point_sources import PointSources
 from faultwave.fd.capabilities.receivers import Receivers
-from faultwave.fd.capabilities.strain_green_tensors import BLOCK, COMPONENTS, Strain
+from faultwave.fd.capabilities.strain_green_tensors import BLOCK, COMPONENTS, Strain, lame_parameters
 from faultwave.fd.capability import FdPlan
 from faultwave.fd.engine import ENGINE
 from faultwave.fd.operators.points import outside
@@ -170,16 +170,28 @@ def _variables(request: _Request, times: np.ndarray) -> dict[str, Variable]:
         "time": Variable(times, ("time",), "s", "time"),
         "site_location": Variable(request.sites, ("site", "axis"), "m", "where forces along x, y, z act"),
         "point_location": Variable(request.points, ("point", "axis"), "m", "location at which strain was recorded"),
+        "point_lame": Variable(
+            lame_parameters(request.plan, request.points), ("point", "modulus"), "Pa", "lambda and mu"
+        ),
     }
 
 
 def _attrs(request: _Request) -> Settings:
     centre = 6 * request.sigma + request.delay
+    projection = request.plan.case.projection
+    receivers = request.plan.parts["receivers"]
+    assert isinstance(receivers, Receivers)
+    stations = receivers.request.stations
+    codes = [s.code for s in stations]
+    if len(set(codes)) < len(codes):
+        codes = [f"{s.network}.{s.code}" for s in stations]
     return {
         "components": " ".join(COMPONENTS),
         "duration": request.sigma,
         "centre": centre,
         "interval": request.interval,
+        "stations": " ".join(codes),
+        "projection": None if projection is None else projection.model_dump_json(),
     }
 
 

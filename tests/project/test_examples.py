@@ -114,6 +114,36 @@ def test_the_ensemble_runs_and_is_drawn(tmp_path):
     assert (tmp_path / "ensemble.png").stat().st_size > 10_000
 
 
+def test_the_campaign_runs(tmp_path):
+    """With the commands of its text, one site, two variations and a coarser grid."""
+    for path in (EXAMPLES / "campaign").iterdir():
+        shutil.copy(path, tmp_path)
+    for name, before, after in (
+        ("tensors.yaml", "spacing: 200 m", "spacing: 500 m"),
+        ("tensors.yaml", "end_time: 9 s", "end_time: 8 s"),
+        ("campaign.yaml", "duration: 7 s", "duration: 3 s"),
+        ("campaign.yaml", "max_frequency: 1 Hz", "max_frequency: 0.5 Hz"),
+    ):
+        text = (tmp_path / name).read_text()
+        assert before in text
+        (tmp_path / name).write_text(text.replace(before, after))
+    (tmp_path / "stations.txt").write_text("0 -1200 0 NEAR\n")
+    runpy.run_path(str(tmp_path / "variations.py"))["write_variations"](tmp_path, 2)
+    campaign, points = str(tmp_path / "campaign.yaml"), str(tmp_path / "points.txt")
+    for command in (
+        ["campaign", campaign, "--points", points],
+        ["sgt", str(tmp_path / "tensors.yaml"), "--points", points, "--output", str(tmp_path)],
+        ["campaign", campaign, "--output", str(tmp_path / "results")],
+    ):
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, done.output
+    assert "6 of 6 seismograms" in done.output
+    found = fw.Campaign(campaign, tmp_path / "results")
+    peaks = found.site("NEAR").measures["PGV"]
+    assert len(peaks) == 6 and 0.01 < peaks.min() < peaks.max() < 3
+    assert found.plan().magnitudes == pytest.approx([5.7, 5.7, 5.3, 5.3, 5.3, 5.3], abs=0.01)
+
+
 def test_green_tensors_are_reciprocal(tmp_path):
     script = runpy.run_path(str(EXAMPLES / "green-tensors" / "green_tensors.py"))
     assert script["main"]([str(tmp_path / "green.png"), "--until", "1.5"]) < 1e-4

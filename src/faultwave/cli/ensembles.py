@@ -1,4 +1,4 @@
-"""Command on ensembles: plan, run, submit, and show the progress."""
+"""Commands on ensembles: plan, run, submit, show the progress, and serve a study as a model."""
 
 from __future__ import annotations
 
@@ -122,6 +122,40 @@ def ensemble(
     screen.out().print(f"results: {requested.folder}", soft_wrap=True)
 
 
+def serve(
+    umbridge: Annotated[
+        str, typer.Option("--umbridge", metavar="STUDY", help="Serve a study by the protocol of UM-Bridge.")
+    ],
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, envvar="PORT", help="Port of the server.")] = 4242,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="Evaluations that run at the same time.")
+    ] = None,
+) -> None:
+    """Serve a study as a model: clients send values of its variables and receive scalar results.
+
+    All problems are reported before the server starts. It is open to the whole network of this machine.
+    """
+    from faultwave.ensemble.ensemble import Ensemble
+    from faultwave.ensemble.process import close_processes
+    from faultwave.ensemble.served_model import load_served_study
+    from faultwave.ensemble.served_model import serve as serve_study
+
+    with screen.status(umbridge) as say:
+        say("checking the study and its first member")
+        requested = Ensemble(umbridge, **given(workers=workers))
+        try:
+            served = load_served_study(requested)
+        finally:
+            close_processes()
+    warn(requested.warnings)
+    inputs, outputs = ", ".join(served.names), ", ".join(served.outputs)
+    screen.err().print(f"port {port}, model {requested.study.serve.name}: {inputs} -> {outputs}", soft_wrap=True)
+    try:
+        serve_study(served, port)
+    finally:
+        close_processes()
+
+
 def _run_part(requested: Ensemble, part: Part) -> None:
     if part.combine:
         _show(requested.combine())
@@ -170,3 +204,4 @@ def _show_status(folder: Path) -> None:
 def add_commands(app: typer.Typer) -> None:
     """Add the commands of this file to the program."""
     app.command(epilog="Example: faultwave ensemble study.yaml --workers 4")(with_record_options(ensemble))
+    app.command(epilog="Example: faultwave serve --umbridge study.yaml --port 4242")(serve)

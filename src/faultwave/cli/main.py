@@ -23,10 +23,11 @@ from faultwave.cli import launch, screen
 FILES = {
     "new": ("new",),
     "cases": ("run", "resume", "check", "plan", "tune", "submit"),
-    "ensembles": ("ensemble",),
+    "ensembles": ("ensemble", "serve"),
     "errors": ("estimate-errors",),
     "results": ("plot", "report", "convert", "compare", "verify"),
     "grids": ("sgt",),
+    "campaigns": ("campaign",),
     "ports": ("scatter",),
     "lists": ("examples", "laws"),
     "mesh": ("mesh",),

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
-from pydantic_core import ErrorDetails
+from pydantic import BeforeValidator, Field, model_validator
 
-from faultwave.base.errors import InputError, Problem, Problems, suggest
-from faultwave.base.files.paths import shown
-from faultwave.base.types import JsonObject
+from faultwave.base.errors import Problem, Problems
 from faultwave.base.types import Settings as Data
 from faultwave.base.units import Quantity
-from faultwave.case.native import line_of, read_yaml
 from faultwave.case.settings.common import InputFile, OutputFolder, Settings, need
-from faultwave.case.validate import Location, dotted, written_location
+from faultwave.case.settings_file import Where, markdown_tables, read_contents, validated
+from faultwave.case.validate import Location, dotted
 
 Number = float | str
 """Number, or text with a unit, in a distribution or limit."""
@@ -172,6 +169,17 @@ class Execution(Settings):
         return self
 
 
+class Serve(Settings):
+    """Model that `faultwave serve` offers to clients."""
+
+    name: str = Field("forward", description="Name of the model.", min_length=1)
+    outputs: tuple[str, ...] = Field((), description="Scalar results that clients receive, in this order.")
+    config: tuple[str, ...] = Field(
+        ("numerics.order", "grid.spacing"),
+        description="Settings of the case that clients may replace in an evaluation, by their dotted paths.",
+    )
+
+
 class Study(Settings):
     """Ensemble: a base case, the settings that vary, and what becomes of the members."""
 
@@ -183,13 +191,10 @@ class Study(Settings):
     correlations: tuple[Correlation, ...] = Field((), description="Rank correlations of sampled variables.")
     results: ResultSettings = Field(default_factory=ResultSettings, description="What is stored and computed.")
     execution: Execution = Field(default_factory=Execution, description="Where and how the members run.")
+    serve: Serve = Field(default_factory=Serve, description="Model that `faultwave serve` offers.")
     folder: OutputFolder | None = Field(
         None, description="Folder of the ensemble; by default the name of the study file."
     )
-
-
-Where = Callable[[Location], str]
-"""Function that returns the place of a setting of the study, such as file:line."""
 
 
 def load_study(source: object, changes: Mapping[str, object] | None = None) -> tuple[Study, Where]:
@@ -215,14 +220,10 @@ def load_study(source: object, changes: Mapping[str, object] | None = None) -> t
         With every problem of the file.
     """
     problems = Problems()
-    data, folders, where = _contents(source, problems)
+    data, folders, where = read_contents(source, "study", problems)
     problems.raise_errors()
     data = _changed(data, {k: v for k, v in (changes or {}).items() if v is not None})
-    try:
-        study = Study.model_validate(data, context={"folders": tuple(folders)})
-    except ValidationError as error:
-        _translate(error.errors(include_url=False), data, where, problems)
-        raise InputError(dict.fromkeys(problems.items)) from None
+    study = validated(Study, data, folders, where, "study")
     for name in study.vary:
         if not name.isidentifier():
             problems.error(
@@ -233,20 +234,6 @@ def load_study(source: object, changes: Mapping[str, object] | None = None) -> t
         name = Path(str(source)).stem if not isinstance(source, Mapping) else "ensemble"
         study = study.model_copy(update={"folder": Path.cwd() / name})
     return study.model_copy(update={"case": _base(study.case, folders)}), where
-
-
-def _contents(source: object, problems: Problems) -> tuple[Data, Sequence[Path], Where]:
-    if isinstance(source, Mapping):
-        return dict(source), (Path.cwd(),), dotted
-    path = Path(str(source)).expanduser()
-    if path.suffix.lower() not in (".yaml", ".yml"):
-        problems.error(shown(source, 500), "is no study", "a YAML file, or a mapping of its settings")
-        return {}, (), dotted
-    read = read_yaml(path, problems)
-    if read is None:
-        return {}, (), dotted
-    document, data = read
-    return data, (path.absolute().parent,), lambda location: f"{path}:{line_of(document, location)}"
 
 
 def _changed(data: Data, changes: Mapping[str, object]) -> Data:
@@ -268,64 +255,13 @@ def _base(case: str | Data, folders: Sequence[Path]) -> str | Data:
     return case
 
 
-def _translate(items: Sequence[ErrorDetails], data: Data, where: Where, problems: Problems) -> None:
-    """Add the errors of pydantic with place, allowed values and a suggestion."""
-    seen: set[Location] = set()
-    for item in items:
-        location = written_location(item["loc"], data, item["type"])
-        if location in seen:  # each alternative of a union reports an error
-            continue
-        seen.add(location)
-        name, kind = dotted(location), item["type"]
-        if kind == "extra_forbidden":
-            names = _names(location[:-1])
-            group = f"'{dotted(location[:-1])}'" if location[:-1] else "a study"
-            what, allowed = f"'{location[-1]}' is not a setting of {group}", ", ".join(names)
-            problems.error(where(location), what, allowed, suggest(str(location[-1]), names))
-        elif kind == "missing":
-            problems.error(where(location), f"'{name}' is missing")
-        elif kind == "literal_error":
-            allowed = str(item["ctx"]["expected"]).replace("'", "").replace(" or ", ", ")
-            value = str(item["input"])
-            problems.error(where(location), f"{name} is {value}", allowed, suggest(value, allowed.split(", ")))
-        elif kind == "value_error":
-            problems.error(where(location), f"{name}: {item['ctx']['error']}")
-        else:
-            problems.error(where(location), f"{name} is {shown(repr(item['input']))}", item["msg"])
-
-
-def _names(location: Location) -> list[str]:
-    """Return the names of the settings in a group of the study."""
-    schema: JsonObject = Study.model_json_schema()
-    node: JsonObject = schema
-    for part in location:
-        node = node.get("properties", {}).get(part) or node.get("additionalProperties") or node.get("items") or {}
-        if "$ref" in node:
-            node = schema["$defs"][node["$ref"].rsplit("/", 1)[1]]
-    return list(node.get("properties", {}))
-
-
 def study_markdown() -> str:
     """Return the reference of the settings of a study: a table for each group."""
     groups: tuple[tuple[str, type[Settings]], ...] = (
         ("A study", Study), ("`vary.NAME`", Variable), ("`design`", Design), ("`correlations[]`", Correlation),
-        ("`results`", ResultSettings), ("`execution`", Execution), ("`execution.slurm`", Slurm),
+        ("`results`", ResultSettings), ("`execution`", Execution), ("`execution.slurm`", Slurm), ("`serve`", Serve),
     )  # fmt: skip
-    parts = []
-    for title, group in groups:
-        rows = [f"### {title}", "", "| setting | default | what it is |", "|---|---|---|"]
-        for name, field in group.model_fields.items():
-            plain = field.default is None or isinstance(field.default, bool | int | float | str)
-            default = (
-                "**required**"
-                if field.is_required()
-                else f"`{field.default}`"
-                if plain and field.default not in (None, "")
-                else ""
-            )
-            rows.append(f"| `{name}` | {default} | {field.description} |")
-        parts.append("\n".join(rows))
-    return "\n\n".join(parts) + "\n"
+    return markdown_tables(groups)
 
 
 def study_problem(where: Where, location: Location, what: str, allowed: str = "", advice: str = "") -> Problem:

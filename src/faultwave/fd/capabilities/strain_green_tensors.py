@@ -21,6 +21,7 @@ from faultwave.fd.operators.points import MOMENT, Sampler, interpolation_stencil
 from faultwave.fd.operators.time_dispersion import removed, removes
 from faultwave.fd.shared_samplers import sampler_of
 from faultwave.kernels.stencil import SampleBuffer
+from faultwave.media.homogenise import at_points
 from faultwave.observe.dataset import Dataset, Result, Variable
 
 COMPONENTS = tuple(name[1:] for name in MOMENT)
@@ -59,6 +60,12 @@ class Strain(GridCapabilityPlan):
 
     def attach(self, solver: Running) -> StrainRecording:
         return StrainRecording(self, solver)
+
+
+def lame_parameters(plan: FdPlan, points: np.ndarray) -> np.ndarray:
+    """Return lambda and mu (n, 2) [Pa] of the material at points (n, 3) [m], as for the moments of sources there."""
+    values = at_points(plan.material, ["lambda", "mu"], points, np.ones(len(points), np.int64))
+    return np.stack([values["lambda"], values["mu"]], 1)
 
 
 class StrainRecording(GridCapability):
