@@ -49,7 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "length": (LENGTH.tolist(), "m"),
         "mesh": (["a.msh"] * COUNT, ""),
     }
-    write_store(made, records, parameters, member, "A study of friction")
+    write_store(made, records, parameters, lambda r: member(r.member), "A study of friction")
     write_table(made, records, parameters)
     statistics = Statistics()
     for m in range(COUNT - 1):

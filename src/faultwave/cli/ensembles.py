@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from faultwave.base.errors import InputError, Problem
+from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.processes import signals
 from faultwave.cli import screen
 from faultwave.cli.cases import warn
@@ -61,6 +61,20 @@ class Part:
         bool, typer.Option("--combine", help="Only combine the results of the members computed so far.")
     ] = False
 
+    def check(self, dry_run: bool) -> None:
+        """Raise InputError for combinations of options that would do something else than they say."""
+        problems = Problems()
+        if (self.job is None) != (self.jobs is None):
+            given_, missing = ("--jobs", "--job") if self.job is None else ("--job", "--jobs")
+            problems.error(
+                given_, f"does nothing without {missing}", advice="Use --workers for several members at a time."
+            )
+        elif self.job is not None and self.jobs is not None and self.job >= self.jobs:
+            problems.error("--job", f"is {self.job}", f"0 to {self.jobs - 1}, as --jobs is {self.jobs}")
+        if dry_run and (self.job is not None or self.combine):
+            problems.error("--dry-run", "computes nothing, but --job and --combine write results", "one of them")
+        problems.raise_errors()
+
 
 def ensemble(
     study: Annotated[str | None, typer.Argument(metavar="STUDY", help="A study file (YAML).")] = None,
@@ -88,6 +102,7 @@ def ensemble(
         )
     from faultwave.ensemble.ensemble import Ensemble
 
+    part.check(display.dry_run)
     with screen.status(study) as say:
         say("reading everything")
         requested = Ensemble(study, **given(**vars(changes), folder=output))
@@ -160,8 +175,7 @@ def _run_part(requested: Ensemble, part: Part) -> None:
     if part.combine:
         _show(requested.combine())
         return
-    if part.jobs is None or part.job is None or part.job >= part.jobs:
-        raise InputError(Problem("--job", f"is {part.job}, with --jobs {part.jobs}", "0 to JOBS - 1"))
+    assert part.job is not None and part.jobs is not None
     with stop_signals_as_errors(_stopped):
         requested.run_part(part.job, part.jobs)
 

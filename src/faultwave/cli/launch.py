@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import ctypes
 import json
 import os
 import signal
@@ -20,7 +19,7 @@ import typer
 from faultwave.base.errors import FaultwaveError, InputError, Interrupted, Problem
 from faultwave.base.processes import host, signals
 from faultwave.base.processes.host import PYTHON
-from faultwave.base.processes.signals import GRACE, WATCHDOG, end_children
+from faultwave.base.processes.signals import GRACE, WATCHDOG, end_children, end_with_parent
 from faultwave.comm.launcher import mpiexec, need_mpi4py
 from faultwave.comm.world import launched, world
 
@@ -35,9 +34,6 @@ MACHINES = ("HYDRA_HOST_FILE", "SLURM_JOB_NODELIST", "PBS_NODEFILE", "LSB_DJOB_H
 
 NEVER = 1 << 30
 """Number of signals that is never reached, for a program that forwards signals to its children."""
-
-PR_SET_PDEATHSIG = 1
-"""Option of prctl(2) for the signal that a process receives when its parent dies."""
 
 
 def first() -> bool:
@@ -133,7 +129,7 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
         with WATCHDOG.phase(NEVER, ""):
             environment = environment | {signals.LAUNCHED_BY_FAULTWAVE: "1"}
             process = subprocess.Popen(
-                command, env=environment, start_new_session=True, preexec_fn=_die_with_parent(os.getpid())
+                command, env=environment, start_new_session=True, preexec_fn=end_with_parent(os.getpid())
             )
             pass_on()  # signals that came before
             code = process.wait()
@@ -146,24 +142,6 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
     if reported and code not in (0, FaultwaveError.code, InputError.code, Interrupted.code):
         raise stopped_in_setup(reported[0])
     return code if code >= 0 else 128 - code
-
-
-def _die_with_parent(parent: int) -> Callable[[], None] | None:
-    """Return a function that makes a child on Linux end with its parent, to be called before it executes a program.
-
-    The parent may be killed without a chance to stop the child.
-    """
-    if sys.platform != "linux":
-        return None
-    control = getattr(ctypes.CDLL(None), "prctl", None)
-
-    def bind() -> None:
-        if control is not None:
-            control(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
-            if os.getppid() != parent:  # the parent died before
-                os._exit(1)
-
-    return bind
 
 
 def stopped_in_setup(number: int) -> signals.StopSignal:

@@ -16,12 +16,23 @@ from faultwave.ensemble.folder import EnsembleFolder, Record
 from faultwave.ensemble.identity import study_identity
 from faultwave.ensemble.members import Members
 from faultwave.ensemble.process import ProcessEnded, close_processes, own_process
-from faultwave.ensemble.store import ABOUT, SHARED, stored_digests
+from faultwave.ensemble.store import ABOUT, SHARED, stored_versions
 from faultwave.ensemble.study import study_problem
 from faultwave.ensemble.tasks import Forecast, Task, check_member, forecast
 from faultwave.output.folder import check_folder
 
-RESERVED = ("member", "station", "fault_station", "fault_sample", "place", "fault_place", "component", *SHARED, *ABOUT)
+RESERVED = (
+    "member",
+    "station",
+    "fault_station",
+    "fault_sample",
+    "place",
+    "fault_place",
+    "component",
+    "seconds",
+    *SHARED,
+    *ABOUT,
+)
 """Names in the store that variables cannot have."""
 MEMORY_SHARE = 0.95
 """Largest share of the memory of a machine that all members together may take."""
@@ -159,12 +170,22 @@ def plan_without_forecast(members: Members) -> EnsemblePlan:
 def _missing(members: Members, folder: EnsembleFolder, retry: bool) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Return the identities of all members, and those that have to be computed."""
     digests = members.identities()
-    stored = stored_digests(folder, members.study.results.store)
-    known = dict(enumerate(digests))
-    if members.study.results.store == "statistics" and any(known.get(m) != d for m, d in stored.items()):
-        stored = {}  # a member cannot be taken out of statistics
-    missing = tuple(m for m in range(len(members)) if _is_missing(folder, members, m, digests[m], stored, retry))
-    return digests, missing
+    stored = stored_versions(folder, members.study.results.store)
+    records = {m: folder.record(m) for m in range(len(members))}
+    if members.study.results.store == "statistics":
+        unchanged = [
+            m in records and records[m] is not None and folder.is_current(records[m], digests[m], stored)
+            for m in stored
+        ]
+        stored = stored if all(unchanged) else {}  # a member cannot be taken out of statistics
+    limit = members.study.execution.time_limit
+
+    def is_missing(member: int, record: Record | None) -> bool:
+        if record is None or not folder.is_current(record, digests[member], stored):
+            return True
+        return record.status == "failed" and (retry or _can_succeed(record, limit))
+
+    return digests, tuple(m for m, record in records.items() if is_missing(m, record))
 
 
 def refuse_other_study(folder: EnsembleFolder, members: Members, force: bool) -> None:
@@ -175,16 +196,6 @@ def refuse_other_study(folder: EnsembleFolder, members: Members, force: bool) ->
     what = "holds the ensemble of another study: its base case, its variables or its results differ"
     advice = "Choose another folder, or replace the members that differ with --force (force=True)."
     raise InputError(Problem(str(folder.path), what, advice=advice))
-
-
-def _is_missing(
-    folder: EnsembleFolder, members: Members, member: int, digest: str, stored: dict[int, str], retry: bool
-) -> bool:
-    record = folder.record(member)
-    if not folder.is_current(record, digest, stored):
-        return True
-    assert record is not None
-    return record.status == "failed" and (retry or _can_succeed(record, members.study.execution.time_limit))
 
 
 def _can_succeed(record: Record, limit: float | None) -> bool:
@@ -261,11 +272,23 @@ def _check_results(members: Members, found: Forecast, problems: Problems) -> Non
                 study_problem(where, at, f"the members have no map '{name}'", ", ".join(maps), suggest(name, maps))
             )
             continue
+        if results.maps != "all" and name not in results.maps:
+            what = f"the map '{name}' is not among results.maps, so that it is not computed"
+            problems.items.append(study_problem(where, at, what, advice=f"Add {name} to results.maps."))
         try:
             for value in given:
                 to_si(value, maps[name])
         except ValueError as error:
             problems.items.append(study_problem(where, at, str(error)))
+    if results.percentiles and max(results.percentiles) < 1:
+        what = f"percentiles {', '.join(f'{p:g}' for p in results.percentiles)} are in percent: all are below 1 %"
+        problems.items.append(
+            Problem(where(("results", "percentiles")), what, advice="Write 16 for 16 %.", severity="warning")
+        )
+    if results.store == "statistics" and results.maps != "all" and not results.maps:
+        problems.items.append(
+            study_problem(where, ("results", "maps"), "statistics needs maps, and results.maps is empty")
+        )
     if results.store == "statistics" and not maps:
         what = "statistics needs maps, and the members have none"
         problems.items.append(

@@ -88,6 +88,7 @@ def make_table(study: Study, where: Where, problems: Problems) -> Table | None:
     """Return the values of all members; None with problems if the design is impossible."""
     before = len(problems.errors)
     columns = _read_table(study, where, problems) if study.design.kind == "table" else {}
+    _check_units(study, where, problems)
     drawn = {name: _distribution(study, name, where, problems) for name, v in study.vary.items() if v.distribution}
     _check_sources(study, columns, where, problems)
     factor = _correlation_factor(study, where, problems)
@@ -109,6 +110,16 @@ def make_table(study: Study, where: Where, problems: Problems) -> Table | None:
             found[name] = _typed(variable, quantile(unit[name]))
     names = tuple(study.vary)
     return Table(names, tuple(zip(*(found[n] for n in names), strict=True)))
+
+
+def _check_units(study: Study, where: Where, problems: Problems) -> None:
+    """Report variables whose settings have different units, so that one number cannot be right for all."""
+    for name, variable in study.vary.items():
+        units = {setting: unit_of_setting(setting) for setting in variable.setting}
+        if len(set(units.values())) > 1:
+            listed = ", ".join(f"{setting} in {unit or 'no unit'}" for setting, unit in units.items())
+            what = f"the settings have different units: {listed}"
+            problems.items.append(study_problem(where, ("vary", name, "setting"), what, "settings of one unit"))
 
 
 def _listed(study: Study, columns: Mapping[str, Sequence[object]]) -> tuple[int, dict[str, Sequence[object]]]:

@@ -12,7 +12,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,14 +20,19 @@ from typing import IO, Literal
 
 import numpy as np
 
+from faultwave.base.errors import RunError
 from faultwave.base.types import Settings
 from faultwave.ensemble.identity import unchanged
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.output.atomic import atomic_path, atomic_text, remove, remove_partial, translate_os_errors
+from faultwave.output.manifest import digest
 
 Status = Literal["done", "failed"]
 Kind = Literal["", "input", "run", "time limit", "killed", "error"]
 STORE, STATISTICS, TABLE, IDENTITY = "ensemble.nc", "statistics.nc", "members.csv", "ensemble.json"
+SUBMITTED = "submitted.json"
+PATIENCE = 1.0
+"""Time within which the claim of a member succeeds if no other process computes it [s]."""
 EACH = 1000
 """Number of members in a folder."""
 
@@ -71,6 +76,11 @@ class Record:
     files: tuple[tuple[str, str], ...] = ()
     scalars: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def version(self) -> str:
+        """Digest of the case and of all files that the run read: two results of a version are equal."""
+        return digest({"case": self.digest, "files": sorted(self.files)})
+
 
 class EnsembleFolder:
     """Folder of an ensemble at ``path``."""
@@ -102,7 +112,7 @@ class EnsembleFolder:
         with translate_os_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         if results is not None:
-            write_results_file(self.results_file(record.member), results)
+            write_results_file(self.results_file(record.member), results, record.version)
         with atomic_text(path) as file:
             json.dump(asdict(record), file)
 
@@ -121,14 +131,19 @@ class EnsembleFolder:
         """Remove record and results of a member."""
         remove(self._file(member, ".json"), self.results_file(member))
 
-    def results(self, member: int) -> Dataset | None:
-        """Return the results of a member that are not yet in the store, None if there are none."""
-        path = self.results_file(member)
-        return read_results_file(path) if path.is_file() else None
+    def results(self, record: Record) -> Dataset | None:
+        """Return the results of a record that are not yet in the store, None if there are none or they are damaged.
+
+        Raises
+        ------
+        RunError
+            If the file exists and cannot be read.
+        """
+        return read_results_file(self.results_file(record.member), record.version)
 
     def about(self) -> Dataset | None:
         """Return the results of any member, for units and places of statistics, None if there are none."""
-        return read_results_file(self.path / "places.npz") if (self.path / "places.npz").is_file() else None
+        return read_results_file(self.path / "places.npz")
 
     def write_about(self, results: Dataset) -> None:
         """Write the results of a member for ``about``."""
@@ -137,15 +152,27 @@ class EnsembleFolder:
     def is_current(self, record: Record | None, digest: str, stored: dict[int, str]) -> bool:
         """Return True if a member's record belongs to its present case and files, and its results exist.
 
-        ``stored`` has the digests of the members in the store or in the statistics.
+        ``stored`` has the versions of the members in the store or in the statistics.
         """
         if record is None or record.digest != digest or not unchanged(record.files):
             return False
         return (
             record.status == "failed"
             or self.results_file(record.member).is_file()
-            or stored.get(record.member) == record.digest
+            or stored.get(record.member) == record.version
         )
+
+    # ---- job arrays ---------------------------------------------------------------------------------------------------
+
+    def write_submitted(self, members: Sequence[int]) -> None:
+        """Write the members that are distributed among the jobs of an array."""
+        with atomic_text(self.path / SUBMITTED) as file:
+            json.dump(list(members), file)
+
+    def submitted(self, count: int) -> list[int]:
+        """Return the members that are distributed among the jobs of an array, all ``count`` ones if none were written."""
+        path = self.path / SUBMITTED
+        return [int(m) for m in json.loads(path.read_text(encoding="utf-8"))] if path.is_file() else list(range(count))
 
     # ---- running members ----------------------------------------------------------------------------------------------
 
@@ -160,7 +187,7 @@ class EnsembleFolder:
             path.parent.mkdir(parents=True, exist_ok=True)
             file = path.open("a+")
         try:
-            if not _lock(file):
+            if not _lock_soon(file):
                 yield False
                 return
             with suppress(OSError):
@@ -213,6 +240,16 @@ def _lock(file: IO[str]) -> bool:
     return True
 
 
+def _lock_soon(file: IO[str]) -> bool:
+    """Lock a file; retry for a second, because queries of the status lock it for an instant."""
+    end = time.monotonic() + PATIENCE
+    while not _lock(file):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
 def _read_record(path: Path) -> Record | None:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -221,23 +258,37 @@ def _read_record(path: Path) -> Record | None:
         return None
 
 
-def write_results_file(path: Path, results: Dataset) -> None:
-    """Write a Dataset as an npz file with dimensions, units and descriptions."""
+def write_results_file(path: Path, results: Dataset, version: str = "") -> None:
+    """Write a Dataset as an npz file with dimensions, units and descriptions, and the version of its record."""
     about = {n: [v.dims, v.unit, v.description] for n, v in results.variables.items()}
-    header = np.frombuffer(json.dumps({"variables": about, "attrs": results.attrs}).encode(), np.uint8)
+    header = np.frombuffer(
+        json.dumps({"variables": about, "attrs": results.attrs, "version": version}).encode(), np.uint8
+    )
     with atomic_path(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, header, *(v.data for v in results.variables.values()))
 
 
-def read_results_file(path: Path) -> Dataset | None:
-    """Return the Dataset of an npz file, None if it is damaged."""
+def read_results_file(path: Path, version: str = "") -> Dataset | None:
+    """Return the Dataset of an npz file, None if it does not exist, is damaged or belongs to another version.
+
+    Raises
+    ------
+    RunError
+        If the file exists and cannot be read.
+    """
     try:
         with np.load(path, allow_pickle=False) as file:
             header = json.loads(file["arr_0"].tobytes())
+            if header.get("version", "") != version:
+                return None
             variables = {
                 name: Variable(file[f"arr_{number}"], tuple(dims), unit, text)
                 for number, (name, (dims, unit, text)) in enumerate(header["variables"].items(), 1)
             }
         return Dataset("member", variables, header["attrs"])
+    except FileNotFoundError:
+        return None
+    except (OSError, MemoryError) as error:  # it may be readable again
+        raise RunError(f"{path} cannot be read: {error}") from None
     except Exception:  # zip files raise many kinds of errors when they are damaged
         return None

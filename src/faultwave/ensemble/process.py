@@ -25,9 +25,10 @@ from typing import IO, Any, BinaryIO, Literal, cast
 
 from faultwave.base.errors import FaultwaveError, InputError, RunError
 from faultwave.base.processes import host
+from faultwave.base.processes.signals import end_with_parent
 from faultwave.comm.launcher import mpiexec
 from faultwave.ensemble.folder import EnsembleFolder, Kind, Record
-from faultwave.ensemble.tasks import Task, compute
+from faultwave.ensemble.tasks import FilesChanged, Task, compute
 from faultwave.ensemble.worker import read_message, write_message
 from faultwave.output.atomic import NotWritten
 
@@ -99,9 +100,7 @@ class MemberProcess:
 
     def kill(self) -> None:
         """End the process and its children at once."""
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        _kill_group(self.process)
 
     def close(self) -> None:
         """Let the process end, by force if it does not."""
@@ -116,6 +115,7 @@ class MemberProcess:
 
 
 _processes: weakref.WeakSet[MemberProcess] = weakref.WeakSet()
+_launched: set[subprocess.Popen[bytes]] = set()
 _own = threading.local()
 
 
@@ -130,8 +130,18 @@ def own_process(threads: int) -> MemberProcess:
     return made
 
 
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    """End a process that leads a session, and its children, at once."""
+    if process.poll() is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
 def close_processes() -> None:
-    """End the processes of all threads, also in the middle of a member."""
+    """End the processes of all threads and of all MPI launchers, also in the middle of a member."""
+    for launcher in list(_launched):
+        _kill_group(launcher)
     for process in list(_processes):
         process.kill()
         process.close()
@@ -211,7 +221,7 @@ def _attempt(folder: EnsembleFolder, task: Task) -> Outcome:
         return Outcome(task.member, "done", seconds=record.seconds)
     except OutOfTime:
         kind, reason = "time limit", f"exceeded the time limit of {task.limit:g} s"
-    except ProcessEnded as error:
+    except (ProcessEnded, FilesChanged) as error:
         return Outcome(task.member, "killed", str(error), time.perf_counter() - begun)
     except NotWritten as error:
         return Outcome(task.member, "not stored", str(error))
@@ -246,16 +256,16 @@ def compute_with_mpi(task: Task) -> Record:
             stderr=log,
             env=environment(task.threads),
             start_new_session=True,
+            preexec_fn=end_with_parent(os.getpid()),
         )
+        _launched.add(process)
         try:
             process.wait(task.limit)
         except subprocess.TimeoutExpired:
             raise OutOfTime from None
         finally:
-            if process.poll() is None:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            _launched.discard(process)
+            _kill_group(process)
         try:
             done, result = pickle.loads(path.with_suffix(".reply").read_bytes())
         except (OSError, EOFError, pickle.UnpicklingError):

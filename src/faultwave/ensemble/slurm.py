@@ -1,7 +1,7 @@
 """Job arrays of Slurm: each job computes its part of the missing members, and a last one combines the results.
 
-Job k of n computes the members m with m mod n = k that are missing. Jobs that are ended leave their members missing; the same
-command submits them again.
+Job k of n computes each n-th of the missing members from the k-th on. Jobs that are ended leave their members missing; the same
+command distributes these among new jobs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ def array_script(study: Study, source: Path, missing: int) -> str:
         "job-name": _name(study), "array": f"0-{jobs - 1}{limit}", "ntasks": 1, "cpus-per-task": _cores(study, workers), "time": slurm.time,
         "partition": slurm.partition, "account": slurm.account, "output": _log(study, "%A_%a"),
     }  # fmt: skip
-    more = f" --workers {workers} --job $SLURM_ARRAY_TASK_ID --jobs {jobs}"
+    more = f" --workers {workers} --threads {thread_count(execution)} --job $SLURM_ARRAY_TASK_ID --jobs {jobs}"
+    if execution.time_limit is not None:
+        more += f" --time-limit {shlex.quote(f'{execution.time_limit:g} s')}"
     return _script(options, slurm.options, _command(study, source) + more)
 
 
@@ -64,7 +66,7 @@ def _name(study: Study) -> str:
 
 
 def _log(study: Study, number: str) -> str:
-    return f"{Path(str(study.folder)) / 'log'}/{number}.log"
+    return shlex.quote(f"{Path(str(study.folder)) / 'log'}/{number}.log")
 
 
 def _command(study: Study, source: Path) -> str:

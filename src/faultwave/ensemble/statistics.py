@@ -2,8 +2,8 @@
 
 No result depends on the order in which members arrive. Counts are integers. Means and sums of squares are combined in pairs of
 neighbouring members, pairs of pairs and so on (Chan, Golub and LeVeque 1983), in an order that only the numbers of the members
-determine; a failed member counts as empty. Percentiles are those of a histogram with logarithmic bins (Masson, Rim and Lee 2019),
-whose relative error is at most ``ACCURACY``.
+determine; a failed member counts as empty. Percentiles interpolate linearly between the two values next to their rank, as NumPy's do.
+These values are those of a histogram with logarithmic bins (Masson, Rim and Lee 2019), whose relative error is at most ``ACCURACY``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from faultwave.base.types import JsonObject
 from faultwave.output.atomic import atomic_path
 
 ACCURACY = 0.01
-"""Largest relative error of a percentile."""
+"""Largest relative error of a value in percentiles."""
 GAMMA = (1 + ACCURACY) / (1 - ACCURACY)
 SMALLEST = 1e-9
 """Magnitude below which a value counts as zero in percentiles."""
@@ -135,7 +135,7 @@ class Sketch:
         return first, counts
 
     def percentiles(self, wanted: Sequence[float]) -> np.ndarray:
-        """Return the percentiles (percentile, place): the value below which that share of the values lies, NaN without values."""
+        """Return the percentiles (percentile, place), interpolated between the values next to their ranks; NaN without values."""
         parts, centres = [self.zero[:, None]], [np.zeros(1)]
         for sign in (1, -1):
             if sign in self.bins:
@@ -147,9 +147,13 @@ class Sketch:
         whole = total[:, -1]
         found = np.full((len(wanted), self.places), np.nan)
         for row, percentile in enumerate(wanted):
-            rank = np.floor(percentile / 100 * (whole - 1) + 1e-9).astype(np.int64) + 1
-            place = (total < rank[:, None]).sum(1)
-            found[row] = np.where(whole > 0, centre[np.minimum(place, len(centre) - 1)], np.nan)
+            rank = percentile / 100 * np.maximum(whole - 1, 0)
+            below = np.floor(rank + 1e-9).astype(np.int64)
+            low, high = (
+                centre[np.minimum((total <= n[:, None]).sum(1), len(centre) - 1)]
+                for n in (below, np.minimum(below + 1, np.maximum(whole - 1, 0)))
+            )
+            found[row] = np.where(whole > 0, low + np.maximum(rank - below, 0.0) * (high - low), np.nan)
         return found
 
 
@@ -202,7 +206,7 @@ class Statistics:
     maps : dict of str to MapStatistics
         Statistics by map.
     members : dict of int to str
-        Digest of each member in the statistics.
+        Version of the record of each member in the statistics.
     """
 
     maps: dict[str, MapStatistics] = field(default_factory=dict)
@@ -211,7 +215,7 @@ class Statistics:
     def add(
         self,
         member: int,
-        digest: str,
+        version: str,
         maps: Mapping[str, np.ndarray],
         levels: Mapping[str, tuple[float, ...]],
         sketch: bool,
@@ -225,7 +229,7 @@ class Statistics:
                     len(values), levels.get(name, ()), Sketch.empty(len(values)) if sketch else None
                 )
             self.maps[name].add(member, values.astype(np.float64))
-        self.members[member] = digest
+        self.members[member] = version
 
     def save(self, path: Path) -> None:
         """Write the statistics as an npz file from which they continue."""

@@ -9,13 +9,12 @@ from __future__ import annotations
 import csv
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problem
+from faultwave.base.errors import InputError, Problem, RunError
 from faultwave.ensemble.folder import STATISTICS, TABLE, EnsembleFolder, Record
 from faultwave.ensemble.statistics import MapStatistics, Statistics
 from faultwave.observe.dataset import Dataset, Variable
@@ -28,26 +27,43 @@ SHARED = ("time", "station_location", "fault_station_location", "place_location"
 """Variables that all members have in common."""
 GROWING = ("time", "fault_sample")
 """Dimensions whose length can differ between members; shorter series are filled with NaN."""
-ABOUT = ("status", "reason", "digest")
-Results = Callable[[int], Dataset | None]
-"""Function that returns the results of a member, None if there are none."""
+ABOUT = ("status", "reason", "version")
+Results = Callable[[Record], Dataset | None]
+"""Function that returns the results of a record, None if there are none."""
 
 
 class StoreReader:
-    """Reader of an existing store; without a file it holds no members."""
+    """Reader of an existing store; without a file it holds no members.
+
+    Attributes
+    ----------
+    versions : dict of int to str
+        Versions of the records of its members.
+
+    Raises
+    ------
+    RunError
+        If the file exists and cannot be opened; its members would be computed again.
+    """
 
     def __init__(self, path: Path):
         self.file: netCDF4.Dataset | None = None
-        self.digests: dict[int, str] = {}
+        self.versions: dict[int, str] = {}
         if path.is_file():
             import netCDF4
 
-            with suppress(OSError, RuntimeError, KeyError, IndexError, ValueError):
+            try:
                 self.file = netCDF4.Dataset(path)
                 self.file.set_auto_mask(False)
                 numbers, done = self.file["member"][:], self.file["status"][:]
                 self.rows = {int(m): row for row, m in enumerate(numbers)}
-                self.digests = {int(m): str(self.file["digest"][r]) for r, m in enumerate(numbers) if done[r] == "done"}
+                versions = self.file["version"][:]
+            except (OSError, RuntimeError, KeyError, IndexError, ValueError) as error:
+                raise RunError(
+                    f"{path} cannot be read as the store of an ensemble: {error}. Close programs that write to it; remove it "
+                    "to compute its members again."
+                ) from None
+            self.versions = {int(m): str(versions[r]) for r, m in enumerate(numbers) if done[r] == "done"}
 
     def __enter__(self) -> StoreReader:
         return self
@@ -57,11 +73,11 @@ class StoreReader:
             self.file.close()
             self.file = None
 
-    def results(self, member: int) -> Dataset | None:
-        """Return the results of a member, None if the store does not hold them."""
-        if self.file is None or member not in self.digests:
+    def results(self, record: Record) -> Dataset | None:
+        """Return the results of a record, None if the store does not hold them."""
+        if self.file is None or self.versions.get(record.member) != record.version:
             return None
-        row, found = self.rows[member], {}
+        row, found = self.rows[record.member], {}
         for name, v in self.file.variables.items():
             if name in SHARED:
                 found[name] = Variable(v[:], v.dimensions, getattr(v, "units", ""), getattr(v, "long_name", ""))
@@ -71,12 +87,12 @@ class StoreReader:
         return Dataset("member", found, {"stations": names})
 
 
-def stored_digests(folder: EnsembleFolder, kind: Literal["members", "statistics"]) -> dict[int, str]:
-    """Return the digests of the members in the store, or in the statistics if members are not stored."""
+def stored_versions(folder: EnsembleFolder, kind: Literal["members", "statistics"]) -> dict[int, str]:
+    """Return the versions of the members in the store, or in the statistics if members are not stored."""
     if kind == "statistics":
         return Statistics.load(statistics_state(folder)).members
     with StoreReader(folder.store) as store:
-        return dict(store.digests)
+        return dict(store.versions)
 
 
 def statistics_state(folder: EnsembleFolder) -> Path:
@@ -91,7 +107,7 @@ def write_store(
     folder: EnsembleFolder,
     records: Sequence[Record],
     parameters: Mapping[str, tuple[Sequence[object], str]],
-    results: Results,
+    results: Results | None,
     title: str,
 ) -> None:
     """Write the store of all members with a record.
@@ -104,15 +120,22 @@ def write_store(
         Records in the order of the members.
     parameters : mapping of str to (list, str)
         Values of each variable for these members, and its unit.
-    results : callable
-        ``results(member)`` returns the results of a member.
+    results : callable or None
+        ``results(record)`` returns the results of a record; None if only parameters and scalars are stored.
     title : str
         Title of the study.
+
+    Raises
+    ------
+    InputError
+        If places or stations differ between members.
+    RunError
+        If results of members are damaged; these members count as missing from then on.
     """
     import netCDF4
 
-    done = [r.member for r in records if r.status == "done"]
-    shape = _common_shape(folder, done, results)
+    done = [r for r in records if r.status == "done"]
+    shape = _common_shape(folder, done, results) if results is not None else Dataset("ensemble", {}, {"stations": []})
     with (
         atomic_path(folder.store) as temporary,
         translate_os_errors(folder.store),
@@ -126,25 +149,28 @@ def write_store(
         coordinates = [*parameters, *(n for n in SHARED if n in file.variables and n != "time"), *ABOUT[:1]]
         file.coordinates = " ".join(coordinates)
         for row, record in enumerate(records):
-            found = results(record.member) if record.status == "done" else None
+            found = results(record) if results is not None and record.status == "done" else None
             for name, v in (found.variables if found is not None else {}).items():
                 if name not in SHARED:
                     file[name][(row, *(slice(0, n) for n in v.data.shape))] = v.data
 
 
-def _common_shape(folder: EnsembleFolder, members: Sequence[int], results: Results) -> Dataset:
+def _common_shape(folder: EnsembleFolder, records: Sequence[Record], results: Results) -> Dataset:
     """Return the variables of all members with the longest series.
 
     Raises
     ------
     InputError
         If places or stations differ between members.
+    RunError
+        If results of members are damaged.
     """
     common: dict[str, Variable] = {}
     names: list[str] = []
-    for member in members:
-        found = results(member)
+    damaged: list[int] = []
+    for member, found in ((r.member, results(r)) for r in records):
         if found is None:
+            damaged.append(member)
             continue
         names = names or found.attrs.get("stations", [])
         for name, v in found.variables.items():
@@ -164,6 +190,7 @@ def _common_shape(folder: EnsembleFolder, members: Sequence[int], results: Resul
             longest = tuple(max(a, b) for a, b in zip(v.data.shape, known.data.shape, strict=True))
             if longest != known.data.shape:
                 common[name] = Variable(np.broadcast_to(np.float32(0), longest), v.dims, v.unit, v.description)
+    forget_damaged(folder, damaged)
     sizes: dict[str, int] = {}
     for v in common.values():
         for dim, size in zip(v.dims, v.data.shape, strict=True):
@@ -174,6 +201,17 @@ def _common_shape(folder: EnsembleFolder, members: Sequence[int], results: Resul
             blank = np.broadcast_to(v.data.dtype.type(0), tuple(sizes[d] for d in v.dims))
             wide[name] = Variable(blank, v.dims, v.unit, v.description)
     return Dataset("ensemble", wide, {"stations": names})
+
+
+def forget_damaged(folder: EnsembleFolder, members: Sequence[int]) -> None:
+    """Remove the records of members whose results are damaged, and raise RunError if there are any."""
+    for member in members:
+        folder.forget(member)
+    if members:
+        names = ", ".join(map(str, members[:10])) + ", ..." * (len(members) > 10)
+        raise RunError(
+            f"{folder.path}: the results of members {names} are damaged; the same command computes them again"
+        )
 
 
 def _write_members(
@@ -187,7 +225,7 @@ def _write_members(
         texts.long_name = {
             "status": "done or failed",
             "reason": "reason of a failure",
-            "digest": "identity of the case",
+            "version": "digest of the case and of the files that the run read",
         }[name]
         texts[:] = np.array([str(getattr(r, name)) for r in records], object)
     for name, (values, unit) in parameters.items():

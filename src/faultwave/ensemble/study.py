@@ -27,7 +27,7 @@ def _as_tuple(value: object) -> object:
 class Variable(Settings):
     """Setting of the base case that differs between members."""
 
-    setting: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] = Field(
+    setting: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(_as_tuple)] = Field(
         description="Dotted path of the setting, such as fault.parameters.constant.mu_s or sources[0].location[2]; "
         "a list of paths receives the same value.",
         min_length=1,
@@ -64,7 +64,7 @@ class Design(Settings):
         description="list: one member for each position in the lists of values; table: one for each row of a CSV file; grid: all "
         "combinations of values; random, latin-hypercube, sobol: samples of the distributions."
     )
-    members: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+    members: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] | None = Field(
         None, description="Number of members of a sample."
     )
     file: InputFile | None = Field(None, description="CSV file of the design table, with a header.")

@@ -22,7 +22,7 @@ from faultwave.base.units import to_si
 from faultwave.ensemble.checks import EnsemblePlan, plan_without_forecast, task_of
 from faultwave.ensemble.design import unit_of_setting
 from faultwave.ensemble.executors import executor_of, members_at_once, worker_count
-from faultwave.ensemble.folder import EnsembleFolder, Record
+from faultwave.ensemble.folder import STATISTICS, STORE, TABLE, EnsembleFolder, Record
 from faultwave.ensemble.identity import study_identity
 from faultwave.ensemble.members import Members, parameter_columns
 from faultwave.ensemble.process import Outcome, compute_member, fail
@@ -32,8 +32,9 @@ from faultwave.ensemble.status import EnsembleStatus
 from faultwave.ensemble.store import (
     StoreReader,
     exact_percentiles,
+    forget_damaged,
     statistics_state,
-    stored_digests,
+    stored_versions,
     write_statistics,
     write_store,
     write_table,
@@ -70,7 +71,8 @@ class Supervisor:
         assert self.study.folder is not None
         self.folder = EnsembleFolder(self.study.folder)
         self.statistics = Statistics()
-        self.folded: list[int] = []  # members in the statistics whose files still exist
+        self.folded: list[Record] = []  # members in the statistics whose files still exist
+        self.damaged: list[int] = []  # members whose results could not be added to the statistics
         self.saved = time.monotonic()
         self.attempts: dict[int, int] = {}
         self.done = self.failed = 0
@@ -148,7 +150,7 @@ class Supervisor:
         elif outcome.status == "done":
             self.done += 1
             if self.study.results.store == "statistics" and self.combining:
-                self._fold(member)
+                self._fold(self.folder.record(member))
         return False
 
     def status(self, running: int = 0) -> EnsembleStatus:
@@ -167,46 +169,49 @@ class Supervisor:
     def _resume_statistics(self) -> None:
         """Continue the statistics of an earlier run, unless one of its members has changed."""
         found = Statistics.load(statistics_state(self.folder))
-        digests = dict(enumerate(self.plan.digests))
-        if all(digests.get(m) == d for m, d in found.members.items()):
+        present = {r.member: r for r in self.folder.records() if r.status == "done" and r.member < len(self.members)}
+        for member in self.plan.missing:
+            present.pop(member, None)
+        if all(m in present and present[m].version == version for m, version in found.members.items()):
             self.statistics = found
-        missing = set(self.plan.missing)
-        for record in self.folder.records():
-            if record.member in missing or record.status != "done" or record.digest != digests.get(record.member):
+        for record in present.values():
+            if record.digest != self.plan.digests[record.member]:
                 continue
             if record.member in self.statistics.members:
                 remove(self.folder.results_file(record.member))  # was counted before the supervisor ended
             else:
-                self._fold(record.member)
+                self._fold(record)
 
-    def _fold(self, member: int) -> None:
+    def _fold(self, record: Record | None) -> None:
         """Add a member to the statistics; its file is removed once the statistics are on disk."""
-        found = self.folder.results(member)
-        if found is None:
+        found = self.folder.results(record) if record is not None else None
+        if record is None or found is None:
+            self.damaged += [record.member] if record is not None else []
             return
         results = self.study.results
         levels = levels_of(results.exceedance, found)
-        self.statistics.add(member, self.plan.digests[member], maps_of(found), levels, bool(results.percentiles))
-        self.folded.append(member)
+        self.statistics.add(record.member, record.version, maps_of(found), levels, bool(results.percentiles))
+        self.folded.append(record)
         if time.monotonic() - self.saved > SAVED:
             self._save_statistics()
 
     def _save_statistics(self) -> None:
         if not self.folded:
             return
-        about = self.folder.results(self.folded[0])  # before the files are removed, for units and places
-        self.statistics.save(statistics_state(self.folder))
+        about = self.folder.results(self.folded[0])  # units and places, before any file is removed
         if about is not None and self.folder.about() is None:
             self.folder.write_about(about)
-        for member in self.folded:
-            remove(self.folder.results_file(member))
+        self.statistics.save(statistics_state(self.folder))
+        for record in self.folded:
+            remove(self.folder.results_file(record.member))
         self.folded, self.saved = [], time.monotonic()
 
     # ---- results ------------------------------------------------------------------------------------------------------------
 
     def combine(self) -> EnsembleStatus:
         """Write the store, the statistics and the table of all members that have a record."""
-        stored = stored_digests(self.folder, self.study.results.store) | self.statistics.members
+        forget_damaged(self.folder, self.damaged)
+        stored = stored_versions(self.folder, self.study.results.store) | self.statistics.members
         records = [
             r for r in self.folder.records()
             if r.member < len(self.members) and self.folder.is_current(r, self.plan.digests[r.member], stored)
@@ -214,23 +219,34 @@ class Supervisor:
         failed = [r for r in records if r.status == "failed"]
         reasons = tuple((r.member, r.reason) for r in failed)
         state = EnsembleStatus(len(self.members), len(records) - len(failed), len(failed), 0, 0.0, reasons)
-        combined = digest(
-            {"records": [[r.digest, r.status] for r in records], "results": self.study.results.model_dump(mode="json")}
-        )
-        if not records or (self.folder.identity().get("combined") == combined and self.folder.store.is_file()):
-            return state
         parameters = self._parameters(records)
+        combined = digest(
+            {"records": [[r.version, r.status, r.reason] for r in records], "results": self.study.results.model_dump(mode="json"),
+             "parameters": {n: [[str(v) for v in values], unit] for n, (values, unit) in parameters.items()}, "title": self.study.title}
+        )  # fmt: skip
+        written = self.folder.identity()
+        if not records or (written.get("combined") == combined and self._exist(written.get("outputs", ()))):
+            return state
         if self.study.results.store == "statistics":
             self._save_statistics()
-            write_store(self.folder, records, parameters, lambda member: None, self.study.title)
+            write_store(self.folder, records, parameters, None, self.study.title)
             about = self.folder.about()
+            if self.statistics.maps and about is None:
+                raise RunError(
+                    f"{self.folder.path}/places.npz is missing or damaged: compute the ensemble in another folder"
+                )
             if about is not None and self.statistics.maps:
                 write_statistics(self.folder, self.statistics, self.study.results.percentiles, about, {})
         else:
             self._combine_members(records, parameters)
         write_table(self.folder, records, parameters)
-        self.folder.write_identity(self.folder.identity() | {"combined": combined})
+        outputs = [n for n in (STORE, TABLE, STATISTICS) if self._exist([n])]
+        self.folder.write_identity(self.folder.identity() | {"combined": combined, "outputs": outputs})
         return state
+
+    def _exist(self, names: Sequence[str]) -> bool:
+        """Return True if all files of some names exist in the folder."""
+        return all((self.folder.path / name).is_file() for name in (STORE, *names))
 
     def _parameters(self, records: Sequence[Record]) -> dict[str, tuple[list[Any], str]]:
         columns = parameter_columns(self.members)
@@ -242,9 +258,9 @@ class Supervisor:
     def _combine_members(self, records: Sequence[Record], parameters: Mapping[str, tuple[list[Any], str]]) -> None:
         with StoreReader(self.folder.store) as store:
 
-            def results(member: int) -> Dataset | None:
-                found = self.folder.results(member)
-                return store.results(member) if found is None else found
+            def results(record: Record) -> Dataset | None:
+                found = self.folder.results(record)
+                return store.results(record) if found is None else found
 
             write_store(self.folder, records, parameters, results, self.study.title)
         for record in records:
@@ -256,24 +272,26 @@ class Supervisor:
         statistics, about = Statistics(), None
         with StoreReader(self.folder.store) as store:
             for record in records:
-                found = store.results(record.member)
+                found = store.results(record)
                 if found is None:
                     continue
                 about = about or found
                 levels = levels_of(self.study.results.exceedance, found)
-                statistics.add(record.member, record.digest, maps_of(found), levels, False)
+                statistics.add(record.member, record.version, maps_of(found), levels, False)
         if about is not None and statistics.maps:
             exact = exact_percentiles(self.folder.store, list(statistics.maps), self.study.results.percentiles)
             write_statistics(self.folder, statistics, self.study.results.percentiles, about, exact)
 
 
 def compute_part(members: Members, job: int, jobs: int) -> None:
-    """Compute the missing members m with m mod ``jobs`` = ``job`` on this machine, without combining results.
+    """Compute the members of one of several jobs that are still missing on this machine, without combining results.
 
-    Several processes may do so at the same time in one folder. Raises RunError if results cannot be written.
+    A job has each ``jobs``-th of the submitted members. Several jobs may run at the same time in one folder. Raises RunError if
+    results cannot be written.
     """
     plan = plan_without_forecast(members)
-    mine = replace(plan, missing=tuple(m for m in plan.missing if m % jobs == job))
+    own = set(EnsembleFolder(str(members.study.folder)).submitted(len(members))[job::jobs])
+    mine = replace(plan, missing=tuple(m for m in plan.missing if m in own))
     supervisor = Supervisor(mine)
     if mine.missing:
         supervisor.compute()
@@ -285,6 +303,11 @@ def submit_jobs(plan: EnsemblePlan, source: Path) -> tuple[str, list[Path]]:
     with ExitStack() as held:
         prepare_folder(folder.path, True, held=held)
         write_identity(folder, plan.members, plan.digests)
+        for member in plan.missing:
+            record = folder.record(member)
+            if record is not None and record.status == "failed":  # otherwise the jobs would not compute it again
+                folder.forget(member)
+        folder.write_submitted(plan.missing)
     return submit(plan.members.study, source, len(plan.missing))
 
 
@@ -296,7 +319,7 @@ def write_identity(folder: EnsembleFolder, members: Members, digests: Sequence[s
         "members": len(members),
         "digests": list(digests),
     }
-    folder.write_identity({**{k: v for k, v in folder.identity().items() if k == "combined"}, **contents})
+    folder.write_identity({**{k: v for k, v in folder.identity().items() if k in ("combined", "outputs")}, **contents})
 
 
 def levels_of(exceedance: Mapping[str, Sequence[float | str]], found: Dataset) -> dict[str, tuple[float, ...]]:

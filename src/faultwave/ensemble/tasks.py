@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problems
+from faultwave.base.errors import InputError, Problems, RunError
 from faultwave.base.files.digests import file_digest
 from faultwave.base.processes import host
 from faultwave.base.processes.host import peak_memory, release_freed
@@ -75,6 +75,10 @@ def reusing_plans() -> AbstractContextManager[Store]:
     return reusing(Store(STORE_FRACTION * memory / host.core_count()))
 
 
+class FilesChanged(RunError):
+    """Error of a member whose input files changed while it ran."""
+
+
 def run_member(case: Case, write: bool = False) -> Session:
     """Run a case to its end and return the session with its results (collective).
 
@@ -94,14 +98,18 @@ def compute(task: Task) -> Record:
     Raises
     ------
     FaultwaveError
-        If the case or its run fails, or the results cannot be written.
+        If the case or its run fails, an input file changes meanwhile, or the results cannot be written.
     """
-    begun, folder = time.perf_counter(), EnsembleFolder(task.folder)
+    begun, started, folder = time.perf_counter(), time.time_ns(), EnsembleFolder(task.folder)
     session = run_member(_prepared(task), task.results.runs)
     results = with_event(session.case, session.results())
     record = Record(task.member, task.digest, "failed")
     if world().first:
-        files = tuple((str(p), file_digest(p)) for p in inputs(session))
+        read = list(inputs(session))
+        changed = [str(p) for p in read if not Path(p).exists() or Path(p).stat().st_mtime_ns > started]
+        if changed:
+            raise FilesChanged(f"{', '.join(changed)} changed or vanished while the member ran")
+        files = tuple((str(p), file_digest(p)) for p in read)
         scalars = scalars_of(results)
         spent = time.perf_counter() - begun
         record = Record(

@@ -10,6 +10,7 @@ watchdog kills the program. Both report what is left on disk, remove scratch fol
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import mmap
 import os
@@ -20,7 +21,7 @@ import stat
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -34,6 +35,9 @@ TRY_AGAIN = 75
 
 It is EX_TEMPFAIL of sysexits.h.
 """
+
+PR_SET_PDEATHSIG = 1
+"""Option of prctl(2) for the signal that a process receives when its parent dies."""
 
 LAUNCHED_BY_FAULTWAVE = "FAULTWAVE_RELAUNCHED"
 """Environment variable of processes whose launcher this program started.
@@ -294,3 +298,21 @@ def descendants(parent: int, but: int) -> list[int]:
 
 WATCHDOG = Watchdog()
 """Watchdog of this program; if it was not started, phases and scratch folders are recorded without effect."""
+
+
+def end_with_parent(parent: int) -> Callable[[], None] | None:
+    """Return a function that makes a child on Linux end with its parent, to be called before it executes a program.
+
+    The parent may be killed without a chance to stop the child.
+    """
+    if sys.platform != "linux":
+        return None
+    control = getattr(ctypes.CDLL(None), "prctl", None)
+
+    def bind() -> None:
+        if control is not None:
+            control(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+            if os.getppid() != parent:  # the parent died before
+                os._exit(1)
+
+    return bind
