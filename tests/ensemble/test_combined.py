@@ -234,10 +234,10 @@ def test_a_script_has_the_resolved_settings(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--jobs", "4"), "--jobs: does nothing without --job"),
-        (("--job", "0"), "--job: does nothing without --jobs"),
-        (("--job", "4", "--jobs", "4"), "--job: is 4 (allowed: 0 to 3, as --jobs is 4)"),
-        (("--combine", "--dry-run"), "--dry-run: computes nothing, but --job and --combine write results"),
+        (("--jobs", "4"), "--jobs does nothing without --job"),
+        (("--job", "0"), "--job does nothing without --jobs"),
+        (("--job", "4", "--jobs", "4"), "--job is 4 allowed: 0 to 3, as --jobs is 4"),
+        (("--combine", "--dry-run"), "--dry-run computes nothing, but --job and --combine write results"),
     ],
 )
 def test_options_that_contradict_each_other(tmp_path, options, message):
