@@ -82,6 +82,11 @@ else
   cp docs/performance.md "$results/"
 fi
 
+# Members of an ensemble in one solver: what they would gain (docs/decisions/0084).
+members=(tools/members_in_one_solver.py --backend "$backend")
+[ -n "$quick" ] && members+=(--members 1,2 --size 3000 --far-size 15000 --updates 1e4 --rounds 1)
+step members "$python" "${members[@]}"
+
 # Two processes, on two devices or sharing one: messages the shortest way this MPI takes them, then through the host's memory.
 messages=(bench comm tpv5 --ranks 2 --backend "$backend" --halo auto --halo host --json "$results/bench-comm.json")
 [ -n "$quick" ] && messages+=(--seconds 0.2)

@@ -25,7 +25,7 @@ def test_a_step_that_fails_keeps_no_other_from_being_done(tmp_path: Path) -> Non
     summary = (tmp_path / "kept" / "summary.txt").read_text().splitlines()
     assert [line.split(" after")[0].split(" in ")[0] for line in summary] == [
         "compilers: done", "kernels: FAILED", "runs: done", "sanitizers: NOT RUN, there is no compute-sanitizer for opencl here",
-        "proxy: done", "rates: done", "messages: done",
+        "proxy: done", "rates: done", "members: done", "messages: done",
     ]  # fmt: skip
     assert found.stdout.endswith("\n".join(summary) + "\n")
     assert all((tmp_path / "kept" / f"{name}.log").read_text() == "said\n" for name in ("kernels", "rates", "messages"))
