@@ -50,6 +50,17 @@ def test_problems_of_tables_and_files(folder, tmp_path):
     ):
         assert part in str(error.value)
     (tmp_path / "bad.csv").write_text(
+        "rupture,file,annual_rate,hypocentre_lon,hypocentre_lat,hypocentre_depth,rupture_speed\n"
+        f"a,{folder / 'a1.srf'},0.1,-117,,900,2000\na,{folder / 'a1.srf'},0.1,-117,34,900,2\n"
+    )
+    with pytest.raises(InputError) as error:
+        Campaign(campaign(folder, ruptures=str(tmp_path / "bad.csv"))).plan()
+    for part in (
+        "hypocentre_depth, rupture_speed without hypocentre_lat",
+        "rupture_speed is 2 (allowed: 10 to 10000 m/s)",
+    ):
+        assert part in str(error.value)
+    (tmp_path / "bad.csv").write_text(
         f"rupture,file,annual_rate\na,{folder / 'a1.srf'},0.1\na,{folder / 'a2.srf'},0.2\n"
     )
     with pytest.raises(InputError, match="rupture a has the annual rate 0.2, and 0.1 at"):

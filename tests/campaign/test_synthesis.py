@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from faultwave.base.projection import Projection
 from faultwave.campaign.campaign import Campaign
 from faultwave.campaign.synthesis import Band, SlipSpectra, make_grid
 from faultwave.physics.sources.time_functions import Samples
 from faultwave.run import simulate
 
-from .inputs import INTERVAL, SIGMA, SITES, campaign, case, write_srf
+from .inputs import INTERVAL, PLACES, PROJECTION, SIGMA, SITES, STEP, campaign, case, write_srf
 
 
 def forward(folder, rupture):
@@ -42,6 +43,26 @@ def test_forward_runs_agree(folder, corner, limit, tmp_path):
             count = made.shape[1]
             assert count > 60 and np.abs(made).max() > 1e-3
             assert np.abs(made - expected[number, :, :count]).max() < limit * np.abs(made).max()
+
+
+def test_hypocentres_of_the_table_replace_onsets(folder, tmp_path):
+    """One slip realisation with two hypocentres; files with the same onsets have the same seismograms."""
+    projection = Projection(PROJECTION["crs"], tuple(PROJECTION["origin"]), PROJECTION["azimuth"])
+    rows, speed = ["rupture,file,annual_rate,hypocentre_lon,hypocentre_lat,hypocentre_depth,rupture_speed"], 1500.0
+    for number in (0, 2):
+        lon, lat = projection.to_geographic(PLACES[number : number + 1, :2])[0]
+        onsets = (
+            np.linalg.norm(PLACES - PLACES[number], axis=1) / speed + STEP
+        )  # a sample before the first one of a file
+        write_srf(tmp_path / f"{number}.srf", 1, onsets=tuple(onsets))
+        rows.append(f"stated,{folder / 'a1.srf'},0.1,{lon:.9f},{lat:.9f},{-PLACES[number, 2]},{speed}")
+        rows.append(f"file,{number}.srf,0.1,,,,")
+    (tmp_path / "table.csv").write_text("\n".join(rows) + "\n")
+    found = Campaign(campaign(folder, ruptures=str(tmp_path / "table.csv")), tmp_path / "results")
+    found.run()
+    motion = found.site("ONE", seismograms=True).seismograms
+    assert np.abs(motion[0] - motion[1]).max() < 1e-4 * np.abs(motion).max() > np.abs(motion[2] - motion[3]).max()
+    assert np.abs(motion[0] - motion[2]).max() > 0.05 * np.abs(motion).max()
 
 
 def test_shorter_seismograms_are_the_beginning_of_longer_ones(folder, tmp_path):

@@ -81,7 +81,7 @@ def batches(
     """
     group, members = list[int](), list[Located]()
     for variation in variations:
-        found = locate(reader.read(variation.path), finder)
+        found = locate(reader.variation(variation), finder)
         size = sum(m.sources.samples.nbytes for m in members)
         same = not group or variations[group[-1]].rupture == variation.rupture
         if group and (not same or len(group) == TOGETHER or size > BATCH_BYTES):

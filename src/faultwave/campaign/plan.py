@@ -6,7 +6,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ class Event:
     Attributes
     ----------
     key : str
-        Identity of its file and projection.
+        Identity of its file, projection and hypocentre.
     magnitude : float
         Moment magnitude.
     begin, end : float
@@ -319,7 +319,7 @@ def _read_events(
         if number % 1000 == 0:
             say(f"reading rupture {number + 1:,} of {len(variations):,}")
         try:
-            sources = reader.read(variation.path, problems)
+            sources = reader.variation(variation, problems)
         except InputError as error:
             problems.extend(error.problems)
             continue
@@ -358,7 +358,10 @@ def _event(variation: Variation, sources: RuptureSources, lame: np.ndarray | Non
     magnitude = variation.magnitude
     if magnitude is None:
         magnitude = moment_magnitude(sources.seismic_moment(lame))
-    return Event(reader.key(variation.path), magnitude, float(sources.onset.min()), sources.end, len(sources))
+    key = reader.key(variation.path)
+    if variation.hypocentre is not None:
+        key += str(astuple(variation.hypocentre))
+    return Event(key, magnitude, float(sources.onset.min()), sources.end, len(sources))
 
 
 def _identity(campaign: CampaignSettings, site: Site, variations: Sequence[Variation], events: Sequence[Event]) -> str:

@@ -11,9 +11,30 @@ from faultwave.base.files.paths import similar
 from faultwave.base.units import as_float
 
 REQUIRED = ("rupture", "file", "annual_rate")
-OPTIONAL = ("weight", "magnitude")
+PLACE = ("hypocentre_lon", "hypocentre_lat", "hypocentre_depth")
+OPTIONAL = ("weight", "magnitude", *PLACE, "rupture_speed")
 SAME = 1e-6
 """Relative difference of numbers that count as equal."""
+
+
+@dataclass(frozen=True)
+class Hypocentre:
+    """Hypocentre from which a rupture spreads at a constant speed, instead of the onsets of its file.
+
+    Attributes
+    ----------
+    longitude, latitude : float
+        Place [deg].
+    depth : float
+        Depth [m].
+    speed : float
+        Rupture speed [m/s].
+    """
+
+    longitude: float
+    latitude: float
+    depth: float
+    speed: float
 
 
 @dataclass(frozen=True)
@@ -32,6 +53,8 @@ class Variation:
         Annual rate of this variation.
     magnitude : float or None
         Moment magnitude of the table, None if the file determines it.
+    hypocentre : Hypocentre or None
+        Hypocentre of the table, None if the onsets of the file apply.
     where : str
         Line of the table.
     """
@@ -41,6 +64,7 @@ class Variation:
     path: Path
     rate: float
     magnitude: float | None
+    hypocentre: Hypocentre | None
     where: str
 
 
@@ -51,6 +75,7 @@ class _Row:
     rate: float
     weight: float
     magnitude: float | None
+    hypocentre: Hypocentre | None
     where: str
 
 
@@ -112,11 +137,35 @@ def _row(row: dict[str, str | None], table: Path, where: str, problems: Problems
     path = table.parent / Path(texts["file"]).expanduser()
     if not texts["file"] or not path.is_file():
         problems.error(where, f"no such file: {path}" if texts["file"] else "file is missing", advice=similar([path]))
+    hypocentre = _hypocentre(texts, where, problems)
     if len(problems.items) > before:
         return None
     rate, weight = numbers["annual_rate"], numbers["weight"]
     assert rate is not None and weight is not None
-    return _Row(texts["rupture"], path.absolute(), rate, weight, numbers["magnitude"], where)
+    return _Row(texts["rupture"], path.absolute(), rate, weight, numbers["magnitude"], hypocentre, where)
+
+
+def _hypocentre(texts: dict[str, str], where: str, problems: Problems) -> Hypocentre | None:
+    """Return the hypocentre of a row, None if it has none or, with problems, if it is wrong."""
+    names = (*PLACE, "rupture_speed")
+    stated = {name: texts[name] for name in names if texts.get(name)}
+    if not stated:
+        return None
+    missing = [name for name in names if name not in stated]
+    if missing:
+        problems.error(
+            where, f"has {', '.join(stated)} without {', '.join(missing)}", f"all of {', '.join(names)}, or none"
+        )
+        return None
+    limits = ((-360.0, 360.0, "degrees"), (-90.0, 90.0, "degrees"), (0.0, 7e5, "metres"), (10.0, 1e4, "m/s"))
+    values = list[float]()
+    for name, (low, high, unit) in zip(names, limits, strict=True):
+        value = as_float(stated[name])
+        if value is None or not low <= value <= high:
+            problems.error(where, f"{name} is {stated[name]}", f"{low:g} to {high:g} {unit}")
+        else:
+            values.append(value)
+    return Hypocentre(*values) if len(values) == len(names) else None
 
 
 def _variations(rows: list[_Row], problems: Problems) -> tuple[Variation, ...]:
@@ -128,6 +177,6 @@ def _variations(rows: list[_Row], problems: Problems) -> tuple[Variation, ...]:
             what = f"rupture {row.rupture} has the annual rate {row.rate:g}, and {known.rate:g} at {known.where}"
             problems.error(row.where, what, "the rate of the rupture in all rows, which weights divide")
     return tuple(
-        Variation(i, r.rupture, r.path, r.rate * r.weight / weights[r.rupture], r.magnitude, r.where)
+        Variation(i, r.rupture, r.path, r.rate * r.weight / weights[r.rupture], r.magnitude, r.hypocentre, r.where)
         for i, r in enumerate(rows)
     )

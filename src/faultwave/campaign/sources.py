@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection
+from faultwave.campaign.ruptures import Hypocentre, Variation
 from faultwave.output.atomic import atomic_path
 from faultwave.output.manifest import digest, hash_file
 from faultwave.physics.sources.point import Sources
@@ -134,6 +135,13 @@ class SourceReader:
             self._keys[known] = digest(about)[:32]
         return self._keys[known]
 
+    def variation(self, variation: Variation, warned: Problems | None = None) -> RuptureSources:
+        """Return the sources of a variation, with the onsets of its hypocentre if it has one."""
+        found = self.read(variation.path, warned)
+        if variation.hypocentre is None:
+            return found
+        return with_hypocentre(found, variation.hypocentre, self.projection)
+
     def read(self, path: Path, warned: Problems | None = None) -> RuptureSources:
         """Return the sources of an SRF file.
 
@@ -153,6 +161,12 @@ class SourceReader:
                 with atomic_path(cached) as temporary, temporary.open("wb") as file:
                     np.savez(file, *(getattr(found, name) for name in FIELDS))
         return found
+
+
+def with_hypocentre(sources: RuptureSources, hypocentre: Hypocentre, projection: Projection) -> RuptureSources:
+    """Return the sources with slip rates that begin when a rupture from a hypocentre arrives at a constant speed."""
+    place = np.append(projection.to_local(hypocentre.longitude, hypocentre.latitude)[0], -hypocentre.depth)
+    return replace(sources, onset=np.linalg.norm(sources.location - place, axis=1) / hypocentre.speed)
 
 
 FIELDS = tuple(RuptureSources.__dataclass_fields__)
