@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from faultwave.base.errors import InputError
-from faultwave.ensemble.identity import case_identity, study_identity
-from faultwave.ensemble.members import Members, load_members, set_value
+from faultwave.ensemble.identity import case_identity
+from faultwave.ensemble.members import Members, load_members, set_value, study_identity
 from faultwave.ensemble.study import load_study
 from tests.ensemble.case import study, wave_case
 

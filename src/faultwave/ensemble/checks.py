@@ -13,8 +13,7 @@ from faultwave.base.progress import duration
 from faultwave.base.units import to_si
 from faultwave.ensemble.executors import executor_problems, members_at_once, thread_count, worker_count
 from faultwave.ensemble.folder import EnsembleFolder, Record
-from faultwave.ensemble.identity import study_identity
-from faultwave.ensemble.members import Members
+from faultwave.ensemble.members import Members, study_identity
 from faultwave.ensemble.process import ProcessEnded, close_processes, own_process
 from faultwave.ensemble.store import ABOUT, SHARED, stored_versions
 from faultwave.ensemble.study import study_problem

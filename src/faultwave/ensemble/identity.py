@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from faultwave.base.files.digests import file_digest
 from faultwave.base.types import Settings
 from faultwave.case.settings.model import Case
 from faultwave.case.validate import Location
-from faultwave.ensemble.design import unit_of_setting
 from faultwave.ensemble.study import ResultSettings
 from faultwave.output.manifest import digest
-
-if TYPE_CHECKING:
-    from faultwave.ensemble.members import Members
 
 SET_BY_THE_ENSEMBLE: tuple[Location, ...] = (
     ("output", "folder"),
@@ -55,7 +51,7 @@ class Identity:
 def identify(case: Case, results: ResultSettings) -> Identity:
     """Return the identity of a case: its digest, and the files that the digest depends on."""
     files: dict[str, str] = {}
-    found = digest({"case": _settings(case.model_dump(), files), "results": _stored(results)})
+    found = digest({"case": effective_settings(case.model_dump(), files), "results": stored_settings(results)})
     return Identity(found, tuple(files.items()))
 
 
@@ -64,18 +60,7 @@ def case_identity(case: Case, results: ResultSettings) -> str:
     return identify(case, results).digest
 
 
-def study_identity(members: Members) -> str:
-    """Return the digest of what two ensembles must have in common to use one folder.
-
-    These are the base case, the variables and the results. Numbers of members and values may differ: their members are recognised by
-    their own digests.
-    """
-    study = members.study
-    variables = {n: {"setting": v.setting, "unit": unit_of_setting(v.setting[0])} for n, v in study.vary.items()}
-    return digest({"base": _settings(members.base, {}), "variables": variables, "results": _stored(study.results)})
-
-
-def _stored(results: ResultSettings) -> Settings:
+def stored_settings(results: ResultSettings) -> Settings:
     """Return the results of a member; statistics can be computed anew from stored members."""
     found: Settings = {"stations": results.stations, "maps": results.maps, "runs": results.runs, "store": results.store}
     if results.store == "statistics":
@@ -84,7 +69,7 @@ def _stored(results: ResultSettings) -> Settings:
     return plain
 
 
-def _settings(settings: Settings, files: dict[str, str]) -> Settings:
+def effective_settings(settings: Settings, files: dict[str, str]) -> Settings:
     """Return the settings that results depend on, with files as digests of their contents, which are added to ``files``."""
     used = dict(settings)
     for location in WITHOUT_EFFECT:

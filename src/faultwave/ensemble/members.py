@@ -18,9 +18,17 @@ from faultwave.case.native import location_of
 from faultwave.case.settings.model import Case
 from faultwave.case.settings.parameters import known, nearest
 from faultwave.case.validate import Location, build, dotted
-from faultwave.ensemble.design import Table, make_table
-from faultwave.ensemble.identity import SET_BY_THE_ENSEMBLE, Identity, case_identity, identify
+from faultwave.ensemble.design import Table, make_table, unit_of_setting
+from faultwave.ensemble.identity import (
+    SET_BY_THE_ENSEMBLE,
+    Identity,
+    case_identity,
+    effective_settings,
+    identify,
+    stored_settings,
+)
 from faultwave.ensemble.study import Study, Where, study_problem
+from faultwave.output.manifest import digest
 
 STATIONS: tuple[Location, ...] = (("output", "receivers"), ("output", "fault_receivers"))
 """Settings that all members must have in common, so that their seismograms can be combined."""
@@ -265,3 +273,20 @@ def parameter_columns(members: Members) -> Mapping[str, list[object]]:
         except ValueError:
             found[name] = [str(value) for value in column]
     return found
+
+
+def study_identity(members: Members) -> str:
+    """Return the digest of what two ensembles must have in common to use one folder.
+
+    These are the base case, the variables and the results. Numbers of members and values may differ: their members are recognised by
+    their own digests.
+    """
+    study = members.study
+    variables = {n: {"setting": v.setting, "unit": unit_of_setting(v.setting[0])} for n, v in study.vary.items()}
+    return digest(
+        {
+            "base": effective_settings(members.base, {}),
+            "variables": variables,
+            "results": stored_settings(study.results),
+        }
+    )

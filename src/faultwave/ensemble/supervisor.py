@@ -23,8 +23,7 @@ from faultwave.ensemble.checks import EnsemblePlan, plan_without_forecast, task_
 from faultwave.ensemble.design import unit_of_setting
 from faultwave.ensemble.executors import executor_of, members_at_once, worker_count
 from faultwave.ensemble.folder import STATISTICS, STORE, TABLE, EnsembleFolder, Record
-from faultwave.ensemble.identity import study_identity
-from faultwave.ensemble.members import Members, parameter_columns
+from faultwave.ensemble.members import Members, parameter_columns, study_identity
 from faultwave.ensemble.process import Outcome, compute_member, fail
 from faultwave.ensemble.slurm import submit
 from faultwave.ensemble.statistics import Statistics
