@@ -43,7 +43,7 @@ class UnknownContents(Exception):
 class Stored:
     """Result of a function, its size [bytes], and the digests of files that only other files name."""
 
-    value: Any
+    value: object
     size: int
     files: dict[Path, str]
 
@@ -138,7 +138,7 @@ def reused(function: Callable[P, R], *arguments: P.args, **options: P.kwargs) ->
     return value
 
 
-def _computed(function: Callable[..., Any], *arguments: Any, **options: Any) -> Stored:
+def _computed(function: Callable[P, R], *arguments: P.args, **options: P.kwargs) -> Stored:
     """Return the result of a function with the digests that its files had when they were opened."""
     files: dict[Path, str] = {}
     with reporting_files(lambda path: files.setdefault(path, digest_of(path))):
@@ -165,7 +165,7 @@ def contents(value: object) -> str:
     return total.hexdigest()
 
 
-def _pieces(value: Any) -> Iterator[Any]:
+def _pieces(value: object) -> Iterator[bytes | memoryview]:
     """Yield the type and the contents of a value as bytes, such that different values differ."""
     yield f"({type(value).__module__}.{type(value).__qualname__} ".encode()
     if isinstance(value, PLAIN):
@@ -176,7 +176,7 @@ def _pieces(value: Any) -> Iterator[Any]:
         if value.dtype.hasobject:
             raise UnknownContents
         yield f"{value.dtype.descr} {value.shape} ".encode()
-        yield np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+        yield memoryview(np.ascontiguousarray(value).reshape(-1).view(np.uint8))
     elif isinstance(value, Mapping):
         for item in value.items():
             yield from _pieces(item)
@@ -195,7 +195,7 @@ def _pieces(value: Any) -> Iterator[Any]:
     yield b")"
 
 
-def _freeze(value: Any) -> int:
+def _freeze(value: object) -> int:
     """Protect all arrays of a value from changes and return their size [bytes]. Raises UnknownContents for unknown types."""
     if isinstance(value, np.ndarray):
         value.setflags(write=False)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from faultwave.base.errors import InputError, Problem, Problems, collect_problem
 from faultwave.base.processes.host import machine_memory
 from faultwave.base.progress import duration
 from faultwave.base.projection import Projection
+from faultwave.base.types import Settings
 from faultwave.campaign.batches import TOGETHER, PointFinder
 from faultwave.campaign.ruptures import Variation, read_ruptures
 from faultwave.campaign.settings import CampaignSettings
@@ -247,12 +247,12 @@ def make_plan(
     return found
 
 
-def identified(settings: Mapping[str, Any]) -> tuple[Projection, str]:
+def identified(settings: Settings) -> tuple[Projection, str]:
     """Return the projection of settings, and a text that identifies it."""
     return Projection(settings["crs"], settings["origin"], settings["azimuth"]), json.dumps(settings, sort_keys=True)
 
 
-def _projection(campaign: CampaignSettings, sites: Sequence[Site], where: Where, problems: Problems) -> dict[str, Any]:
+def _projection(campaign: CampaignSettings, sites: Sequence[Site], where: Where, problems: Problems) -> Settings:
     """Return the settings of the projection that all files have, or that of the campaign."""
     stated = None if campaign.projection is None else campaign.projection.model_dump(mode="json")
     known = {s.file.path: s.file.projection for s in sites}

@@ -6,7 +6,6 @@ import importlib.util
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
 
 from faultwave.base.errors import BackendError, Problem
 from faultwave.base.processes import host
@@ -75,7 +74,7 @@ def _mpi_size() -> int:
 
 
 @contextmanager
-def executor_of(execution: Execution) -> Iterator[Executor | Any]:
+def executor_of(execution: Execution) -> Iterator[Executor]:
     """Provide the executor of a study; every process of a member has ended when the block ends."""
     try:
         if execution.executor == "mpi":
@@ -108,7 +107,7 @@ def _mpi() -> Iterator[Executor]:
 
 
 @contextmanager
-def _dask(execution: Execution) -> Iterator[Any]:
+def _dask(execution: Execution) -> Iterator[Executor]:
     try:
         import distributed
     except ImportError:

@@ -13,7 +13,6 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -247,14 +246,14 @@ class Supervisor:
         """Return True if all files of some names exist in the folder."""
         return all((self.folder.path / name).is_file() for name in (STORE, *names))
 
-    def _parameters(self, records: Sequence[Record]) -> dict[str, tuple[list[Any], str]]:
+    def _parameters(self, records: Sequence[Record]) -> dict[str, tuple[list[object], str]]:
         columns = parameter_columns(self.members)
         return {
             name: ([values[r.member] for r in records], unit_of_setting(self.study.vary[name].setting[0]))
             for name, values in columns.items()
         }
 
-    def _combine_members(self, records: Sequence[Record], parameters: Mapping[str, tuple[list[Any], str]]) -> None:
+    def _combine_members(self, records: Sequence[Record], parameters: Mapping[str, tuple[list[object], str]]) -> None:
         with StoreReader(self.folder.store) as store:
 
             def results(record: Record) -> Dataset | None:
