@@ -176,7 +176,7 @@ def _pieces(value: object) -> Iterator[bytes | memoryview]:
         if value.dtype.hasobject:
             raise UnknownContents
         yield f"{value.dtype.descr} {value.shape} ".encode()
-        yield memoryview(np.ascontiguousarray(value).reshape(-1).view(np.uint8))
+        yield np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
     elif isinstance(value, Mapping):
         for item in value.items():
             yield from _pieces(item)
