@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1] / "tests"
@@ -58,17 +58,21 @@ def select_longer(durations: dict[str, float], limits: tuple[float, float]) -> l
     return sorted(n for n, spent in durations.items() if spent > limits[n in quickest])
 
 
+def _listed(path: Path, durations: Mapping[str, float]) -> list[str]:
+    """Return the tests of a list that have not run."""
+    return [n for n in path.read_text().splitlines() if n not in durations] if path.exists() else []
+
+
 def write_lists(logs: Sequence[Path]) -> tuple[int, int]:
-    """Write both lists and return their lengths. Slow tests that the logs do not contain stay listed."""
+    """Write both lists and return their lengths. Tests that the logs do not contain stay listed as they are."""
     durations: dict[str, float] = {}
     for log in logs:
         durations |= read_durations(log.read_text().splitlines())
     if not durations:
         sys.exit(f"{logs[0]} contains no times: write it as the first lines of {Path(__file__).name} show")
-    before = SLOW_LIST.read_text().splitlines() if SLOW_LIST.exists() else []
     found = [n for n in select_longer(durations, SLOW) if not n.startswith(NEVER_SLOW)]
-    slow = sorted({*found, *(n for n in before if n not in durations)})
-    long = sorted({*select_longer(durations, LONG)} - {*slow})
+    slow = sorted({*found, *_listed(SLOW_LIST, durations)})
+    long = sorted({*select_longer(durations, LONG), *_listed(LONG_LIST, durations)} - {*slow})
     for path, names in ((LONG_LIST, long), (SLOW_LIST, slow)):
         path.write_text("".join(f"{name}\n" for name in names))
     return len(long), len(slow)

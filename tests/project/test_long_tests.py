@@ -49,14 +49,16 @@ def test_the_quickest_of_a_function_has_a_higher_limit() -> None:
     assert select_longer(read_durations(LOG), (11.5, 20.0)) == ["tests/a/test_b.py::test_two[2]"]
 
 
-def test_slow_tests_that_were_not_run_stay_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tests_that_were_not_run_stay_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("LONG_LIST", "SLOW_LIST"):
         monkeypatch.setattr(long_tests, name, tmp_path / name)
     monkeypatch.setattr(long_tests, "LONG", (4.5, 10.0))
     monkeypatch.setattr(long_tests, "SLOW", (15.0, 40.0))
     (tmp_path / "SLOW_LIST").write_text("tests/a/test_a.py::test_short\ntests/c/test_c.py::test_not_run\n")
+    (tmp_path / "LONG_LIST").write_text("tests/a/test_a.py::test_short\ntests/c/test_d.py::test_not_run\n")
     (tmp_path / "log").write_text("\n".join([*LOG, "16.00s call     tests/a/test_b.py::test_two[3]"]))
-    assert write_lists([tmp_path / "log"]) == (4, 2)
+    assert write_lists([tmp_path / "log"]) == (5, 2)
+    assert "tests/c/test_d.py::test_not_run" in (tmp_path / "LONG_LIST").read_text().split()
     assert (tmp_path / "SLOW_LIST").read_text().split() == [
         "tests/a/test_b.py::test_two[3]",
         "tests/c/test_c.py::test_not_run",
