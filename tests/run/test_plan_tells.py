@@ -159,7 +159,7 @@ def test_a_share_of_every_launch() -> None:
     backend = PartialBackend(inner, 0.25)  # type: ignore[arg-type]
     launch = backend.compile([])["k"]({})
     launch(16, 16 + 128), launch(0, 16), launch(0, 4)
-    assert done == [(16, 48), (0, 8), (0, 4)] and (backend.asked, backend.done) == (148, 44)
+    assert done == [(16, 48), (0, 8), (0, 4)] and (backend.requested, backend.done) == (148, 44)
 
 
 def test_the_time_of_a_run_and_what_it_is_spent_on() -> None:

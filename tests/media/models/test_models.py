@@ -357,7 +357,7 @@ def test_what_an_awp_mesh_is_told_wrong(tmp_path):
     with raises(InputError):
         values(made, [[0, 100, -100]])
     made.shape, made.byte_order = (11, 9, 21), "big"
-    with raises(InputError):
+    with pytest.raises(InputError, match="no valid value of the model"):
         values(made, points()[:, :3] * [0.1, 0.1, 1] + [0, 60, 0])
     made.byte_order, made.variables = "little", ["vp", "rho", "vs", "vs", "Qs"]
     with raises(InputError):

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from faultwave.backends.cpu import two_planes
 from faultwave.backends.cpu.blocking import Blocking, candidates, default_blocking, skew
 from faultwave.backends.cpu.compile import AS_WRITTEN, build, cache_folder, load, vector_bytes
 from faultwave.backends.cpu.queue import address
@@ -67,7 +68,7 @@ def source_of(program: Program, arrays: GridArrays, lanes: int) -> str:
 
 
 def _identity(program: Program, arrays: GridArrays, lanes: int) -> Hashable:
-    """Return everything that the C source of a program depends on."""
+    """Return everything that the C source of a program depends on, with the limits that decide on planes in one loop."""
     levels = tuple(
         tuple((formulas(launch.stencil), launch.box, tuple(launch.names.items()), launch.lag) for launch in level)
         for level in program.levels
@@ -79,6 +80,7 @@ def _identity(program: Program, arrays: GridArrays, lanes: int) -> Hashable:
     return (
         levels, sources, recorded, layouts, stages, tuple(program.scalars), program.box, program.periodic, program.together,
         program.reach, tuple(arrays.strides.items()), arrays.half_precision, arrays.dtype.name, lanes,
+        two_planes.MOST_READ, two_planes.LONG_ROW,
     )  # fmt: skip
 
 
