@@ -5,8 +5,10 @@ import csv
 import numpy as np
 import pytest
 
+from faultwave.base.errors import RunError
 from faultwave.campaign.campaign import Campaign
 from faultwave.campaign.hazard import contributions, exceedance_rates, level_at_rate, probability, rate_of
+from faultwave.campaign.site_files import SiteResults, write_site
 from faultwave.campaign.tables import scale_of
 from faultwave.observe.motions.measures import GRAVITY, measures
 
@@ -41,6 +43,18 @@ def test_a_level_of_a_rate_is_the_value_of_the_event_that_reaches_it():
     assert found.rate == pytest.approx(0.3) and found.by_rupture(["a", "b", "a"]) == [("a", 0.2), ("b", 0.1)]
     bins = found.by_bins(np.array([6.1, 6.3, 6.39]), np.array([5e3, 12e3, 18e3]), (0.2, 10e3))
     assert [(round(m, 6), d, pytest.approx(r)) for m, d, r in bins] == [(6.2, 1e4, pytest.approx(0.3))]
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_measures_that_are_not_finite_have_no_hazard(wrong, tmp_path):
+    values, rates = np.array([1.0, wrong, 2.0]), np.ones(3)
+    for function in (exceedance_rates, contributions, level_at_rate):
+        with pytest.raises(RunError, match=r"1 of 3 values are not finite, the first is \w+ of event 1"):
+            function(values, rates, 1.0)
+    results = SiteResults("ONE", np.zeros(3), np.zeros(2), {"PGV": values}, np.zeros(3), 0.1)
+    with pytest.raises(RunError, match="PGV at site ONE: 1 of 3 values"):
+        write_site(tmp_path / "ONE.nc", results, "", "RotD50")
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_hazard_of_a_small_region_is_a_direct_sum(folder, tmp_path):

@@ -33,7 +33,7 @@ from faultwave.campaign.synthesis import (
 )
 from faultwave.campaign.tensors import TAPER, Site, TensorFile, read_sites
 from faultwave.case.settings_file import Where
-from faultwave.observe.motions.rotated import SAMPLES_PER_PERIOD, rotated_measures, spectral_period
+from faultwave.observe.motions.rotated import SAMPLES_PER_PERIOD, is_sampled, rotated_measures, spectral_period
 from faultwave.output.folder import check_folder
 from faultwave.output.manifest import digest
 
@@ -296,7 +296,7 @@ def _check_frequencies(campaign: CampaignSettings, file: TensorFile, where: Wher
         period = spectral_period(name)
         if period is None:
             continue
-        if period < SAMPLES_PER_PERIOD * file.interval * (1 - 1e-9):
+        if not is_sampled(period, file.interval):
             what = f"{name} needs {SAMPLES_PER_PERIOD} samples a period; the interval of {file.path} is {file.interval:g} s"
             problems.error(where(("measures",)), what, f"periods from {SAMPLES_PER_PERIOD * file.interval:g} s")
         elif corner is not None and period < 1.0 / corner * (1 - 1e-9):
