@@ -16,6 +16,7 @@ from faultwave.base.progress import duration
 from faultwave.base.projection import Projection
 from faultwave.base.types import Settings
 from faultwave.campaign.batches import TOGETHER, PointFinder
+from faultwave.campaign.rupture_checks import Repeated, check_magnitude, check_rupture
 from faultwave.campaign.ruptures import Variation, read_ruptures
 from faultwave.campaign.settings import CampaignSettings
 from faultwave.campaign.site_files import CACHE, SITES, is_complete, site_path
@@ -314,7 +315,8 @@ def _read_events(
     sites, variations = inputs
     finders = {str(s.file.path): PointFinder(s.file) for s in sites}
     used = {path: np.zeros(len(f.file.points), bool) for path, f in finders.items()}
-    events, far = list[Event](), dict[str, list[tuple[Variation, int, float]]]()
+    events, far, repeated = list[Event](), dict[str, list[tuple[Variation, int, float]]](), Repeated()
+    until = min(min(campaign.duration or s.file.duration, s.file.duration) for s in sites)
     for number, variation in enumerate(variations):
         if number % 1000 == 0:
             say(f"reading rupture {number + 1:,} of {len(variations):,}")
@@ -334,9 +336,9 @@ def _read_events(
             if lame is None and sources.needs_material:
                 what = f"{variation.path} has no vs and density, or opens, and {path} does not contain the material"
                 problems.error(variation.where, what, advice="Compute the tensors with this version.")
-        events.append(_event(variation, sources, lame, reader))
-        if campaign.duration is not None and sources.end > campaign.duration:
-            problems.warn(variation.where, f"the rupture ends at {sources.end:.4g} s, after the seismograms")
+        check_rupture(variation, sources, reader.projection, until, repeated)
+        events.append(_event(variation, sources, lame, reader, repeated))
+    repeated.report(problems)
     for path, found in far.items():
         _report_far(path, found, campaign.nearest, problems)
     return tuple(events), {path: np.flatnonzero(mask) for path, mask in used.items()}
@@ -354,10 +356,12 @@ def _report_far(path: str, found: list[tuple[Variation, int, float]], allowed: f
     problems.error(variation.where, what, f"up to {allowed:g} m (nearest)", advice)
 
 
-def _event(variation: Variation, sources: RuptureSources, lame: np.ndarray | None, reader: SourceReader) -> Event:
-    magnitude = variation.magnitude
-    if magnitude is None:
-        magnitude = moment_magnitude(sources.seismic_moment(lame))
+def _event(
+    variation: Variation, sources: RuptureSources, lame: np.ndarray | None, reader: SourceReader, repeated: Repeated
+) -> Event:
+    moment = sources.seismic_moment(lame)
+    check_magnitude(variation, moment, repeated)
+    magnitude = moment_magnitude(moment) if variation.magnitude is None else variation.magnitude
     key = reader.key(variation.path)
     if variation.hypocentre is not None:
         key += str(astuple(variation.hypocentre))

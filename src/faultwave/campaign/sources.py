@@ -139,11 +139,23 @@ class SourceReader:
         return self._keys[known]
 
     def variation(self, variation: Variation, warned: Problems | None = None) -> RuptureSources:
-        """Return the sources of a variation, with the onsets of its hypocentre if it has one."""
+        """Return the sources of a variation, with the onsets of its hypocentre if it has one.
+
+        Raises
+        ------
+        InputError
+            If the file is invalid, or the hypocentre has no place on the map.
+        """
         found = self.read(variation.path, warned)
         if variation.hypocentre is None:
             return found
-        return with_hypocentre(found, variation.hypocentre, self.projection)
+        moved = with_hypocentre(found, variation.hypocentre, self.projection)
+        if not np.isfinite(moved.onset).all():
+            h = variation.hypocentre
+            what = f"the hypocentre at {h.longitude:g}, {h.latitude:g} lies outside of the map projection"
+            advice = "Are hypocentre_lon and hypocentre_lat exchanged, or is a sign wrong?"
+            raise InputError(Problem(variation.where, what, "a place near the rupture", advice))
+        return moved
 
     def read(self, path: Path, warned: Problems | None = None) -> RuptureSources:
         """Return the sources of an SRF file.
@@ -166,13 +178,18 @@ class SourceReader:
         return found
 
 
+def place_of(hypocentre: Hypocentre, projection: Projection) -> np.ndarray:
+    """Return the place (3,) [m] of a hypocentre, not finite beyond the map."""
+    with np.errstate(invalid="ignore"):  # beyond the map, it is not finite
+        return np.append(projection.to_local(hypocentre.longitude, hypocentre.latitude)[0], -hypocentre.depth)
+
+
 def with_hypocentre(sources: RuptureSources, hypocentre: Hypocentre, projection: Projection) -> RuptureSources:
     """Return the sources with the onsets of a rupture that spreads from a hypocentre at a constant speed.
 
     As in a file, the onset is the time of the first rate of the file, whether this is zero or not.
     """
-    place = np.append(projection.to_local(hypocentre.longitude, hypocentre.latitude)[0], -hypocentre.depth)
-    arrival = np.linalg.norm(sources.location - place, axis=1) / hypocentre.speed
+    arrival = np.linalg.norm(sources.location - place_of(hypocentre, projection), axis=1) / hypocentre.speed
     return replace(sources, onset=arrival - sources.lead)
 
 
