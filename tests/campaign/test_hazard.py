@@ -89,6 +89,15 @@ def test_the_hazard_of_a_small_region_is_a_direct_sum(folder, tmp_path):
     assert (tmp_path / "hazard_curve-mean-PGV-1y.csv").is_file()
 
 
+def test_tables_of_earlier_settings_are_removed(folder, tmp_path):
+    """Other measures, years and disaggregations leave no tables that look current; files of users stay."""
+    Campaign(campaign(folder, disaggregation=[{"measure": "PGV", "level": 1e-3}]), tmp_path).run()
+    (tmp_path / "hazard_curves.png").touch()
+    (tmp_path / "notes.csv").touch()
+    written = Campaign(campaign(folder, measures=["PGD"], years=[10]), tmp_path).run()
+    assert sorted(p.name for p in tmp_path.glob("*.*")) == sorted([*(p.name for p in written), "notes.csv"])
+
+
 def test_the_files_have_the_columns_of_openquake(folder, tmp_path):
     Campaign(campaign(folder), tmp_path).run()
     text = (tmp_path / "hazard_curve-mean-SA(0.3)-50y.csv").read_text().splitlines()
