@@ -69,14 +69,14 @@ def write_table(path: Path) -> Path:
     return path
 
 
-def write_tensors(folder: Path, points: Path) -> Path:
+def write_tensors(folder: Path, points: Path, **changes: Any) -> Path:
     """Compute the tensors of both sites."""
     stations = folder / "stations.txt"
     stations.write_text(
         "\n".join(" ".join(map(str, s)) + f" {name}" for s, name in zip(SITES, ("ONE", "TWO"), strict=True))
     )
     deck = folder / "tensors.yaml"
-    deck.write_text(yaml.safe_dump(case({"file": str(stations), "interval": INTERVAL})))
+    deck.write_text(yaml.safe_dump(case({"file": str(stations), "interval": INTERVAL}, **changes)))
     return save_green_tensors(str(deck), folder, points, SIGMA, lambda _: None)
 
 

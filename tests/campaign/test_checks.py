@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,16 @@ def test_magnitudes_that_contradict_the_slip(folder, tmp_path):
     assert f"has the magnitude {computed + 0.4:.2f}, the moment of a1.srf" in text
     assert f"that of {computed:.2f}" in text
     assert "magnitude" not in warnings(plan(folder, tmp_path, f"{computed + 0.2:.2f},,,,"))
+
+
+def test_strain_that_ends_early_is_a_warning(folder, tmp_path):
+    """Where the low-pass would need later strain, with the name of the site and what to do."""
+    text = warnings(plan(folder, tmp_path, ",,,,", max_frequency=3.0))
+    assert re.search(r"the strain of site (ONE|TWO) ends at 1.8 s with \d+ % of its peak", text)
+    assert "with end_time: 4.48 s" in text
+    assert "of its peak" not in warnings(plan(folder, tmp_path, ",,,,"))
+
+
+def test_seismograms_have_several_samples(folder, tmp_path):
+    with pytest.raises(InputError, match=r"duration is 0.01 s; the interval of .* is 0.02 s .allowed: from 0.2 s, 10"):
+        plan(folder, tmp_path, ",,,,", duration=0.01)

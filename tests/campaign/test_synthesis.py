@@ -9,7 +9,7 @@ from faultwave.campaign.synthesis import Band, SlipSpectra, make_grid
 from faultwave.physics.sources.time_functions import Samples
 from faultwave.run import simulate
 
-from .inputs import INTERVAL, PLACES, PROJECTION, SIGMA, SITES, campaign, case, write_srf
+from .inputs import INTERVAL, PLACES, PROJECTION, SIGMA, SITES, campaign, case, write_srf, write_tensors
 
 
 def forward(folder, rupture):
@@ -80,6 +80,18 @@ def test_shorter_seismograms_are_the_beginning_of_longer_ones(folder, tmp_path):
     assert shorter.shape[2] == 26 < longer.shape[2]
     assert np.abs(shorter).max() > 0.1 * np.abs(longer).max()
     assert np.abs(shorter - longer[..., :26]).max() < 1e-4 * np.abs(shorter).max()
+
+
+def test_the_low_pass_has_strain_beyond_the_seismograms(folder, tmp_path):
+    """The response of the low-pass lasts for several periods; without later strain, the cut would change the whole record."""
+    tensors = write_tensors(tmp_path, folder / "points.txt", end_time=6.0)
+    settings = campaign(folder, tensors=str(tensors), max_frequency=2.0)
+    whole, part = (Campaign({**settings, "duration": end}, tmp_path / str(end)) for end in (None, 0.5))
+    part.run()
+    whole.run()
+    longer, shorter = (c.site("ONE", seismograms=True).seismograms for c in (whole, part))
+    assert np.abs(shorter - longer[..., :26]).max() < 1e-3 * np.abs(longer).max()
+    assert "of its peak" not in str(part.plan().warnings)
 
 
 def test_the_material_of_the_tensors_replaces_missing_moduli(folder, tmp_path):

@@ -22,8 +22,6 @@ from faultwave.campaign.settings import CampaignSettings
 from faultwave.campaign.site_files import CACHE, SITES, is_complete, site_path
 from faultwave.campaign.sources import RuptureSources, SourceReader, moment_magnitude
 from faultwave.campaign.synthesis import (
-    LARGEST_GAIN,
-    STOP,
     Band,
     Batch,
     FrequencyGrid,
@@ -32,14 +30,13 @@ from faultwave.campaign.synthesis import (
     seismograms,
     start_filter,
 )
-from faultwave.campaign.tensors import TAPER, Site, TensorFile, read_sites
+from faultwave.campaign.tensor_checks import check_ends, check_times
+from faultwave.campaign.tensors import Site, TensorFile, reach, read_sites
 from faultwave.case.settings_file import Where
-from faultwave.observe.motions.rotated import SAMPLES_PER_PERIOD, is_sampled, rotated_measures, spectral_period
+from faultwave.observe.motions.rotated import rotated_measures
 from faultwave.output.folder import check_folder
 from faultwave.output.manifest import digest
 
-MARGIN = 8
-"""Number of samples between the end of a seismogram and waves that the periodic transform returns."""
 MEMORY_SHARE = 0.9
 """Largest share of the memory of the machine that a site may take."""
 SHOWN = 5
@@ -111,21 +108,23 @@ class CampaignPlan:
 
     def samples(self, site: Site) -> int:
         """Return the number of samples of the seismograms of a site."""
-        wanted = self.campaign.duration or site.file.duration
-        return int(min(wanted, site.file.duration) / site.file.interval + 1e-6) + 1
+        return wanted_samples(self.campaign, site.file)
 
     def needed(self, site: Site) -> int:
         """Return the number of samples of strain on which the seismograms of a site depend."""
         return needed_samples(site.file, self.samples(site), min(e.begin for e in self.events))
 
+    def reach(self, site: Site) -> int:
+        """Return the number of samples over which the low-pass spreads motion at a site."""
+        return reach(site.file.interval, self.campaign.max_frequency)
+
     def grid(self, site: Site) -> FrequencyGrid:
         """Return the frequencies of the synthesis at a site."""
         file = site.file
         last = max(0.0, max(e.end for e in self.events))
-        taken = min(file.samples, self.needed(site) + TAPER)
-        return make_grid(
-            taken + int(np.ceil(last / file.interval)) + MARGIN, file.interval, self.campaign.max_frequency
-        )
+        after = self.reach(site)
+        length = self.needed(site) + after + int(np.ceil(last / file.interval))
+        return make_grid(length + after, file.interval, self.campaign.max_frequency)
 
     def band(self, site: Site) -> Band:
         """Return the correction of the smoothing of the forces of a site."""
@@ -190,6 +189,11 @@ class CampaignPlan:
         return "\n".join(f"{name:{width}}  {value}" for name, value in rows)
 
 
+def wanted_samples(campaign: CampaignSettings, file: TensorFile) -> int:
+    """Return the number of samples of the seismograms of a file."""
+    return int(min(campaign.duration or file.duration, file.duration) / file.interval + 1e-6) + 1
+
+
 def needed_samples(file: TensorFile, samples: int, begin: float) -> int:
     """Return the number of samples of strain on which seismograms depend, where the first rupture begins at ``begin`` [s]."""
     last = file.centre - file.start + (samples - 1) * file.interval - min(begin, 0.0)
@@ -235,11 +239,15 @@ def make_plan(
     problems.raise_errors()
     projection, identity = identified(settings)
     reader = SourceReader(projection, identity, campaign.results / CACHE, write_cache)
-    _check_times(campaign, sites, where, problems)
+    check_times(campaign, sites, where, problems)
     events, used = _read_events(campaign, (sites, variations), reader, problems, say)
     problems.raise_errors()
     digests = tuple(_identity(campaign, site, variations, events) for site in sites)
     missing = tuple(s.number for s in sites if not is_complete(site_path(campaign.results, s.name), digests[s.number]))
+    begin = min(e.begin for e in events)
+    absent = [sites[i] for i in missing]
+    needed = [needed_samples(s.file, wanted_samples(campaign, s.file), begin) for s in absent]
+    check_ends(campaign.max_frequency, absent, needed, used, problems)
     found = CampaignPlan(
         campaign, projection, reader, variations, events, sites, used, digests, missing, problems.warnings
     )
@@ -266,45 +274,6 @@ def _projection(campaign: CampaignSettings, sites: Sequence[Site], where: Where,
         if stated is None and found is not None:
             stated = dict(found)
     return stated or {}
-
-
-def _check_times(campaign: CampaignSettings, sites: Sequence[Site], where: Where, problems: Problems) -> None:
-    """Check duration, frequencies and periods against the sampling of the tensors."""
-    for file in {s.file.path: s.file for s in sites}.values():
-        wanted = campaign.duration
-        if file.duration <= 0:
-            what = f"ends before the forces are strongest, at {file.centre:.4g} s"
-            problems.error(str(file.path), what, advice="Compute the tensors with a longer end_time.")
-        elif wanted is not None and wanted > file.duration + 1e-6 * file.interval:
-            what = (
-                f"duration is {wanted:g} s, but the tensors of {file.path} end {file.duration:.4g} s after their centre"
-            )
-            advice = f"Compute them with end_time: {file.centre + wanted:.4g} s."
-            problems.error(where(("duration",)), what, f"up to {file.duration:.4g} s", advice)
-        _check_frequencies(campaign, file, where, problems)
-
-
-def _check_frequencies(campaign: CampaignSettings, file: TensorFile, where: Where, problems: Problems) -> None:
-    corner, band = campaign.max_frequency, Band(file.sigma, campaign.max_frequency)
-    if corner is not None:
-        largest = float(np.sqrt(2 * np.log(LARGEST_GAIN)) / (2 * np.pi * file.sigma * STOP))
-        largest = min(largest, 0.5 / file.interval / STOP)
-        if corner > largest * (1 + 1e-9):
-            what = f"max_frequency is {corner:g} Hz, above what the forces of {file.path} and its interval contain"
-            advice = "Compute the tensors with a shorter --duration, or a shorter output.receivers.interval."
-            problems.error(where(("max_frequency",)), what, f"up to {largest:.4g} Hz", advice)
-    for name in campaign.levels:
-        period = spectral_period(name)
-        if period is None:
-            continue
-        if not is_sampled(period, file.interval):
-            what = f"{name} needs {SAMPLES_PER_PERIOD} samples a period; the interval of {file.path} is {file.interval:g} s"
-            problems.error(where(("measures",)), what, f"periods from {SAMPLES_PER_PERIOD * file.interval:g} s")
-        elif corner is not None and period < 1.0 / corner * (1 - 1e-9):
-            problems.warn(where(("measures",)), f"{name} lies above max_frequency, {corner:g} Hz")
-        elif corner is None and (left := float(band.smoothing(1.0 / period))) < 0.9:
-            what = f"the smoothing by the forces of {file.path} reduces motion at the period of {name} to {100 * left:.0f} %"
-            problems.warn(where(("measures",)), what, advice="Set max_frequency, which removes the smoothing.")
 
 
 def _read_events(
