@@ -28,9 +28,17 @@ def case(receivers: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 
 def write_srf(
-    path: Path, seed: int, onsets: tuple[float, ...] = (0.1, 0.05, 0.17), modulus: bool = True, across: bool = True
+    path: Path,
+    seed: int,
+    onsets: tuple[float, ...] = (0.1, 0.05, 0.17),
+    modulus: bool = True,
+    across: bool = True,
+    zeros: tuple[bool, ...] = (False, False, False),
 ) -> Path:
-    """Write a rupture at ``PLACES`` with random slip along the rake, and across it at one of them."""
+    """Write a rupture at ``PLACES`` with random slip along the rake, and across it at one of them.
+
+    Where ``zeros`` is true, rates begin with a zero.
+    """
     rng = np.random.default_rng(seed)
     projection = Projection(PROJECTION["crs"], tuple(PROJECTION["origin"]), PROJECTION["azimuth"])
     lonlat = projection.to_geographic(PLACES[:, :2])
@@ -38,6 +46,9 @@ def write_srf(
     for i, ((lon, lat), place) in enumerate(zip(lonlat, PLACES, strict=True)):
         counts = (6 + i, 5 if across and i == 1 else 0, 0)
         rates = [100 * rng.random(n) for n in counts]
+        if zeros[i]:
+            rates = [np.concatenate([[0.0], rate]) if len(rate) else rate for rate in rates]
+            counts = tuple(len(rate) for rate in rates)
         slips = [rate.sum() * STEP for rate in rates]
         rock = "230000 2.7" if modulus else ""
         head = f"{lon:.9f} {lat:.9f} {-1e-3 * place[2]:.6f} {40 + 10 * i} 60 4e8 {onsets[i]} {STEP} {rock}"
@@ -58,14 +69,14 @@ def write_table(path: Path) -> Path:
     return path
 
 
-def write_tensors(folder: Path, points: Path) -> Path:
+def write_tensors(folder: Path, points: Path, **changes: Any) -> Path:
     """Compute the tensors of both sites."""
     stations = folder / "stations.txt"
     stations.write_text(
         "\n".join(" ".join(map(str, s)) + f" {name}" for s, name in zip(SITES, ("ONE", "TWO"), strict=True))
     )
     deck = folder / "tensors.yaml"
-    deck.write_text(yaml.safe_dump(case({"file": str(stations), "interval": INTERVAL})))
+    deck.write_text(yaml.safe_dump(case({"file": str(stations), "interval": INTERVAL}, **changes)))
     return save_green_tensors(str(deck), folder, points, SIGMA, lambda _: None)
 
 

@@ -5,8 +5,10 @@ import csv
 import numpy as np
 import pytest
 
+from faultwave.base.errors import RunError
 from faultwave.campaign.campaign import Campaign
 from faultwave.campaign.hazard import contributions, exceedance_rates, level_at_rate, probability, rate_of
+from faultwave.campaign.site_files import SiteResults, write_site
 from faultwave.campaign.tables import scale_of
 from faultwave.observe.motions.measures import GRAVITY, measures
 
@@ -43,6 +45,18 @@ def test_a_level_of_a_rate_is_the_value_of_the_event_that_reaches_it():
     assert [(round(m, 6), d, pytest.approx(r)) for m, d, r in bins] == [(6.2, 1e4, pytest.approx(0.3))]
 
 
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_measures_that_are_not_finite_have_no_hazard(wrong, tmp_path):
+    values, rates = np.array([1.0, wrong, 2.0]), np.ones(3)
+    for function in (exceedance_rates, contributions, level_at_rate):
+        with pytest.raises(RunError, match=r"1 of 3 values are not finite, the first is \w+ of event 1"):
+            function(values, rates, 1.0)
+    results = SiteResults("ONE", np.zeros(3), np.zeros(2), {"PGV": values}, np.zeros(3), 0.1)
+    with pytest.raises(RunError, match="PGV at site ONE: 1 of 3 values"):
+        write_site(tmp_path / "ONE.nc", results, "", "RotD50")
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_hazard_of_a_small_region_is_a_direct_sum(folder, tmp_path):
     """Rates of the table, measures of the stored seismograms one by one, and the files that users read."""
     items = [{"measure": "PGV", "level": "4 mm/s"}, {"measure": "SA(0.3)", "probability": 0.2}]
@@ -73,6 +87,15 @@ def test_the_hazard_of_a_small_region_is_a_direct_sum(folder, tmp_path):
     found = {float(c[f"poe-{100 * level:.7f}"]) for c in curves for level in levels}
     assert len([p for p in found if 0 < p < 1]) >= 2, found
     assert (tmp_path / "hazard_curve-mean-PGV-1y.csv").is_file()
+
+
+def test_tables_of_earlier_settings_are_removed(folder, tmp_path):
+    """Other measures, years and disaggregations leave no tables that look current; files of users stay."""
+    Campaign(campaign(folder, disaggregation=[{"measure": "PGV", "level": 1e-3}]), tmp_path).run()
+    (tmp_path / "hazard_curves.png").touch()
+    (tmp_path / "notes.csv").touch()
+    written = Campaign(campaign(folder, measures=["PGD"], years=[10]), tmp_path).run()
+    assert sorted(p.name for p in tmp_path.glob("*.*")) == sorted([*(p.name for p in written), "notes.csv"])
 
 
 def test_the_files_have_the_columns_of_openquake(folder, tmp_path):

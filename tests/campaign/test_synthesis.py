@@ -9,7 +9,7 @@ from faultwave.campaign.synthesis import Band, SlipSpectra, make_grid
 from faultwave.physics.sources.time_functions import Samples
 from faultwave.run import simulate
 
-from .inputs import INTERVAL, PLACES, PROJECTION, SIGMA, SITES, STEP, campaign, case, write_srf
+from .inputs import INTERVAL, PLACES, PROJECTION, SIGMA, SITES, campaign, case, write_srf, write_tensors
 
 
 def forward(folder, rupture):
@@ -46,16 +46,19 @@ def test_forward_runs_agree(folder, corner, limit, tmp_path):
 
 
 def test_hypocentres_of_the_table_replace_onsets(folder, tmp_path):
-    """One slip realisation with two hypocentres; files with the same onsets have the same seismograms."""
+    """One slip realisation with two hypocentres; files with the same onsets have the same seismograms.
+
+    Rates of some subfaults begin with a zero, of others not.
+    """
+    zeros = (False, True, False)
+    write_srf(tmp_path / "slip.srf", 1, zeros=zeros)
     projection = Projection(PROJECTION["crs"], tuple(PROJECTION["origin"]), PROJECTION["azimuth"])
     rows, speed = ["rupture,file,annual_rate,hypocentre_lon,hypocentre_lat,hypocentre_depth,rupture_speed"], 1500.0
     for number in (0, 2):
         lon, lat = projection.to_geographic(PLACES[number : number + 1, :2])[0]
-        onsets = (
-            np.linalg.norm(PLACES - PLACES[number], axis=1) / speed + STEP
-        )  # a sample before the first one of a file
-        write_srf(tmp_path / f"{number}.srf", 1, onsets=tuple(onsets))
-        rows.append(f"stated,{folder / 'a1.srf'},0.1,{lon:.9f},{lat:.9f},{-PLACES[number, 2]},{speed}")
+        onsets = np.linalg.norm(PLACES - PLACES[number], axis=1) / speed
+        write_srf(tmp_path / f"{number}.srf", 1, onsets=tuple(onsets), zeros=zeros)
+        rows.append(f"stated,slip.srf,0.1,{lon:.9f},{lat:.9f},{-PLACES[number, 2]},{speed}")
         rows.append(f"file,{number}.srf,0.1,,,,")
     (tmp_path / "table.csv").write_text("\n".join(rows) + "\n")
     found = Campaign(campaign(folder, ruptures=str(tmp_path / "table.csv")), tmp_path / "results")
@@ -71,12 +74,24 @@ def test_shorter_seismograms_are_the_beginning_of_longer_ones(folder, tmp_path):
         Campaign(campaign(folder, duration=end), tmp_path / name) for name, end in (("whole", None), ("part", 0.5))
     )
     whole.run()
-    assert any("the rupture ends at" in p.what for p in part.plan().warnings)
+    assert any("after the seismograms, which end at 0.5 s" in p.what for p in part.plan().warnings)
     part.run()
     longer, shorter = (c.site("TWO", seismograms=True).seismograms for c in (whole, part))
     assert shorter.shape[2] == 26 < longer.shape[2]
     assert np.abs(shorter).max() > 0.1 * np.abs(longer).max()
     assert np.abs(shorter - longer[..., :26]).max() < 1e-4 * np.abs(shorter).max()
+
+
+def test_the_low_pass_has_strain_beyond_the_seismograms(folder, tmp_path):
+    """The response of the low-pass lasts for several periods; without later strain, the cut would change the whole record."""
+    tensors = write_tensors(tmp_path, folder / "points.txt", end_time=6.0)
+    settings = campaign(folder, tensors=str(tensors), max_frequency=2.0)
+    whole, part = (Campaign({**settings, "duration": end}, tmp_path / str(end)) for end in (None, 0.5))
+    part.run()
+    whole.run()
+    longer, shorter = (c.site("ONE", seismograms=True).seismograms for c in (whole, part))
+    assert np.abs(shorter - longer[..., :26]).max() < 1e-3 * np.abs(longer).max()
+    assert "of its peak" not in str(part.plan().warnings)
 
 
 def test_the_material_of_the_tensors_replaces_missing_moduli(folder, tmp_path):

@@ -206,7 +206,7 @@ def compute_site(plan: CampaignPlan, site: Site, report: _Report) -> SiteResults
     """Return the ground motion of all ruptures at a site; its tensors are read once."""
     campaign, file, used = plan.campaign, site.file, plan.used[str(site.file.path)]
     grid, samples, names = plan.grid(site), plan.samples(site), tuple(plan.campaign.levels)
-    tensors = load_spectra(site, used, grid, plan.needed(site))
+    tensors = load_spectra(site, used, grid, plan.needed(site), plan.reach(site))
     slip, filter_ = SlipSpectra(grid), start_filter(grid, plan.band(site), file.centre - file.start)
     finder, count = PointFinder(file), len(plan.events)
     measures, distance = np.zeros((count, len(names))), np.zeros(count)

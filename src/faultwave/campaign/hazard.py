@@ -11,6 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from faultwave.base.errors import RunError
+
+
+def check_finite(values: np.ndarray, what: str) -> None:
+    """Raise RunError if values are not finite: they would count as ground motion that exceeds every level, or none."""
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        text = f"{len(wrong):,} of {len(values):,} values are not finite, the first is {values[wrong[0]]:g} of event {wrong[0]}"
+        raise RunError(f"{what}: {text}; their hazard is not defined. Compute the site again, and check its tensors.")
+
 
 def exceedance_rates(values: np.ndarray, rates: np.ndarray, levels: Sequence[float] | np.ndarray) -> np.ndarray:
     """Return the annual rates (m,) at which levels (m,) are exceeded.
@@ -23,7 +33,13 @@ def exceedance_rates(values: np.ndarray, rates: np.ndarray, levels: Sequence[flo
         Annual rate of each event.
     levels : array_like (m,)
         Levels.
+
+    Raises
+    ------
+    RunError
+        If values are not finite.
     """
+    check_finite(values, "measure")
     order = np.argsort(values)
     above = np.concatenate([np.cumsum(rates[order][::-1])[::-1], [0.0]])  # rate of the events from a position on
     return np.asarray(above[np.searchsorted(values[order], np.asarray(levels, float), side="right")])
@@ -42,8 +58,9 @@ def rate_of(probability_: float, years: float) -> float:
 def level_at_rate(values: np.ndarray, rates: np.ndarray, rate: float) -> float:
     """Return the largest level that is exceeded at least at an annual rate; NaN if all events together are rarer.
 
-    It is the value of an event: events with at least this value have together the rate.
+    It is the value of an event: events with at least this value have together the rate. Raises RunError if values are not finite.
     """
+    check_finite(values, "measure")
     order = np.argsort(values)[::-1]
     reached = np.cumsum(rates[order])
     enough = np.flatnonzero(reached >= rate * (1 - 1e-12))
@@ -105,7 +122,13 @@ def contributions(values: np.ndarray, rates: np.ndarray, level: float, reached: 
         Level.
     reached : bool
         If True, events that reach the level count as well, as for a level of ``level_at_rate``.
+
+    Raises
+    ------
+    RunError
+        If values are not finite.
     """
+    check_finite(values, "measure")
     exceeds = values >= level if reached else values > level
     event = np.where(exceeds, rates, 0.0)
     return Contributions(level, float(event.sum()), event)

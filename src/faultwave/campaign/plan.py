@@ -16,13 +16,12 @@ from faultwave.base.progress import duration
 from faultwave.base.projection import Projection
 from faultwave.base.types import Settings
 from faultwave.campaign.batches import TOGETHER, PointFinder
+from faultwave.campaign.rupture_checks import Repeated, check_magnitude, check_rupture
 from faultwave.campaign.ruptures import Variation, read_ruptures
 from faultwave.campaign.settings import CampaignSettings
 from faultwave.campaign.site_files import CACHE, SITES, is_complete, site_path
 from faultwave.campaign.sources import RuptureSources, SourceReader, moment_magnitude
 from faultwave.campaign.synthesis import (
-    LARGEST_GAIN,
-    STOP,
     Band,
     Batch,
     FrequencyGrid,
@@ -31,14 +30,13 @@ from faultwave.campaign.synthesis import (
     seismograms,
     start_filter,
 )
-from faultwave.campaign.tensors import TAPER, Site, TensorFile, read_sites
+from faultwave.campaign.tensor_checks import check_ends, check_times
+from faultwave.campaign.tensors import Site, TensorFile, reach, read_sites
 from faultwave.case.settings_file import Where
-from faultwave.observe.motions.rotated import SAMPLES_PER_PERIOD, rotated_measures, spectral_period
+from faultwave.observe.motions.rotated import rotated_measures
 from faultwave.output.folder import check_folder
 from faultwave.output.manifest import digest
 
-MARGIN = 8
-"""Number of samples between the end of a seismogram and waves that the periodic transform returns."""
 MEMORY_SHARE = 0.9
 """Largest share of the memory of the machine that a site may take."""
 SHOWN = 5
@@ -110,21 +108,23 @@ class CampaignPlan:
 
     def samples(self, site: Site) -> int:
         """Return the number of samples of the seismograms of a site."""
-        wanted = self.campaign.duration or site.file.duration
-        return int(min(wanted, site.file.duration) / site.file.interval + 1e-6) + 1
+        return wanted_samples(self.campaign, site.file)
 
     def needed(self, site: Site) -> int:
         """Return the number of samples of strain on which the seismograms of a site depend."""
         return needed_samples(site.file, self.samples(site), min(e.begin for e in self.events))
 
+    def reach(self, site: Site) -> int:
+        """Return the number of samples over which the low-pass spreads motion at a site."""
+        return reach(site.file.interval, self.campaign.max_frequency)
+
     def grid(self, site: Site) -> FrequencyGrid:
         """Return the frequencies of the synthesis at a site."""
         file = site.file
         last = max(0.0, max(e.end for e in self.events))
-        taken = min(file.samples, self.needed(site) + TAPER)
-        return make_grid(
-            taken + int(np.ceil(last / file.interval)) + MARGIN, file.interval, self.campaign.max_frequency
-        )
+        after = self.reach(site)
+        length = self.needed(site) + after + int(np.ceil(last / file.interval))
+        return make_grid(length + after, file.interval, self.campaign.max_frequency)
 
     def band(self, site: Site) -> Band:
         """Return the correction of the smoothing of the forces of a site."""
@@ -189,6 +189,11 @@ class CampaignPlan:
         return "\n".join(f"{name:{width}}  {value}" for name, value in rows)
 
 
+def wanted_samples(campaign: CampaignSettings, file: TensorFile) -> int:
+    """Return the number of samples of the seismograms of a file."""
+    return int(min(campaign.duration or file.duration, file.duration) / file.interval + 1e-6) + 1
+
+
 def needed_samples(file: TensorFile, samples: int, begin: float) -> int:
     """Return the number of samples of strain on which seismograms depend, where the first rupture begins at ``begin`` [s]."""
     last = file.centre - file.start + (samples - 1) * file.interval - min(begin, 0.0)
@@ -234,11 +239,15 @@ def make_plan(
     problems.raise_errors()
     projection, identity = identified(settings)
     reader = SourceReader(projection, identity, campaign.results / CACHE, write_cache)
-    _check_times(campaign, sites, where, problems)
+    check_times(campaign, sites, where, problems)
     events, used = _read_events(campaign, (sites, variations), reader, problems, say)
     problems.raise_errors()
     digests = tuple(_identity(campaign, site, variations, events) for site in sites)
     missing = tuple(s.number for s in sites if not is_complete(site_path(campaign.results, s.name), digests[s.number]))
+    begin = min(e.begin for e in events)
+    absent = [sites[i] for i in missing]
+    needed = [needed_samples(s.file, wanted_samples(campaign, s.file), begin) for s in absent]
+    check_ends(campaign.max_frequency, absent, needed, used, problems)
     found = CampaignPlan(
         campaign, projection, reader, variations, events, sites, used, digests, missing, problems.warnings
     )
@@ -267,45 +276,6 @@ def _projection(campaign: CampaignSettings, sites: Sequence[Site], where: Where,
     return stated or {}
 
 
-def _check_times(campaign: CampaignSettings, sites: Sequence[Site], where: Where, problems: Problems) -> None:
-    """Check duration, frequencies and periods against the sampling of the tensors."""
-    for file in {s.file.path: s.file for s in sites}.values():
-        wanted = campaign.duration
-        if file.duration <= 0:
-            what = f"ends before the forces are strongest, at {file.centre:.4g} s"
-            problems.error(str(file.path), what, advice="Compute the tensors with a longer end_time.")
-        elif wanted is not None and wanted > file.duration + 1e-6 * file.interval:
-            what = (
-                f"duration is {wanted:g} s, but the tensors of {file.path} end {file.duration:.4g} s after their centre"
-            )
-            advice = f"Compute them with end_time: {file.centre + wanted:.4g} s."
-            problems.error(where(("duration",)), what, f"up to {file.duration:.4g} s", advice)
-        _check_frequencies(campaign, file, where, problems)
-
-
-def _check_frequencies(campaign: CampaignSettings, file: TensorFile, where: Where, problems: Problems) -> None:
-    corner, band = campaign.max_frequency, Band(file.sigma, campaign.max_frequency)
-    if corner is not None:
-        largest = float(np.sqrt(2 * np.log(LARGEST_GAIN)) / (2 * np.pi * file.sigma * STOP))
-        largest = min(largest, 0.5 / file.interval / STOP)
-        if corner > largest * (1 + 1e-9):
-            what = f"max_frequency is {corner:g} Hz, above what the forces of {file.path} and its interval contain"
-            advice = "Compute the tensors with a shorter --duration, or a shorter output.receivers.interval."
-            problems.error(where(("max_frequency",)), what, f"up to {largest:.4g} Hz", advice)
-    for name in campaign.levels:
-        period = spectral_period(name)
-        if period is None:
-            continue
-        if period < SAMPLES_PER_PERIOD * file.interval * (1 - 1e-9):
-            what = f"{name} needs {SAMPLES_PER_PERIOD} samples a period; the interval of {file.path} is {file.interval:g} s"
-            problems.error(where(("measures",)), what, f"periods from {SAMPLES_PER_PERIOD * file.interval:g} s")
-        elif corner is not None and period < 1.0 / corner * (1 - 1e-9):
-            problems.warn(where(("measures",)), f"{name} lies above max_frequency, {corner:g} Hz")
-        elif corner is None and (left := float(band.smoothing(1.0 / period))) < 0.9:
-            what = f"the smoothing by the forces of {file.path} reduces motion at the period of {name} to {100 * left:.0f} %"
-            problems.warn(where(("measures",)), what, advice="Set max_frequency, which removes the smoothing.")
-
-
 def _read_events(
     campaign: CampaignSettings, inputs: tuple[Sequence[Site], Sequence[Variation]], reader: SourceReader, problems: Problems,
     say: Callable[[str], None],
@@ -314,7 +284,8 @@ def _read_events(
     sites, variations = inputs
     finders = {str(s.file.path): PointFinder(s.file) for s in sites}
     used = {path: np.zeros(len(f.file.points), bool) for path, f in finders.items()}
-    events, far = list[Event](), dict[str, list[tuple[Variation, int, float]]]()
+    events, far, repeated = list[Event](), dict[str, list[tuple[Variation, int, float]]](), Repeated()
+    until = min(min(campaign.duration or s.file.duration, s.file.duration) for s in sites)
     for number, variation in enumerate(variations):
         if number % 1000 == 0:
             say(f"reading rupture {number + 1:,} of {len(variations):,}")
@@ -334,9 +305,9 @@ def _read_events(
             if lame is None and sources.needs_material:
                 what = f"{variation.path} has no vs and density, or opens, and {path} does not contain the material"
                 problems.error(variation.where, what, advice="Compute the tensors with this version.")
-        events.append(_event(variation, sources, lame, reader))
-        if campaign.duration is not None and sources.end > campaign.duration:
-            problems.warn(variation.where, f"the rupture ends at {sources.end:.4g} s, after the seismograms")
+        check_rupture(variation, sources, reader.projection, until, repeated)
+        events.append(_event(variation, sources, lame, reader, repeated))
+    repeated.report(problems)
     for path, found in far.items():
         _report_far(path, found, campaign.nearest, problems)
     return tuple(events), {path: np.flatnonzero(mask) for path, mask in used.items()}
@@ -354,10 +325,12 @@ def _report_far(path: str, found: list[tuple[Variation, int, float]], allowed: f
     problems.error(variation.where, what, f"up to {allowed:g} m (nearest)", advice)
 
 
-def _event(variation: Variation, sources: RuptureSources, lame: np.ndarray | None, reader: SourceReader) -> Event:
-    magnitude = variation.magnitude
-    if magnitude is None:
-        magnitude = moment_magnitude(sources.seismic_moment(lame))
+def _event(
+    variation: Variation, sources: RuptureSources, lame: np.ndarray | None, reader: SourceReader, repeated: Repeated
+) -> Event:
+    moment = sources.seismic_moment(lame)
+    check_magnitude(variation, moment, repeated)
+    magnitude = moment_magnitude(moment) if variation.magnitude is None else variation.magnitude
     key = reader.key(variation.path)
     if variation.hypocentre is not None:
         key += str(astuple(variation.hypocentre))

@@ -157,7 +157,7 @@ def _hypocentre(texts: dict[str, str], where: str, problems: Problems) -> Hypoce
             where, f"has {', '.join(stated)} without {', '.join(missing)}", f"all of {', '.join(names)}, or none"
         )
         return None
-    limits = ((-360.0, 360.0, "degrees"), (-90.0, 90.0, "degrees"), (0.0, 7e5, "metres"), (10.0, 1e4, "m/s"))
+    limits = ((-360.0, 360.0, "degrees"), (-90.0, 90.0, "degrees"), (0.0, 7e5, "metres"), (10.0, 1e5, "m/s"))
     values = list[float]()
     for name, (low, high, unit) in zip(names, limits, strict=True):
         value = as_float(stated[name])

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.campaign.hazard import check_finite
 from faultwave.campaign.settings import unit_of
 from faultwave.output.atomic import atomic_path, remove, translate_os_errors
 
@@ -69,9 +70,11 @@ def is_complete(path: Path, digest: str) -> bool:
 
 
 def write_site(path: Path, results: SiteResults, digest: str, component: str) -> None:
-    """Write the file of a site atomically."""
+    """Write the file of a site atomically; raise RunError if its measures are not finite."""
     import netCDF4
 
+    for name, values in results.measures.items():
+        check_finite(values, f"{name} at site {results.name}")
     with translate_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(path) as temporary, netCDF4.Dataset(temporary, "w") as file:

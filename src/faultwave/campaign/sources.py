@@ -15,10 +15,10 @@ from faultwave.campaign.ruptures import Hypocentre, Variation
 from faultwave.output.atomic import atomic_path
 from faultwave.output.manifest import digest, hash_file
 from faultwave.physics.sources.point import Sources
-from faultwave.physics.sources.readers.srf import read_srf
+from faultwave.physics.sources.readers.srf import read_srf_with_leads
 from faultwave.physics.sources.time_functions import SampledFunctions
 
-FORMAT = 1
+FORMAT = 2
 """Version of the cached files."""
 
 
@@ -36,6 +36,8 @@ class RuptureSources:
         Shear modulus of the file [Pa], NaN where that of the material applies.
     onset : ndarray (n,)
         Time of the first sample [s].
+    lead : ndarray (n,)
+        Time from the first sample to the onset of the file [s]: an interval where a zero precedes the rates of the file, else none.
     interval : ndarray (n,)
         Sampling interval of the slip rates [s].
     samples : ndarray (m,)
@@ -48,6 +50,7 @@ class RuptureSources:
     potency: np.ndarray
     modulus: np.ndarray
     onset: np.ndarray
+    lead: np.ndarray
     interval: np.ndarray
     samples: np.ndarray
     first: np.ndarray
@@ -56,12 +59,12 @@ class RuptureSources:
         return len(self.onset)
 
     @classmethod
-    def of(cls, sources: Sources) -> RuptureSources:
-        """Return the sources of an SRF file."""
+    def of(cls, sources: Sources, lead: np.ndarray) -> RuptureSources:
+        """Return the sources of an SRF file with the times by which they begin before its onsets."""
         (group,) = sources.functions.groups
         assert isinstance(group, SampledFunctions)
         return cls(
-            sources.location, sources.potency, sources.shear_modulus, sources.onset, group.interval,
+            sources.location, sources.potency, sources.shear_modulus, sources.onset, lead, group.interval,
             np.asarray(group.samples, np.float32), group.first,
         )  # fmt: skip
 
@@ -136,11 +139,23 @@ class SourceReader:
         return self._keys[known]
 
     def variation(self, variation: Variation, warned: Problems | None = None) -> RuptureSources:
-        """Return the sources of a variation, with the onsets of its hypocentre if it has one."""
+        """Return the sources of a variation, with the onsets of its hypocentre if it has one.
+
+        Raises
+        ------
+        InputError
+            If the file is invalid, or the hypocentre has no place on the map.
+        """
         found = self.read(variation.path, warned)
         if variation.hypocentre is None:
             return found
-        return with_hypocentre(found, variation.hypocentre, self.projection)
+        moved = with_hypocentre(found, variation.hypocentre, self.projection)
+        if not np.isfinite(moved.onset).all():
+            h = variation.hypocentre
+            what = f"the hypocentre at {h.longitude:g}, {h.latitude:g} lies outside of the map projection"
+            advice = "Are hypocentre_lon and hypocentre_lat exchanged, or is a sign wrong?"
+            raise InputError(Problem(variation.where, what, "a place near the rupture", advice))
+        return moved
 
     def read(self, path: Path, warned: Problems | None = None) -> RuptureSources:
         """Return the sources of an SRF file.
@@ -153,7 +168,7 @@ class SourceReader:
         cached = self.cache / f"{self.key(path)}.npz"
         found = _read_cached(cached)
         if found is None:
-            found = RuptureSources.of(read_srf(path, self.projection, warned))
+            found = RuptureSources.of(*read_srf_with_leads(path, self.projection, warned))
             if not len(found):
                 raise InputError(Problem(str(path), "contains no slip", "subfaults with slip rates"))
             if self.write:
@@ -163,10 +178,19 @@ class SourceReader:
         return found
 
 
+def place_of(hypocentre: Hypocentre, projection: Projection) -> np.ndarray:
+    """Return the place (3,) [m] of a hypocentre, not finite beyond the map."""
+    with np.errstate(invalid="ignore"):  # beyond the map, it is not finite
+        return np.append(projection.to_local(hypocentre.longitude, hypocentre.latitude)[0], -hypocentre.depth)
+
+
 def with_hypocentre(sources: RuptureSources, hypocentre: Hypocentre, projection: Projection) -> RuptureSources:
-    """Return the sources with slip rates that begin when a rupture from a hypocentre arrives at a constant speed."""
-    place = np.append(projection.to_local(hypocentre.longitude, hypocentre.latitude)[0], -hypocentre.depth)
-    return replace(sources, onset=np.linalg.norm(sources.location - place, axis=1) / hypocentre.speed)
+    """Return the sources with the onsets of a rupture that spreads from a hypocentre at a constant speed.
+
+    As in a file, the onset is the time of the first rate of the file, whether this is zero or not.
+    """
+    arrival = np.linalg.norm(sources.location - place_of(hypocentre, projection), axis=1) / hypocentre.speed
+    return replace(sources, onset=arrival - sources.lead)
 
 
 FIELDS = tuple(RuptureSources.__dataclass_fields__)

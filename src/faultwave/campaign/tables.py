@@ -24,9 +24,11 @@ from faultwave.campaign.plan import CampaignPlan
 from faultwave.campaign.settings import Disaggregation, level_to_si, unit_of
 from faultwave.campaign.site_files import SiteResults
 from faultwave.observe.motions.measures import GRAVITY
-from faultwave.output.atomic import atomic_text
+from faultwave.output.atomic import atomic_text, remove
 
-CURVES = "hazard_curve"
+CURVES, RATES, DISAGGREGATION = "hazard_curve", "hazard_rates", "disaggregation"
+EARLIER = (f"{CURVES}-mean-*y.csv", f"{RATES}-*.csv", f"{DISAGGREGATION}-*.csv", "hazard_curves.png")
+"""Names of the tables that depend on the settings, and of their picture."""
 SCALE = {"m/s^2": (1.0 / GRAVITY, "g"), "m/s": (100.0, "cm/s"), "m": (100.0, "cm")}
 """Factor from SI units to those of OpenQuake, and the unit."""
 
@@ -38,7 +40,7 @@ def scale_of(measure: str) -> tuple[float, str]:
 
 
 def write_tables(plan: CampaignPlan, sites: Sequence[SiteResults]) -> list[Path]:
-    """Write all tables into the folder of a campaign and return their paths."""
+    """Write all tables into the folder of a campaign, remove those of earlier settings, and return the paths."""
     folder = plan.campaign.results
     paths = [_sites(folder, sites), _events(folder, plan), _fields(folder, plan, sites)]
     for measure, levels in plan.campaign.levels.items():
@@ -48,6 +50,9 @@ def write_tables(plan: CampaignPlan, sites: Sequence[SiteResults]) -> list[Path]
             paths.append(_curves(folder, sites, measure, levels, [probability(r, years) for r in rates], years))
     if plan.campaign.disaggregation:
         paths += _disaggregations(folder, plan, sites)
+    for pattern in EARLIER:
+        for path in set(folder.glob(pattern)).difference(paths):
+            remove(path)
     return paths
 
 
@@ -115,7 +120,7 @@ def _rates(
         for site, rates in zip(sites, found, strict=True)
         for level, rate in zip(levels, rates, strict=True)
     ]
-    return _save(folder / f"hazard_rates-{measure}.csv", ["site", "measure", "level", "unit", "annual_rate"], rows)
+    return _save(folder / f"{RATES}-{measure}.csv", ["site", "measure", "level", "unit", "annual_rate"], rows)
 
 
 def disaggregated(plan: CampaignPlan, site: SiteResults, item: Disaggregation) -> Contributions:
@@ -145,6 +150,6 @@ def _disaggregations(folder: Path, plan: CampaignPlan, sites: Sequence[SiteResul
     edges = ["magnitude_from", "magnitude_to", "distance_from_km", "distance_to_km"]
     last = ["annual_rate", "fraction"]
     return [
-        _save(folder / "disaggregation-magnitude-distance.csv", [*first, *edges, *last], bins),
-        _save(folder / "disaggregation-rupture.csv", [*first, "rupture", *last], ruptures),
+        _save(folder / f"{DISAGGREGATION}-magnitude-distance.csv", [*first, *edges, *last], bins),
+        _save(folder / f"{DISAGGREGATION}-rupture.csv", [*first, "rupture", *last], ruptures),
     ]

@@ -20,7 +20,12 @@ DIMENSIONS = ("site", "force", "point", "component", "time")
 READ_BYTES = 1 << 26
 """Size of the strain that is read at once [bytes]."""
 TAPER = 16
-"""Largest number of samples after the last one needed over which strain decreases to zero."""
+"""Smallest number of samples after the last one needed over which strain decreases to zero."""
+REACH = 8.0
+"""Time over which undoing the smoothing of the forces spreads motion, in periods of the corner frequency of the low-pass.
+
+The low-pass decreases over half the corner frequency, so that its response decays within multiples of two periods.
+"""
 
 
 @dataclass(frozen=True)
@@ -153,7 +158,12 @@ def read_tensor_file(path: Path) -> TensorFile:
         )  # fmt: skip
 
 
-def load_spectra(site: Site, used: np.ndarray, grid: FrequencyGrid, needed: int) -> np.ndarray:
+def reach(interval: float, corner: float | None) -> int:
+    """Return the number of samples over which the response of the low-pass decays, and strain decreases to zero after the last one."""
+    return TAPER if corner is None else max(TAPER, int(np.ceil(REACH / (corner * interval))))
+
+
+def load_spectra(site: Site, used: np.ndarray, grid: FrequencyGrid, needed: int, after: int) -> np.ndarray:
     """Return the spectra of the strain of a site, read once.
 
     Parameters
@@ -165,7 +175,10 @@ def load_spectra(site: Site, used: np.ndarray, grid: FrequencyGrid, needed: int)
     grid : FrequencyGrid
         Frequencies.
     needed : int
-        Number of samples of strain that the seismograms need; later ones decrease to zero within ``TAPER`` samples.
+        Number of samples of strain that the seismograms need.
+    after : int
+        Number of later samples on which seismograms depend through the low-pass, and of which the last quarter decreases to zero.
+        Samples after the end of the file equal the last one.
 
     Returns
     -------
@@ -174,14 +187,14 @@ def load_spectra(site: Site, used: np.ndarray, grid: FrequencyGrid, needed: int)
     """
     from scipy import fft
 
-    taken = min(site.file.samples, needed + TAPER, grid.samples)
-    window = np.ones(taken, np.float32)
-    after = taken - needed
-    if after > 0:
-        window[needed:] = 0.5 + 0.5 * np.cos(np.pi * (np.arange(after) + 1) / (after + 1))
+    whole = min(needed + after, grid.samples)
+    taken, taper = min(site.file.samples, whole), max(TAPER, after // 4)
+    window = np.ones(whole, np.float32)
+    window[whole - taper :] = 0.5 + 0.5 * np.cos(np.pi * (np.arange(taper) + 1) / (taper + 1))
+    beyond = [(0, 0), (0, 0), (0, whole - taken)]
     found = np.empty((len(used), 6, 3, grid.count), np.complex64)
     for force in range(3):
-        for rows, points in _pieces(used, 24 * taken):
+        for rows, points in _pieces(used, 24 * whole):
             window_of = (
                 slice(site.index, site.index + 1),
                 slice(force, force + 1),
@@ -190,10 +203,23 @@ def load_spectra(site: Site, used: np.ndarray, grid: FrequencyGrid, needed: int)
                 slice(0, taken),
             )
             strain = site.file.strain.numbers(*window_of, dtype="f4")[0, 0][used[rows] - points.start]
-            found[rows, :, force] = fft.rfft(strain * window, grid.samples, axis=-1)[..., : grid.count]
+            strain = np.pad(strain, beyond, mode="edge") * window
+            found[rows, :, force] = fft.rfft(strain, grid.samples, axis=-1)[..., : grid.count]
     if not np.isfinite(found.view(np.float32).sum()):
         raise InputError(Problem(str(site.file.path), f"the strain of site {site.name} has values that are not finite"))
     return found.reshape(len(used), 6, 3 * grid.count)
+
+
+def read_strain(site: Site, points: np.ndarray) -> np.ndarray:
+    """Return the strain (force, p, component, time) of a site at a few points by number."""
+    one = slice(site.index, site.index + 1)
+    parts = [
+        site.file.strain.numbers(
+            one, slice(0, 3), slice(int(p), int(p) + 1), slice(0, 6), slice(0, site.file.samples), dtype="f4"
+        )[0]
+        for p in points
+    ]
+    return np.concatenate(parts, 1)
 
 
 def _pieces(used: np.ndarray, size: int) -> Iterator[tuple[slice, slice]]:

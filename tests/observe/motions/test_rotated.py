@@ -30,6 +30,15 @@ def test_many_records_have_the_measures_of_each(percentile):
     assert (found[[0, 1, 3]] > 0).all() and (found[2] == 0).all()
 
 
+def test_periods_of_ten_rounded_intervals_are_sampled():
+    """The interval of a file may exceed a tenth of a period by a rounding error."""
+    motion = records()[:1]
+    exact = rotated_measures(0.03, motion, ["SA(0.3)"])
+    assert 10 * (0.03 * (1 + 1e-15)) > 0.3 and exact > 0
+    assert rotated_measures(0.03 * (1 + 1e-15), motion, ["SA(0.3)"]) == pytest.approx(exact, rel=1e-2)
+    assert np.isnan(rotated_measures(0.03 * (1 + 1e-6), motion, ["SA(0.3)"])).all()
+
+
 def test_peaks_of_a_circle_and_of_a_line():
     angle = np.linspace(0, 2 * np.pi, 7201)
     circle, line = np.array([np.cos(angle), np.sin(angle)]), np.array([np.sin(angle), 0 * angle])

@@ -30,6 +30,8 @@ OTHERS = tuple(name for name in UNITS if name not in ("PGA", "PGV", "PGD", "SA",
 """Measures that are computed record by record."""
 SAMPLES_PER_PERIOD = 10
 """Smallest number of samples per period of a spectral acceleration."""
+ROUNDING = 1e-9
+"""Relative difference by which periods may be shorter, because intervals are rounded."""
 _SPECTRAL = re.compile(r"SA\(((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\)")
 
 
@@ -37,6 +39,11 @@ def spectral_period(name: str) -> float | None:
     """Return the period [s] of a spectral acceleration from its name, such as SA(1.0), and None for other measures."""
     found = _SPECTRAL.fullmatch(name)
     return float(found[1]) if found and float(found[1]) > 0 else None
+
+
+def is_sampled(period: float, step: float) -> bool:
+    """Return True if motion with a sampling interval has enough samples per period of a spectral acceleration."""
+    return period >= SAMPLES_PER_PERIOD * step * (1.0 - ROUNDING)
 
 
 def is_measure(name: str) -> bool:
@@ -94,7 +101,7 @@ def rotated_measures(
             found[:, column] = [values[name] for values in slow]
             continue
         if period is not None:
-            if period < SAMPLES_PER_PERIOD * step:
+            if not is_sampled(period, step):
                 found[:, column] = np.nan
                 continue
             times = max(1, int(np.ceil(FINE * step / period)))
@@ -116,4 +123,4 @@ def rotated_measures(
     return found
 
 
-__all__ = ["directional_peaks", "is_measure", "rotated_measures", "spectral", "spectral_period"]
+__all__ = ["directional_peaks", "is_measure", "is_sampled", "rotated_measures", "spectral", "spectral_period"]

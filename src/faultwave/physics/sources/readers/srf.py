@@ -161,6 +161,11 @@ class _Subfaults:
     def _place_of_slip(self, number: int) -> str:
         return f"{self.path}:{self.lines[2 * (number // DIRECTIONS) + 1]}"
 
+    def leads(self) -> np.ndarray:
+        """Return the time (n,) [s] by which each source begins before the onset of the file."""
+        subfault = np.array(self.owner, np.int64) // DIRECTIONS
+        return np.asarray(np.array(self.early) * self.columns()[0]["step"][subfault])
+
     def sources(self, projection: Projection) -> Sources:
         """Return one source per subfault and direction with samples."""
         c, owner = self.columns()[0], np.array(self.owner, np.int64)
@@ -175,7 +180,7 @@ class _Subfaults:
         first = np.concatenate([[0], np.cumsum(np.array(self.lengths, np.int64))])
         rates = SampledFunctions(np.frombuffer(self.rates, np.float32), first, c["step"][subfault])
         functions = Functions((rates,), np.zeros(len(owner), np.int64), np.arange(len(owner)))
-        onset = (c["onset"][subfault] - np.array(self.early) * c["step"][subfault]).reshape(-1)
+        onset = (c["onset"][subfault] - self.leads()).reshape(-1)
         none = np.zeros((len(owner), 7))
         return Sources(
             place[subfault], none[:, :6], none[:, :3], potency, none, modulus[subfault], onset, names, functions
@@ -313,6 +318,16 @@ def read_srf(path: Path, projection: Projection | None, warned: Problems | None 
     InputError
         With file and line of the problem.
     """
+    return read_srf_with_leads(path, projection, warned)[0]
+
+
+def read_srf_with_leads(
+    path: Path, projection: Projection | None, warned: Problems | None = None
+) -> tuple[Sources, np.ndarray]:
+    """Return the sources as ``read_srf``, and the time (n,) [s] by which each begins before the onset of the file.
+
+    It is an interval where the first rate of the file is not zero, since it is then preceded by a zero, else none.
+    """
     try:
         with path.open(encoding="utf-8-sig", errors="replace") as file:
             return _read(_Tokens(path, file), projection, Problems() if warned is None else warned)
@@ -320,7 +335,7 @@ def read_srf(path: Path, projection: Projection | None, warned: Problems | None 
         raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
 
 
-def _read(tokens: _Tokens, given: Projection | None, warned: Problems) -> Sources:
+def _read(tokens: _Tokens, given: Projection | None, warned: Problems) -> tuple[Sources, np.ndarray]:
     path = tokens.path
     version = tokens.word("the version")
     if version not in VERSIONS:
@@ -365,7 +380,7 @@ def _read(tokens: _Tokens, given: Projection | None, warned: Problems) -> Source
             planes, what, advice="The areas of the subfaults are used; they are in cm^2, lengths of segments in km."
         )
     problems.raise_errors()
-    return found.sources(projection)
+    return found.sources(projection), found.leads()
 
 
 def _segment(tokens: _Tokens, number: int, problems: Problems) -> tuple[int, float]:
