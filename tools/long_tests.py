@@ -8,6 +8,7 @@ python tools/long_tests.py log [LOG...]
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections import defaultdict
@@ -19,6 +20,9 @@ LONG_LIST, SLOW_LIST = TESTS / "long.txt", TESTS / "slow.txt"
 
 LONG, SLOW = (0.8, 1.5), (10.0, 30.0)
 """Seconds beyond which a test is long or slow: of a test that shares its function with others, and of the quickest of a function."""
+
+VARIANTS = 2
+"""Number of long tests of one function; the others are slow."""
 
 NEVER_SLOW = (
     "tests/cli/test_hostile_files.py",
@@ -58,6 +62,16 @@ def select_longer(durations: dict[str, float], limits: tuple[float, float]) -> l
     return sorted(n for n, spent in durations.items() if spent > limits[n in quickest])
 
 
+def further_variants(names: Iterable[str], durations: Mapping[str, float]) -> set[str]:
+    """Return all but the ``VARIANTS`` quickest tests of each function, except those in ``NEVER_SLOW``."""
+    functions: dict[str, list[str]] = defaultdict(list)
+    for name in sorted(names):
+        if not name.startswith(NEVER_SLOW):
+            functions[name.split("[")[0]].append(name)
+    ordered = (sorted(tests, key=lambda n: durations.get(n, math.inf)) for tests in functions.values())
+    return {name for tests in ordered for name in tests[VARIANTS:]}
+
+
 def _listed(path: Path, durations: Mapping[str, float]) -> list[str]:
     """Return the tests of a list that have not run."""
     return [n for n in path.read_text().splitlines() if n not in durations] if path.exists() else []
@@ -72,7 +86,9 @@ def write_lists(logs: Sequence[Path]) -> tuple[int, int]:
         sys.exit(f"{logs[0]} contains no times: write it as the first lines of {Path(__file__).name} show")
     found = [n for n in select_longer(durations, SLOW) if not n.startswith(NEVER_SLOW)]
     slow = sorted({*found, *_listed(SLOW_LIST, durations)})
-    long = sorted({*select_longer(durations, LONG), *_listed(LONG_LIST, durations)} - {*slow})
+    long = {*select_longer(durations, LONG), *_listed(LONG_LIST, durations)} - {*slow}
+    variants = further_variants(long, durations)
+    slow, long = sorted({*slow, *variants}), sorted(long - variants)
     for path, names in ((LONG_LIST, long), (SLOW_LIST, slow)):
         path.write_text("".join(f"{name}\n" for name in names))
     return len(long), len(slow)

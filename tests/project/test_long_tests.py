@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tools import long_tests
-from tools.long_tests import LONG_LIST, SLOW_LIST, TESTS, read_durations, select_longer, write_lists
+from tools.long_tests import LONG_LIST, SLOW_LIST, TESTS, further_variants, read_durations, select_longer, write_lists
 
 ROOT = TESTS.parent
 LOG = [
@@ -63,3 +63,9 @@ def test_tests_that_were_not_run_stay_listed(tmp_path: Path, monkeypatch: pytest
         "tests/a/test_b.py::test_two[3]",
         "tests/c/test_c.py::test_not_run",
     ]
+
+
+def test_two_variants_of_a_function_stay_long() -> None:
+    names = [f"tests/a/test_b.py::test_one[{n}]" for n in range(4)] + ["tests/run/test_killed.py::test_all[1]"] * 3
+    times = dict(zip(names, (4.0, 2.0, 1.0), strict=False))  # the last did not run
+    assert further_variants(names, times) == {"tests/a/test_b.py::test_one[0]", "tests/a/test_b.py::test_one[3]"}
