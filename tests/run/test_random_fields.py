@@ -140,7 +140,7 @@ def test_the_plan_shows_the_statistics(tmp_path, engine):
     case, plan = planned(tmp_path, engine)
     rows = dict({"dg": report_dg, "fd": report_fd}[engine](plan, case, 0.01))["random fields"]
     names = [row[0] for row in rows]
-    assert {"rho", "vp", "vs", "T_s", "d_c", "stress"} == set(names) and len(names) == 6
+    assert {"rho", "vp", "vs", "T_s", "d_c", "rock", "stress"} == set(names) and len(names) == 7
     found = dict(rows)
     assert "standard deviation" in found["vs"] and "points" in found["vs"]
     assert "clipped to 2 standard deviations" in found["stress"]

@@ -227,12 +227,11 @@ class Surveyed(Modified):
         """Return the rows of a report on a plan."""
         found = [(name, str(values)) for name, values in sorted(self.statistics.items()) if values.count]
         for one in self.perturbed.perturbations:
-            resolved = f"{100 * one.random.resolved:.0f} % of von Karman's variance is at scales that the shortest wavelength resolves"
-            found.append((one.random.name, resolved))
+            what = f"{100 * one.random.resolved:.0f} % of von Karman's variance is at scales that the shortest wavelength resolves"
             some, all_ = one.clipped
             if some:
-                what = f"clipped to {one.limit:g} standard deviations at {100 * some / all_:.3g} % of the points"
-                found.append((one.random.name, what))
+                what += f"; clipped to {one.limit:g} standard deviations at {100 * some / all_:.3g} % of the points"
+            found.append((one.random.name, what))
         return found + [("limits", text) for text in limit_messages(self.field)]
 
 
