@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from faultwave.base.errors import InputError
+from faultwave.base.errors import InputError, Problems
 from faultwave.base.projection import Projection
 from faultwave.campaign.campaign import Campaign
 from faultwave.campaign.plan import CampaignPlan
+from faultwave.campaign.tensor_checks import check_times
 
 from .inputs import PLACES, PROJECTION, campaign, write_srf
 
@@ -89,3 +91,26 @@ def test_strain_that_ends_early_is_a_warning(folder, tmp_path):
 def test_seismograms_have_several_samples(folder, tmp_path):
     with pytest.raises(InputError, match=r"duration is 0.01 s; the interval of .* is 0.02 s .allowed: from 0.2 s, 10"):
         plan(folder, tmp_path, ",,,,", duration=0.01)
+
+
+@pytest.mark.parametrize("corner", [None, 1.0])
+def test_samples_that_mistake_frequencies_are_an_error(folder, tmp_path, corner):
+    """Forces of short duration contain frequencies above those that the samples resolve."""
+    made = Campaign(campaign(folder, max_frequency=corner), tmp_path)
+    site = made.plan().sites[0]
+    for sigma, errors in ((site.file.sigma, 0), (0.1 * site.file.interval, 1)):
+        problems = Problems()
+        other = replace(site, file=replace(site.file, sigma=sigma))
+        check_times(made.settings, [other], str, problems)
+        found = [str(p) for p in problems.errors if "mistake higher frequencies for lower ones" in str(p)]
+        assert len(found) == errors
+
+
+def test_measures_of_limited_bands_are_reported(folder, tmp_path):
+    """PGA and periods near the corner miss motion above it; long periods and PGV do not."""
+    measures = {"PGA": [], "PGV": [], "SA(1.5)": [], "SA(2.5)": []}
+    text = warnings(Campaign(campaign(folder, measures=measures, max_frequency=1.0), tmp_path).plan())
+    assert "PGA is that of motion below max_frequency, 1 Hz" in text
+    assert "SA(1.5) also depends on motion above max_frequency, 1 Hz (allowed: periods from 2 s)" in text
+    assert "PGV" not in text and "SA(2.5)" not in text
+    assert "PGA" not in warnings(Campaign(campaign(folder, measures={"PGA": []}), tmp_path).plan())

@@ -119,6 +119,12 @@ def test_only_missing_sites_are_computed(folder, tmp_path):
     assert made.site("ONE").distance[0] == pytest.approx(distances.min(), rel=1e-6)
 
 
+def test_results_of_other_settings_are_refused(folder, tmp_path):
+    Campaign(campaign(folder), tmp_path).run()
+    with pytest.raises(InputError, match="belongs to other settings or files than those of the campaign"):
+        Campaign(campaign(folder, component="RotD100"), tmp_path).site("ONE")
+
+
 def test_a_site_that_another_process_computes_is_left_to_it(folder, tmp_path):
     made = Campaign(campaign(folder), tmp_path)
     with claimed(site_path(tmp_path, "ONE")) as mine:

@@ -93,3 +93,15 @@ def test_results_that_a_run_lacks(tmp_path):
             served.evaluate([float("nan")], {})
     finally:
         close_processes()
+
+
+def test_inputs_that_are_refused(tmp_path):
+    """Seeds are whole numbers, as neighbouring values would be the same; a configuration is an object of settings."""
+    vary = {"seed": {"setting": "sources[0].force[0]", "seed": True}}
+    served = ServedStudy(
+        Ensemble(study(tmp_path / "e", vary=vary, serve=SERVE, design={"kind": "random", "members": 1})).members
+    )
+    with pytest.raises(EvaluationError, match=r"seed is 1.9, and seeds are whole numbers"):
+        served.case([1.9], {})
+    with pytest.raises(EvaluationError, match=r"config is \[1\], not an object of settings"):
+        served.case([1.0], [1])

@@ -159,12 +159,17 @@ class Campaign:
         Raises
         ------
         InputError
-            If the site has not been computed.
+            If the site has not been computed, or with other settings or files.
         """
         path = site_path(self.folder, name)
         if not path.is_file():
             known = ", ".join(sorted(p.stem for p in path.parent.glob("*.nc"))) or "none yet"
             raise InputError(Problem(str(path), "does not exist", known, "Run the campaign first."))
+        plan = self.plan()
+        digests = {s.name: plan.digests[s.number] for s in plan.sites}
+        if name in digests and not is_complete(path, digests[name]):
+            what = "belongs to other settings or files than those of the campaign"
+            raise InputError(Problem(str(path), what, advice="Run the campaign again."))
         return read_site(path, seismograms)
 
     def write_points(self, path: str | Path) -> int:

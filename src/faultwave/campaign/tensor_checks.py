@@ -15,6 +15,10 @@ from faultwave.observe.motions.rotated import SAMPLES_PER_PERIOD, is_sampled, sp
 
 SHORTEST = 10
 """Smallest number of samples of a seismogram."""
+ALIASED = 0.05
+"""Largest amplitude of the forces, as a fraction, at frequencies that the samples of strain mistake for those of interest."""
+BROADBAND = ("PGA", "CAV", "Arias")
+"""Measures that high frequencies dominate."""
 TRIED = 4
 """Number of points whose strain is read to find out whether it has decayed at the end of a file."""
 DECAYED = 0.02
@@ -49,15 +53,28 @@ def _check_frequencies(campaign: CampaignSettings, file: TensorFile, where: Wher
             what = f"max_frequency is {corner:g} Hz, above what the forces of {file.path} and its interval contain"
             advice = "Compute the tensors with a shorter --duration, or a shorter output.receivers.interval."
             problems.error(where(("max_frequency",)), what, f"up to {largest:.4g} Hz", advice)
+    folded = 1.0 / file.interval - STOP * corner if corner is not None else 0.5 / file.interval
+    left = float(band.smoothing(max(folded, 0.0)))
+    if left > ALIASED:
+        what = (
+            f"the forces of {file.path} still have {100 * left:.0f} % of their amplitude at {folded:.4g} Hz, so that samples every "
+            f"{file.interval:g} s mistake higher frequencies for lower ones"
+        )
+        advice = "Compute the tensors with a shorter output.receivers.interval, or a longer --duration."
+        problems.error(str(file.path), what, f"up to {100 * ALIASED:.0f} %", advice)
     for name in campaign.levels:
         period = spectral_period(name)
         if period is None:
+            if corner is not None and name in BROADBAND:
+                what = f"{name} is that of motion below max_frequency, {corner:g} Hz, and smaller than the one of all frequencies"
+                problems.warn(where(("measures",)), what)
             continue
         if not is_sampled(period, file.interval):
             what = f"{name} needs {SAMPLES_PER_PERIOD} samples a period; the interval of {file.path} is {file.interval:g} s"
             problems.error(where(("measures",)), what, f"periods from {SAMPLES_PER_PERIOD * file.interval:g} s")
-        elif corner is not None and period < 1.0 / corner * (1 - 1e-9):
-            problems.warn(where(("measures",)), f"{name} lies above max_frequency, {corner:g} Hz")
+        elif corner is not None and period < 2.0 / corner * (1 - 1e-9):
+            what = f"{name} also depends on motion above max_frequency, {corner:g} Hz"
+            problems.warn(where(("measures",)), what, f"periods from {2.0 / corner:g} s")
         elif corner is None and (left := float(band.smoothing(1.0 / period))) < 0.9:
             what = f"the smoothing by the forces of {file.path} reduces motion at the period of {name} to {100 * left:.0f} %"
             problems.warn(where(("measures",)), what, advice="Set max_frequency, which removes the smoothing.")

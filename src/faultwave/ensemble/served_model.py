@@ -88,6 +88,8 @@ class ServedStudy:
         """
         study = self.members.study
         data = copy.deepcopy(self.members.base)
+        if not isinstance(config, Mapping):
+            raise EvaluationError(INPUT, f"config is {config!r}, not an object of settings")
         for name, value in config.items():
             if name not in study.serve.config:
                 allowed = ", ".join(study.serve.config) or "none"
@@ -97,6 +99,8 @@ class ServedStudy:
         for (name, variable), value in zip(study.vary.items(), values, strict=True):
             if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
                 raise EvaluationError(INPUT, f"{name} is {value}, not a finite number")
+            if variable.seed and value != int(value):
+                raise EvaluationError(INPUT, f"{name} is {value}, and seeds are whole numbers")
             for path in variable.setting:
                 set_value(data, location_of(path), int(value) if variable.seed else float(value))
         output = {k: v for k, v in dict(data.get("output", {})).items() if k not in WRITING}
