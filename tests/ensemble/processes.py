@@ -46,7 +46,8 @@ def contents(folder: Path) -> dict[str, np.ndarray]:
 def assert_equal(one: Path, other: Path) -> None:
     first, second = contents(one), contents(other)
     assert first.keys() == second.keys() and first
-    for name, values in first.items():
+    for name in first.keys() - {"ensemble.nc version"}:  # a base case in a file has another version than one without
+        values = first[name]
         np.testing.assert_array_equal(values, second[name], err_msg=name)
 
 

@@ -78,8 +78,8 @@ class Record:
 
     @property
     def version(self) -> str:
-        """Digest of the case and of all files that the run read: two results of a version are equal."""
-        return digest({"case": self.digest, "files": sorted(self.files)})
+        """Digest of the case and of all files that the run read, by name and contents: two results of a version are equal."""
+        return digest({"case": self.digest, "files": sorted((Path(path).name, found) for path, found in self.files)})
 
 
 class EnsembleFolder:
