@@ -18,7 +18,7 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1] / "tests"
 LONG_LIST, SLOW_LIST = TESTS / "long.txt", TESTS / "slow.txt"
 
-LONG, SLOW = (0.8, 1.5), (10.0, 30.0)
+LONG, SLOW = (0.8, 1.5), (10.0, 22.0)
 """Seconds beyond which a test is long or slow: of a test that shares its function with others, and of the quickest of a function."""
 
 VARIANTS = 2
@@ -29,6 +29,9 @@ NEVER_SLOW = (
     "tests/run/test_killed.py",
     "tests/run/test_resume_case.py",
     "tests/project/",
+    "tests/ensemble/test_runs.py::test_killed_workers_and_a_killed_supervisor_lose_nothing",
+    "tests/ensemble/test_runs.py::test_members_of_two_processes",
+    "tests/run/test_ranks.py::test_a_fault_between_processes",
 )
 """Files whose tests run before each change however long they take: they protect what users have on disk, or run every example."""
 
