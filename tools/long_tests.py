@@ -18,7 +18,7 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1] / "tests"
 LONG_LIST, SLOW_LIST = TESTS / "long.txt", TESTS / "slow.txt"
 
-LONG, SLOW = (0.8, 1.5), (10.0, 22.0)
+LONG, SLOW = (0.8, 1.5), (8.0, 15.0)
 """Seconds beyond which a test is long or slow: of a test that shares its function with others, and of the quickest of a function."""
 
 VARIANTS = 2
@@ -32,6 +32,10 @@ NEVER_SLOW = (
     "tests/ensemble/test_runs.py::test_killed_workers_and_a_killed_supervisor_lose_nothing",
     "tests/ensemble/test_runs.py::test_members_of_two_processes",
     "tests/run/test_ranks.py::test_a_fault_between_processes",
+    "tests/fd/test_fault_ranks.py",
+    "tests/fd/test_block_ranks.py",
+    "tests/fd/test_ranks.py::test_any_cut_gives_the_same",
+    "tests/fd/test_ranks.py::test_stopped_and_resumed_on_others",
 )
 """Files whose tests run before each change however long they take: they protect what users have on disk, or run every example."""
 
