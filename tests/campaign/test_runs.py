@@ -65,6 +65,9 @@ def test_problems_of_tables_and_files(folder, tmp_path):
     )
     with pytest.raises(InputError, match="rupture a has the annual rate 0.2, and 0.1 at"):
         Campaign(campaign(folder, ruptures=str(tmp_path / "bad.csv"))).plan()
+    (tmp_path / "bad.csv").write_text(f"rupture,file,annual_rate,annual_rate\na,{folder / 'a1.srf'},0.1,0.2\n")
+    with pytest.raises(InputError, match="bad.csv:1: column 'annual_rate' occurs 2 times"):
+        Campaign(campaign(folder, ruptures=str(tmp_path / "bad.csv"))).plan()
     with pytest.raises(InputError, match="is no file of strain Green tensors|cannot be read|NetCDF"):
         Campaign(campaign(folder, tensors=str(folder / "a1.srf"))).plan()
     with pytest.raises(InputError, match="projection differs from that of"):
@@ -84,6 +87,9 @@ def test_problems_of_tables_and_files(folder, tmp_path):
         ({"disaggregation": [{"measure": "PGV"}]}, "needs either level or probability"),
         ({"disaggregation": [{"measure": "PGA", "level": 1.0}]}, "PGA is not in measures"),
         ({"years": [0]}, "years"),
+        ({"years": [50, 50.000001]}, "2 of the years read 50 with six digits"),
+        ({"measures": ["PGV", "PGV"]}, "PGV occurs 2 times; list each measure once"),
+        ({"measures": {"SA(1)": [], "SA(1.0)": []}}, r"SA\(1.0\) is the same measure as SA\(1\)"),
         ({"component": "RotD10"}, "RotD50"),
     ],
 )
@@ -117,6 +123,30 @@ def test_only_missing_sites_are_computed(folder, tmp_path):
     )
     distances = np.linalg.norm(np.loadtxt(folder / "points.txt") - SITES[0], axis=1)
     assert made.site("ONE").distance[0] == pytest.approx(distances.min(), rel=1e-6)
+
+
+def test_warnings_of_cached_ruptures_remain(folder, tmp_path):
+    """With the path of the file as it is now, also where another file with the same contents was cached."""
+    text = (folder / "a1.srf").read_text().splitlines()
+    slips = text[3].split()
+    slips[1] = "999"
+    text[3] = " ".join(slips)
+    for name in ("first.srf", "second.srf"):
+        (tmp_path / name).write_text("\n".join(text) + "\n")
+    table = tmp_path / "table.csv"
+    for name in ("first.srf", "first.srf", "second.srf"):
+        table.write_text(f"rupture,file,annual_rate\na,{name},0.1\n")
+        made = Campaign(campaign(folder, ruptures=str(table)), tmp_path / "results")
+        found = "\n".join(map(str, made.plan(write_cache=True).warnings))
+        assert f"{name}:4" in found and "999" in found, found
+
+
+def test_sites_of_another_method_are_computed_again(folder, tmp_path, monkeypatch):
+    made = Campaign(campaign(folder), tmp_path)
+    made.run()
+    assert made.plan().missing == ()
+    monkeypatch.setattr("faultwave.campaign.plan.METHOD", 0)
+    assert made.plan().missing == (0, 1)
 
 
 def test_results_of_other_settings_are_refused(folder, tmp_path):

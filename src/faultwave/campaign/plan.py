@@ -40,6 +40,8 @@ from faultwave.output.manifest import digest
 MEMORY_SHARE = 0.9
 """Largest share of the memory of the machine that a site may take."""
 SHOWN = 5
+METHOD = 1
+"""Number of the method of computation; a change of results raises it, so that sites of earlier versions are computed again."""
 TRIED_POINTS, TRIED_SAMPLES = 64, 32
 """Size of the synthetic batch from which the time of a campaign is predicted."""
 
@@ -343,6 +345,7 @@ def _identity(campaign: CampaignSettings, site: Site, variations: Sequence[Varia
         mode="json", include={"nearest", "duration", "max_frequency", "component", "seismograms"}
     )
     ruptures = [e.key for e in events]
+    chosen["method"] = METHOD
     return digest({**chosen, "measures": list(campaign.levels), "ruptures": ruptures, **site.file.identity(site.index)})
 
 

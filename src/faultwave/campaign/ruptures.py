@@ -116,6 +116,8 @@ def _check_columns(path: Path, names: list[str], problems: Problems) -> None:
         if name not in REQUIRED + OPTIONAL:
             allowed = ", ".join(REQUIRED + OPTIONAL)
             problems.error(f"{path}:1", f"'{name}' is not a column", allowed, suggest(name, REQUIRED + OPTIONAL))
+    for name in sorted({n for n in names if names.count(n) > 1}):
+        problems.error(f"{path}:1", f"column '{name}' occurs {names.count(name)} times", "each column once")
 
 
 def _row(row: dict[str, str | None], table: Path, where: str, problems: Problems) -> _Row | None:

@@ -15,7 +15,7 @@ from faultwave.case.settings.common import InputFile, OutputFolder, ParameterErr
 from faultwave.case.settings.grid import Projection
 from faultwave.case.settings_file import Where, markdown_tables, read_contents, validated
 from faultwave.observe.motions.measures import GRAVITY, UNITS
-from faultwave.observe.motions.rotated import is_measure
+from faultwave.observe.motions.rotated import is_measure, spectral_period
 
 Number = float | str
 """Number in SI units, or text with a unit."""
@@ -43,7 +43,17 @@ def _as_tuple(value: object) -> object:
 
 def _as_mapping(value: object) -> object:
     """Convert a list of measures into a mapping without levels."""
-    return dict.fromkeys(map(str, value)) if isinstance(value, list | tuple) else value
+    if not isinstance(value, list | tuple):
+        return value
+    names = list(map(str, value))
+    if repeated := sorted({n for n in names if names.count(n) > 1}):
+        raise ValueError(f"{repeated[0]} occurs {names.count(repeated[0])} times; list each measure once")
+    return dict.fromkeys(names)
+
+
+def year_text(years: float) -> str:
+    """Return years as they appear in names of files."""
+    return f"{years:g}"
 
 
 def unit_of(measure: str) -> str:
@@ -139,9 +149,27 @@ class CampaignSettings(Settings):
             if min(values) <= 0:
                 wrong[name] = f"{name}: levels must be positive, the smallest is {min(values):g}"
             found[name] = tuple(values)
+        periods = dict[float, str]()
+        for name in found:
+            if (period := spectral_period(name)) is not None and (other := periods.setdefault(period, name)) != name:
+                wrong[name] = f"{name} is the same measure as {other}; list each measure once"
         if wrong:
             raise ParameterErrors(wrong)
         return found
+
+    @field_validator("years")
+    @classmethod
+    def _distinct_years(cls, given: tuple[float, ...]) -> tuple[float, ...]:
+        """Return years whose files have different names."""
+        names = [year_text(y) for y in given]
+        for name in names:
+            need(
+                (
+                    names.count(name) == 1,
+                    f"{names.count(name)} of the years read {name} with six digits, as in the names of files",
+                )
+            )
+        return given
 
     @model_validator(mode="after")
     def _sound_disaggregation(self) -> Self:

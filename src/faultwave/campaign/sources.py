@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +20,7 @@ from faultwave.physics.sources.point import Sources
 from faultwave.physics.sources.readers.srf import read_srf_with_leads
 from faultwave.physics.sources.time_functions import SampledFunctions
 
-FORMAT = 2
+FORMAT = 3
 """Version of the cached files."""
 
 
@@ -166,15 +168,20 @@ class SourceReader:
             If the file is invalid.
         """
         cached = self.cache / f"{self.key(path)}.npz"
-        found = _read_cached(cached)
-        if found is None:
-            found = RuptureSources.of(*read_srf_with_leads(path, self.projection, warned))
+        stored = _read_cached(cached, path)
+        if stored is None:
+            said = Problems()
+            found = RuptureSources.of(*read_srf_with_leads(path, self.projection, said))
             if not len(found):
                 raise InputError(Problem(str(path), "contains no slip", "subfaults with slip rates"))
+            stored = found, tuple(said.warnings)
             if self.write:
                 self.cache.mkdir(parents=True, exist_ok=True)
                 with atomic_path(cached) as temporary, temporary.open("wb") as file:
-                    np.savez(file, *(getattr(found, name) for name in FIELDS))
+                    np.savez(file, *(getattr(found, name) for name in FIELDS), _as_text(stored[1], path))
+        found, warnings = stored
+        if warned is not None:
+            warned.extend(warnings)
         return found
 
 
@@ -197,10 +204,18 @@ FIELDS = tuple(RuptureSources.__dataclass_fields__)
 """Names of the arrays of a rupture in the order of the cached files."""
 
 
-def _read_cached(path: Path) -> RuptureSources | None:
-    """Return a cached rupture, None if it is missing or damaged."""
+def _as_text(warnings: Sequence[Problem], path: Path) -> np.ndarray:
+    """Return warnings as JSON; places in the file have no path, since files with equal contents share an entry."""
+    rows = [(w.where.removeprefix(str(path)), w.what, w.allowed, w.advice) for w in warnings]
+    return np.array(json.dumps(rows))
+
+
+def _read_cached(cached: Path, path: Path) -> tuple[RuptureSources, tuple[Problem, ...]] | None:
+    """Return a cached rupture with the warnings of its file ``path``, None if it is missing or damaged."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return RuptureSources(*(file[f"arr_{i}"] for i in range(len(FIELDS))))
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        with np.load(cached, allow_pickle=False) as file:
+            found = RuptureSources(*(file[f"arr_{i}"] for i in range(len(FIELDS))))
+            rows = json.loads(str(file[f"arr_{len(FIELDS)}"]))
+        return found, tuple(Problem(f"{path}{where}", *texts, severity="warning") for where, *texts in rows)
+    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile):
         return None

@@ -21,7 +21,7 @@ from faultwave.campaign.hazard import (
     rate_of,
 )
 from faultwave.campaign.plan import CampaignPlan
-from faultwave.campaign.settings import Disaggregation, level_to_si, unit_of
+from faultwave.campaign.settings import Disaggregation, level_to_si, unit_of, year_text
 from faultwave.campaign.site_files import SiteResults
 from faultwave.observe.motions.measures import GRAVITY
 from faultwave.output.atomic import atomic_text, remove
@@ -108,7 +108,7 @@ def _curves(
     about = f"generated_by='faultwave', kind='mean', investigation_time={years:.12g}, imt='{measure}'"
     first = ["#", *[""] * (len(header) - 2), about]
     rows = [[*_place(site), *(f"{p:.6E}" for p in values)] for site, values in zip(sites, found, strict=True)]
-    return _save(folder / f"{CURVES}-mean-{measure}-{years:g}y.csv", header, rows, first)
+    return _save(folder / f"{CURVES}-mean-{measure}-{year_text(years)}y.csv", header, rows, first)
 
 
 def _rates(
