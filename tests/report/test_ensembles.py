@@ -75,6 +75,32 @@ def test_a_report_has_all_its_sections(folder):
         json.loads(data)
 
 
+def test_the_summary_has_percentiles_with_units(folder):
+    page = fw.report(folder).read_text()
+    summary = page[page.index("percentiles of the members with a value") : page.index("Distributions</h2>")]
+    low, high = (f"{x:.4g}" for x in np.percentile(LENGTH, [16, 84]))
+    row = re.search(r"length \[m\]</th>(.*?)</tr>", summary)[1]
+    assert f"<td>{low}</td>" in row and f"<td>{high}</td>" in row and "<td>40</td>" in row
+
+
+def test_stresses_and_areas_are_shown_in_usual_units(tmp_path):
+    made = EnsembleFolder(tmp_path)
+    scalars = ({"stress_drop": 5e6, "ruptured_area": 3e7}, {"stress_drop": 6e6, "ruptured_area": 2e7}, {})
+    records = [Record(m, f"digest {m}", "done", scalars=found) for m, found in enumerate(scalars)]
+    write_store(made, records, {"normal_stress": ([-1.2e8, -1.1e8, -1e8], "Pa")}, None, "Stress")
+    page = fw.report(made.path).read_text()
+    for text in (
+        "normal stress [MPa]",
+        "<td>-120</td>",
+        "stress drop [MPa]",
+        "<td>5</td>",
+        "ruptured area [km^2]",
+        "<td>30</td>",
+    ):
+        assert text in page, text
+    assert "<td>-</td>" in page  # a member without a rupture
+
+
 def test_correlations_are_those_of_scipy():
     other = np.where(LENGTH > 0.4, np.nan, FRICTION**3 + LENGTH)
     found = rank_correlations({"friction": FRICTION, "length": LENGTH}, {"other": other, "constant": np.ones(COUNT)})

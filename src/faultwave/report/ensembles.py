@@ -16,9 +16,15 @@ from faultwave.report.figures import axis, bar, length_unit, scale
 from faultwave.report.page import render, write
 
 STORE, STATISTICS = "ensemble.nc", "statistics.nc"
-SCALARS = ("moment_magnitude", "seismic_moment", "ruptured_area", "mean_slip", "stress_drop", "rupture_speed",
-           "largest_slip_rate", "duration", "peak_ground_velocity")  # fmt: skip
-"""Scalar results that are shown, in this order."""
+SCALARS = {
+    "moment_magnitude": "", "seismic_moment": "N m", "ruptured_area": "m^2", "mean_slip": "m", "stress_drop": "Pa",
+    "rupture_speed": "m/s", "largest_slip_rate": "m/s", "duration": "s", "peak_ground_velocity": "m/s",
+}  # fmt: skip
+"""Scalar results that are shown, in this order, and their units."""
+SHOWN_UNITS = {"Pa": ("MPa", 1e-6), "m^2": ("km^2", 1e-6), "N m": ("10^18 N m", 1e-18)}
+"""Unit in which values are shown and the factor to it, by unit of the store."""
+QUANTILES = (0.0, 16.0, 50.0, 84.0, 100.0)
+"""Percentiles of the table of the summary."""
 LABELS = {
     "mean": "mean",
     "std": "standard deviation",
@@ -26,6 +32,8 @@ LABELS = {
     "max": "largest",
     "count": "members with a value",
 }
+MAP_PIXELS = (800.0, 300.0)
+"""Width and height of a map [pixels]."""
 LISTED = 200
 """Largest number of members in a table."""
 BYTES = 6_000_000
@@ -71,9 +79,14 @@ class StoredEnsemble:
         """Parameters that are numbers and differ between members."""
         return {n: v for n, (v, _) in self.parameters.items() if v.dtype.kind == "f" and np.ptp(v) > 0}
 
+    @property
+    def columns(self) -> dict[str, np.ndarray]:
+        """Values of all parameters and scalar results."""
+        return {n: v for n, (v, _) in self.parameters.items()} | self.scalars
+
     def label(self, name: str) -> str:
         """Return the name of a parameter or result with its unit."""
-        unit = self.parameters[name][1] if name in self.parameters else ""
+        unit = self.parameters[name][1] if name in self.parameters else _shown_unit(SCALARS[name])
         return name.replace("_", " ") + (f" [{unit}]" if unit else "")
 
 
@@ -94,7 +107,8 @@ def write_ensemble_report(folder: str | Path, out: str | Path | None = None) -> 
     with describe_bad_values(str(where), "cannot be shown"):
         found = _load(where)
         sections = [s for s in (_summary(found), _distributions(found), _sensitivity(found)) if s.blocks]
-        sections += [s for s in (_maps(where), _seismograms(where)) if s.blocks]
+        members = Section("Members", [*_seismograms(where).blocks, _member_table(found)])
+        sections += [s for s in (_maps(where), members) if s.blocks]
     title = found.title or where.resolve().name
     return write(Path(out) if out is not None else where / "report.html", render(title, str(where), sections))
 
@@ -123,10 +137,21 @@ def _load(folder: Path) -> StoredEnsemble:
                 parameters[name] = (values if numeric else np.array([str(x) for x in values]), str(v.units))
             elif name.startswith("scalar_"):
                 scalars[name.removeprefix("scalar_")] = v[:]
-        shown = {n: scalars[n] for n in SCALARS if n in scalars and np.isfinite(scalars[n]).any()}
+        scalars = {n: scalars[n] for n in SCALARS if n in scalars and np.isfinite(scalars[n]).any()}
+        shown = {n: (_in_shown_unit(v, unit), _shown_unit(unit)) for n, (v, unit) in parameters.items()}
+        results = {n: _in_shown_unit(v, SCALARS[n]) for n, v in scalars.items()}
         return StoredEnsemble(
-            folder, str(file.title), file["member"][:], texts["status"], texts["reason"], parameters, shown
+            folder, str(file.title), file["member"][:], texts["status"], texts["reason"], shown, results
         )
+
+
+def _shown_unit(unit: str) -> str:
+    return SHOWN_UNITS.get(unit, (unit, 1.0))[0]
+
+
+def _in_shown_unit(values: np.ndarray, unit: str) -> np.ndarray:
+    """Return numbers in the unit in which they are shown, and texts unchanged."""
+    return values * SHOWN_UNITS[unit][1] if unit in SHOWN_UNITS and values.dtype.kind == "f" else values
 
 
 def _summary(found: StoredEnsemble) -> Section:
@@ -136,17 +161,32 @@ def _summary(found: StoredEnsemble) -> Section:
     if failed.any():
         reasons = [(str(m), str(r)) for m, r in zip(found.members[failed], found.reasons[failed], strict=True)]
         blocks.append(Table("Failed members", ("member", "reason"), reasons[:LISTED]))
-    names = [*found.parameters, *found.scalars]
-    columns = [*(v for v, _ in found.parameters.values()), *found.scalars.values()]
-    rows = [
-        (str(m), *(f"{c[i]:.6g}" if c.dtype.kind == "f" else str(c[i]) for c in columns))
-        for i, m in enumerate(found.members[:LISTED])
-    ]
-    title = (
-        "Members" if len(failed) <= LISTED else f"The first {LISTED} of {len(failed):,} members; all are in members.csv"
-    )
-    blocks.append(Table(title, ("member", *map(found.label, names)), rows))
+    rows = list[tuple[str, ...]]()
+    for name, column in (found.numeric | found.scalars).items():
+        known = column[np.isfinite(column)]
+        rows.append((found.label(name), str(len(known)), *(f"{x:.4g}" for x in np.percentile(known, QUANTILES))))
+    if rows:
+        header = ("quantity", "members", "smallest", *(f"{p:g} %" for p in QUANTILES[1:-1]), "largest")
+        blocks.append(Table("Parameters and results: percentiles of the members with a value", header, rows))
     return Section("Summary", blocks)
+
+
+def _member_table(found: StoredEnsemble) -> Table:
+    """Return a table of the parameters and results of the first members."""
+    columns, count = found.columns, len(found.members)
+    rows = [(str(m), *(_cell(c[i]) for c in columns.values())) for i, m in enumerate(found.members[:LISTED])]
+    title = (
+        "Parameters and results"
+        if count <= LISTED
+        else f"The first {LISTED} of {count:,} members; all are in members.csv"
+    )
+    return Table(title, ("member", *map(found.label, columns)), rows)
+
+
+def _cell(value: object) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.4g}" if np.isfinite(value) else "-"
 
 
 def _distributions(found: StoredEnsemble) -> Section:
@@ -247,7 +287,7 @@ def _map(file: Any, name: str) -> Figure:
             "colorscale": scale("viridis"),
             "colorbar": bar(label),
             "symbol": "square",
-            "size": 7,
+            "size": _marker_size(along, up),
         }
         data.append(
             {"type": "scattergl", "mode": "markers", "name": title, "x": numbers(along), "y": numbers(up), "marker": marker,
@@ -265,6 +305,13 @@ def _map(file: Any, name: str) -> Figure:
     }
     text = f"{str(mean.long_name).removeprefix('mean of ')}: a menu selects the statistic."
     return Figure(name.replace("_", " "), text, data, layout, height=420)
+
+
+def _marker_size(x: np.ndarray, y: np.ndarray) -> float:
+    """Return the size [pixels] of markers that cover a map without gaps."""
+    width, height = max(float(np.ptp(x)), 1e-30), max(float(np.ptp(y)), 1e-30)
+    pixels = min(MAP_PIXELS[0] / width, MAP_PIXELS[1] / height)
+    return float(np.clip(1.2 * pixels * np.sqrt(width * height / len(x)), 3.0, 40.0))
 
 
 def _flat(location: np.ndarray, fault: bool) -> tuple[np.ndarray, np.ndarray]:
