@@ -199,4 +199,8 @@ def test_all_problems_of_a_table_come_at_once(tmp_path):
     text = problems_of(
         {"kind": "table", "file": str(tmp_path / "m.csv")}, {"row": {"setting": "material.constant.rho"}}
     )
+    (tmp_path / "s.csv").write_text("rho;mass\n1,5;2\n")
+    semicolons = {"kind": "table", "file": str(tmp_path / "s.csv")}
+    joined = problems_of(semicolons, {"rho": {"setting": "material.constant.rho"}})
+    assert "s.csv:1: has one column, whose name contains a semicolon" in joined
     assert "m.csv:2: has 1 cells" in text and "m.csv:4: has 3 cells" in text and "no column 'row'" in text

@@ -6,7 +6,9 @@ import csv
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +16,10 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError, RunError
 from faultwave.cli.launch import mpiexec
+from faultwave.comm.world import FIRST_PROCESS, World
 from faultwave.ensemble.folder import EnsembleFolder
+from faultwave.ensemble.process import environment as environment_of_members
+from faultwave.ensemble.process import own_process
 from tests.ensemble.case import rupture_case, study, wave_case
 from tests.ensemble.processes import assert_equal, contents, ends, environment, wait_for, workers_of, written
 
@@ -156,6 +161,41 @@ def test_members_that_exceed_the_memory(tmp_path, monkeypatch):
     monkeypatch.setattr("faultwave.base.processes.host.machine_memory", lambda: 50 << 20)
     with pytest.raises(InputError, match=r"2 members at a time need .* this machine has 0.0488 GiB"):
         fw.Ensemble(study(tmp_path)).run()
+
+
+def test_complete_outputs_are_counted(tmp_path, monkeypatch):
+    """``results.runs`` writes the files of every member."""
+    case = wave_case(end=0.4)
+    case["output"]["volume"] = {"interval": 0.02}
+    few, all_ = (fw.Ensemble(study(tmp_path / n, case=case, results={"runs": n == "b"})).plan() for n in "ab")
+    assert few.forecast.files == 0
+    fw.run(case | {"output": case["output"] | {"folder": str(tmp_path / "c")}})
+    written = sum(f.stat().st_size for f in (tmp_path / "c").iterdir())
+    assert all_.disk - few.disk == 4 * all_.forecast.files
+    assert 0.3 * written < all_.forecast.files < 3 * written
+    assert "files of a run" in str(all_) and "files of a run" not in str(few)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=3 * all_.forecast.files))
+    with pytest.raises(InputError, match=r"the results need up to .*results.runs: false"):
+        fw.Ensemble(study(tmp_path / "b", case=case, results={"runs": True})).plan()
+
+
+def test_workers_use_different_devices(monkeypatch):
+    """In cyclic order; processes of members of several processes follow each other."""
+    seen = {}
+
+    def watch(name):
+        process = own_process(1)
+        seen[name] = int(process.call(os.getenv, FIRST_PROCESS))
+        process.close()
+
+    for name in range(3):
+        thread = threading.Thread(target=watch, args=(name,))
+        thread.start()
+        thread.join()
+    assert seen[1] - seen[0] == 1 and seen[2] - seen[1] == 1
+    assert environment_of_members(1, 6)[FIRST_PROCESS] == "6" and World().device_number == 0
+    monkeypatch.setenv(FIRST_PROCESS, "6")
+    assert World().device_number == 6 and World().local_rank == 0
 
 
 FULL = """

@@ -110,6 +110,15 @@ def test_correlations_are_those_of_scipy():
     assert np.isnan(found[:, 1]).all()
 
 
+@pytest.mark.parametrize(("read", "computed"), [(1, 1), (3 * COUNT, 2 * COUNT), (1 << 26, 1 << 22)])
+def test_percentiles_do_not_depend_on_blocks(folder, monkeypatch, read, computed):
+    monkeypatch.setattr("faultwave.ensemble.store.READ_VALUES", read)
+    monkeypatch.setattr("faultwave.ensemble.store.COMPUTED_VALUES", computed)
+    found = exact_percentiles(folder / "ensemble.nc", ["slip"], [10, 50])["slip"]
+    values = np.array([member(m).variables["slip"].data for m in range(COUNT - 1)], float)
+    np.testing.assert_allclose(found, np.percentile(values, [10, 50], axis=0), rtol=1e-7)
+
+
 def test_sobol_indices_name_the_parameter_that_matters():
     pytest.importorskip("SALib")
     x = stats.qmc.Sobol(2, seed=1).random(512)

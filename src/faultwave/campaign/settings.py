@@ -129,7 +129,7 @@ class CampaignSettings(Settings):
     distance_bin: Quantity("m", gt=0) = Field(10e3, description="Width of the distance bins of disaggregations.")
     seismograms: bool = Field(False, description="Store the seismograms in the files of the sites.")
     folder: OutputFolder | None = Field(
-        None, description="Folder of the results; by default the name of the campaign file."
+        None, description="Folder of the results; by default the name of the campaign file, in the working directory."
     )
 
     @field_validator("measures")

@@ -216,6 +216,8 @@ def _read_cached(cached: Path, path: Path) -> tuple[RuptureSources, tuple[Proble
         with np.load(cached, allow_pickle=False) as file:
             found = RuptureSources(*(file[f"arr_{i}"] for i in range(len(FIELDS))))
             rows = json.loads(str(file[f"arr_{len(FIELDS)}"]))
-        return found, tuple(Problem(f"{path}{where}", *texts, severity="warning") for where, *texts in rows)
+        return found, tuple(
+            Problem(f"{path}{where}", what, allowed, advice, "warning") for where, what, allowed, advice in rows
+        )
     except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile):
         return None

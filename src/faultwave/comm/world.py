@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 LAUNCHED = ("PMI_SIZE", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_SIZE", "PALS_NODEID")
 """Environment variables that MPI launchers set in their processes."""
 
+FIRST_PROCESS = "FAULTWAVE_FIRST_PROCESS"
+"""Environment variable with the number of processes on this machine that come before those of this run in an ensemble."""
+
 FORWARDED = 0.3
 """Time [s] in which a launcher can forward the reason for an abort; it may discard output it has not read by then."""
 
@@ -51,6 +54,14 @@ class World:
         number = int(near.Get_rank())
         near.Free()
         return number
+
+    @property
+    def device_number(self) -> int:
+        """Number of the device of this process, in cyclic order of those on its machine (collective).
+
+        Members of an ensemble that run at the same time on one machine have different numbers.
+        """
+        return int(os.environ.get(FIRST_PROCESS, "0")) + self.local_rank
 
     @property
     def first(self) -> bool:

@@ -132,7 +132,7 @@ def solver_to_try(plan: Plan) -> Solver:
     )
     if share >= 1.0 or numerics.integrator != "ader" or nonresident_bytes(()) is None:
         return Solver(plan)
-    made = backends.make(numerics.backend, numerics.precision, numerics.threads, plan.world.local_rank)
+    made = backends.make(numerics.backend, numerics.precision, numerics.threads, plan.world.device_number)
     chosen: Backend | PartialBackend = made if made.capabilities.asynchronous else PartialBackend(made, share)
     return Solver(plan, chosen)
 

@@ -105,7 +105,7 @@ class Solver:
         threaded = numerics.progress == "thread" and world.size > 1
         cores = reserve_cores(world, numerics.progress_cores) if threaded else ()
         self.backend = backend or backends.make(
-            numerics.backend, numerics.precision, numerics.threads, world.local_rank
+            numerics.backend, numerics.precision, numerics.threads, world.device_number
         )
         self.threads = self.backend.threads
         with host.limit_threads(numerics.threads):

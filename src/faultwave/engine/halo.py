@@ -68,7 +68,7 @@ def halo_path(
         if requested == "direct":
             raise world.mark_raised_everywhere(InputError(Problem("numerics.halo", DIRECT_NEEDS_DEVICE, "auto, host")))
         return None
-    command = [sys.executable, "-P", "-m", "faultwave.engine.halo", kind, str(world.local_rank)]
+    command = [sys.executable, "-P", "-m", "faultwave.engine.halo", kind, str(world.device_number)]
     return choose_halo_path(world, requested, device, command, sorted(set(partners)))
 
 

@@ -76,8 +76,10 @@ class EnsemblePlan:
     def disk(self) -> float:
         """Size of the results of all members [bytes]."""
         results = self.members.study.results
-        held = 0 if self.forecast is None else self.forecast.disk
-        return held * (len(self.members) if results.store == "members" else 1)
+        if self.forecast is None:
+            return 0.0
+        stored = len(self.members) if results.store == "members" else 1
+        return float(self.forecast.disk) * stored + float(self.forecast.files) * len(self.members)
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the rows of ``faultwave ensemble --dry-run``."""
@@ -98,6 +100,7 @@ class EnsemblePlan:
                 ("time of all", duration(self.seconds)),
                 ("memory of a member", f"{self.forecast.memory / 2**20:,.0f} MiB"),
                 ("results of a member", f"{self.forecast.disk / 2**20:,.3g} MiB before compression"),
+                *([("files of a run", f"{self.forecast.files / 2**20:,.3g} MiB")] if self.forecast.files else []),
                 ("results of all", f"{self.disk / 2**20:,.3g} MiB before compression"),
             ]
         return found
@@ -320,9 +323,10 @@ def _check_size(members: Members, found: Forecast, missing: int, problems: Probl
     while not place.exists():
         place = place.parent
     free, count = shutil.disk_usage(place).free, missing if study.results.store == "members" else workers
-    if 2 * count * found.disk > free:  # results of members, and the store that is made of them
-        what = (
-            f"the results need up to {2 * count * found.disk / 2**30:.3g} GiB, and the disk has {free / 2**30:.3g} GiB"
-        )
-        advice = "Set results.store: statistics, fewer results.maps, or another folder."
+    size = (
+        2 * count * found.disk + missing * found.files
+    )  # results of members, the store that is made of them, files of runs
+    if size > free:
+        what = f"the results need up to {size / 2**30:.3g} GiB, and the disk has {free / 2**30:.3g} GiB"
+        advice = "Set results.store: statistics, results.runs: false, fewer results.maps, or another folder."
         problems.items.append(study_problem(members.where, ("results",), what, advice=advice))

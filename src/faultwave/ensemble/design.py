@@ -187,6 +187,10 @@ def _read_table(study: Study, where: Where, problems: Problems) -> dict[str, lis
         problems.error(str(path), "has no rows", "a header and a row for each member")
         return {}
     header = [cell.strip() for cell in rows[0]]
+    if len(header) == 1 and (separator := next((s for s in ";\t" if s in header[0]), "")):
+        what = "has one column, whose name contains a " + {";": "semicolon", "\t": "tab"}[separator]
+        problems.error(f"{path}:1", what, "columns separated by commas, and decimal points")
+        return {}
     for name, column in taken.items():
         if header.count(column) != 1:
             what = f"{path} has {'no' if column not in header else 'more than one'} column '{column}'"

@@ -250,7 +250,8 @@ def _identities(members: Members) -> tuple[tuple[Identity, ...], list[Problem]]:
         first, problem = listed[0]
         share = 100 * len(listed) / len(members)
         what = f"{len(listed):,} of {len(members):,} members ({share:.3g} %) are impossible; the first is member {first}: {problem.what}"
-        advice = problem.advice or "Limit the distribution with lower and upper, or change the values."
+        drawn = any(v.distribution for v in members.study.vary.values())
+        advice = problem.advice or ("Limit the distribution with lower and upper." if drawn else "Change the values.")
         made.append(Problem(where, what, allowed, advice))
     return tuple(identified), made
 

@@ -7,6 +7,7 @@ affects nothing else.
 
 from __future__ import annotations
 
+import itertools
 import os
 import pickle
 import select
@@ -27,6 +28,7 @@ from faultwave.base.errors import FaultwaveError, InputError, RunError
 from faultwave.base.processes import host
 from faultwave.base.processes.signals import end_with_parent
 from faultwave.comm.launcher import mpiexec
+from faultwave.comm.world import FIRST_PROCESS
 from faultwave.ensemble.folder import EnsembleFolder, Kind, Record
 from faultwave.ensemble.tasks import FilesChanged, Task, compute
 from faultwave.ensemble.worker import read_message, write_message
@@ -48,9 +50,17 @@ class OutOfTime(Exception):
 
 
 class MemberProcess:
-    """Process that computes members one after the other, with ``threads`` threads."""
+    """Process that computes members one after the other.
 
-    def __init__(self, threads: int):
+    Parameters
+    ----------
+    threads : int
+        Number of threads.
+    worker : int
+        Number of the worker on this machine, by which graphics processors are assigned in cyclic order.
+    """
+
+    def __init__(self, threads: int, worker: int = 0):
         self.threads = threads
         self.log: IO[bytes] = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
@@ -58,7 +68,7 @@ class MemberProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.log,
-            env=environment(threads),
+            env=environment(threads, worker),
             start_new_session=True,  # Ctrl-C concerns the ensemble, which ends its processes itself
         )
         self.ready = False
@@ -117,6 +127,15 @@ class MemberProcess:
 _processes: weakref.WeakSet[MemberProcess] = weakref.WeakSet()
 _launched: set[subprocess.Popen[bytes]] = set()
 _own = threading.local()
+_workers = itertools.count()
+
+
+def worker_number() -> int:
+    """Return the number of the calling thread among those that compute members in this process."""
+    if not hasattr(_own, "worker"):
+        _own.worker = next(_workers)
+    number: int = _own.worker
+    return number
 
 
 def own_process(threads: int) -> MemberProcess:
@@ -126,7 +145,7 @@ def own_process(threads: int) -> MemberProcess:
         return found
     if found is not None:
         found.close()
-    made = _own.process = MemberProcess(threads)
+    made = _own.process = MemberProcess(threads, worker_number())
     return made
 
 
@@ -148,9 +167,13 @@ def close_processes() -> None:
         _processes.discard(process)
 
 
-def environment(threads: int) -> dict[str, str]:
-    """Return the environment of a member's process, without traces of a launcher and with its number of threads."""
+def environment(threads: int, first: int) -> dict[str, str]:
+    """Return the environment of a member's process.
+
+    It has no traces of a launcher, the number of threads, and the number of the first process of the member on this machine.
+    """
     counts = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
+    counts[FIRST_PROCESS] = str(first)
     paths = [p for p in sys.path if p and Path(p, "faultwave").is_dir()]
     known = os.environ.get("PYTHONPATH", "")
     found = os.pathsep.join(dict.fromkeys([*paths[:1], *filter(None, known.split(os.pathsep))]))
@@ -254,7 +277,7 @@ def compute_with_mpi(task: Task) -> Record:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            env=environment(task.threads),
+            env=environment(task.threads, worker_number() * task.processes),
             start_new_session=True,
             preexec_fn=end_with_parent(os.getpid()),
         )

@@ -28,6 +28,8 @@ SHARED = ("time", "station_location", "fault_station_location", "place_location"
 GROWING = ("time", "fault_sample")
 """Dimensions whose length can differ between members; shorter series are filled with NaN."""
 ABOUT = ("status", "reason", "version")
+READ_VALUES, COMPUTED_VALUES = 1 << 26, 1 << 22
+"""Numbers of values of a map that are read, and of which percentiles are computed, at once."""
 Results = Callable[[Record], Dataset | None]
 """Function that returns the results of a record, None if there are none."""
 
@@ -341,7 +343,10 @@ def _write_map(
 
 
 def exact_percentiles(path: Path, names: Sequence[str], percentiles: Sequence[float]) -> dict[str, np.ndarray]:
-    """Return the percentiles (percentile, place) of maps in a store, read in blocks of places."""
+    """Return the percentiles (percentile, place) of maps in a store.
+
+    A chunk of the store holds all places of a member, so that as many places as memory allows are read at once.
+    """
     import netCDF4
 
     found: dict[str, np.ndarray] = {}
@@ -350,15 +355,22 @@ def exact_percentiles(path: Path, names: Sequence[str], percentiles: Sequence[fl
         for name in names if percentiles else ():
             v = file[name]
             members, places = v.shape
-            step = max(1, 4_000_000 // max(1, members))
-            made = np.full((len(percentiles), places), np.nan)
+            made, step = np.full((len(percentiles), places), np.nan), max(1, READ_VALUES // max(1, members))
             for begin in range(0, places, step):
-                block = v[:, begin : begin + step].astype(np.float64)
-                known = np.isfinite(block).any(0)
-                if known.any():
-                    made[:, begin : begin + step][:, known] = np.nanpercentile(block[:, known], percentiles, axis=0)
+                made[:, begin : begin + step] = _percentiles(v[:, begin : begin + step], percentiles)
             found[name] = made
     return found
+
+
+def _percentiles(values: np.ndarray, percentiles: Sequence[float]) -> np.ndarray:
+    """Return the percentiles (percentile, place) of values (member, place), NaN at places without values."""
+    made, step = np.full((len(percentiles), values.shape[1]), np.nan), max(1, COMPUTED_VALUES // max(1, len(values)))
+    for begin in range(0, values.shape[1], step):
+        block = values[:, begin : begin + step].astype(np.float64)
+        known = np.isfinite(block).any(0)
+        if known.any():
+            made[:, begin : begin + step][:, known] = np.nanpercentile(block[:, known], percentiles, axis=0)
+    return made
 
 
 # ---- table ------------------------------------------------------------------------------------------------------------------

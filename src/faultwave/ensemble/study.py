@@ -193,7 +193,7 @@ class Study(Settings):
     execution: Execution = Field(default_factory=Execution, description="Where and how the members run.")
     serve: Serve = Field(default_factory=Serve, description="Model that `faultwave serve` offers.")
     folder: OutputFolder | None = Field(
-        None, description="Folder of the ensemble; by default the name of the study file."
+        None, description="Folder of the ensemble; by default the name of the study file, in the working directory."
     )
 
 

@@ -231,12 +231,15 @@ class Forecast:
         Size of its results [bytes].
     variables : dict of str to (tuple of str, str, int)
         Dimensions, unit and number of values of each available result.
+    files : int
+        Size of its complete output [bytes], 0 if it is not written.
     """
 
     seconds: float
     memory: int
     disk: int
     variables: dict[str, tuple[tuple[str, ...], str, int]]
+    files: int = 0
 
 
 def check_member(task: Task) -> Problems:
@@ -277,7 +280,8 @@ def forecast(task: Task) -> Forecast:
     growth = session.case.end_time / reached if reached > 0 else 1.0
     variables = {n: (v.dims, v.unit, v.data.size) for n, v in every.variables.items()}
     size = sum(_grown(v, growth) for v in made.variables.values())
-    return Forecast(setup + stepping, _peak_memory() + _store_growth(), int(size) + 4096, variables)
+    files = float(session.plan.output_size) if task.results.runs else 0.0
+    return Forecast(setup + stepping, _peak_memory() + _store_growth(), int(size) + 4096, variables, int(files))
 
 
 def _store_growth() -> int:

@@ -88,6 +88,11 @@ class FdPlan:
         return f"<Plan '{name}': {self.points:,} grid points, {self.steps:,} steps>"
 
     @property
+    def output_size(self) -> float:
+        """Size [bytes] of the files that the run writes, without checkpoints."""
+        return float(sum(part.requirements.disk for part in self.parts.values()))
+
+    @property
     def machine(self) -> Machine:
         """Backend, precision and number of threads that compute the run."""
         numerics = self.case.numerics

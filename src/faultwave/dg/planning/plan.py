@@ -173,6 +173,11 @@ class Plan:
         return self.share.mesh_identity if self.share else as_text(fingerprint(self.mesh, np.arange(self.cells)))
 
     @property
+    def output_size(self) -> float:
+        """Size [bytes] of the files that the run writes on this process, without checkpoints."""
+        return float(sum(p.requirements.disk for p in self.parts))
+
+    @property
     def stored_derivatives(self) -> np.ndarray:
         """Cells (nc,) whose derivatives capabilities read."""
         return self._marked([p.requirements.derivatives for p in self.parts])

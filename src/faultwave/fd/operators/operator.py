@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave import backends
+from faultwave import backends, comm
 from faultwave.backends.grid import wrap_axis
 from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.base.processes import host
@@ -109,7 +109,8 @@ class Operator:
         part = self.box if shared else None
         program = build_program(scheme, self.drives.injections, sample_buffers, observers, self.units, part)
         self.backend = machine.backend
-        place = shared.world.local_rank if shared else 0  # processes on one machine use a device each
+        world = shared.world if shared else comm.world()
+        place = world.device_number  # processes on one machine use a device each
         self.runner = backends.make_stencils(machine.backend, program, precision, machine.threads, place)
         for number, (name, values) in enumerate(medium.coefficients.items()):
             if name in program.arrays:

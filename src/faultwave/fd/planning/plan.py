@@ -129,8 +129,9 @@ def _plan_in_precision(case: Case, world: World, surveying: bool = False) -> FdP
 
 def forecast_disk(made: FdPlan) -> float:
     """Return the disk space [bytes] of a planned run."""
-    written = float(sum(part.requirements.disk for part in made.parts.values()))
-    return disk_needed(made.case, written, 0.0 if made.case.output.checkpoint is None else checkpoint_bytes(made))
+    return disk_needed(
+        made.case, made.output_size, 0.0 if made.case.output.checkpoint is None else checkpoint_bytes(made)
+    )
 
 
 def check_processes(made: FdPlan, count: int) -> Sequence[Problem]:
