@@ -88,17 +88,18 @@ def middle(fault, name):
     return (k, 0, i) if name is None else fault.values(name, "x")[k, 0, i]
 
 
-def string(fault, step, steps):
+def string(fault, step, steps, mu=ROCK["rho"] * ROCK["vs"] ** 2, lost=None):
     """One side of the fault as points along a line, the other its mirror image: what the fault remembers after so many steps.
 
-    The traction of a step is that of its middle; rate and state is solved there, for the mean of the slip rates before and after."""
+    The traction of a step is that of its middle; rate and state is solved there, for the mean of the slip rates before and after.
+    ``lost`` returns the change of stress that attenuation adds to an elastic one."""
     part, at = fault.part, middle(fault, None)
     law, constants, given = part.law, part.constants, part.given["x"]
     values = {n: np.array([v[at]]) for n, v in given.values.items()}
     parameters = {n: values[parameter(n)] for n in law.kernel_parameters}
     names = law.state_columns.widths
     state = {n: np.zeros(1) for n in names} | {n: np.array([v[at]]) for n, v in given.state.items() if n in names}
-    rho, mu = ROCK["rho"], ROCK["rho"] * ROCK["vs"] ** 2
+    rho = ROCK["rho"]
     v, s = np.zeros(60), np.zeros(60)  # on points from the fault on, and half a spacing further
     freed = 2.0 * INVERSE_SIDE_NORM * step / (H * rho)
     for n in range(1, steps + 1):
@@ -134,6 +135,8 @@ def string(fault, step, steps):
         for k in range(1, 57):
             pull[k] = np.dot(INSIDE, v[k - 1 : k + 3])
         s += mu * step / H * pull
+        if lost is not None:
+            s += lost(mu * step / H * pull)
     return state
 
 

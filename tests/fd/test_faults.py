@@ -209,7 +209,6 @@ BESIDE = {
         ({"grid__fault": {"lower": [-9000, 0, -7500], "upper": [4500, 0, 0]}}, "begins 2000 m from the side x-"),
         ({"grid__fault": {"lower": [-4500, 0, -7500], "upper": [4500, 0, -500]}}, "ends 500 m from the side z+"),
         ({"grid__order": 8}, "order 8 and a fault cannot be combined on a grid yet"),
-        ({"attenuation": {}, "material": {"constant": ROCK | {"Qp": 100, "Qs": 50}}}, "attenuation and a fault"),
         ({"fault__friction": "rate-and-state-ageing"}, "does not maintain the balance of forces in single precision"),
         ({"fault__modifiers": ["thermal-pressurisation"]}, "which the engine fd does not support"),
         ({"fault__parameters": {"constant": {"mu_s": 0.6}}}, "mu_d"),

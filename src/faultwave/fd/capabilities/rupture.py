@@ -156,7 +156,6 @@ NOT_COMBINED = {
     "grid.topography": "flat ground",
     "grid.order": "4",
     "grid.boundaries": "absorbing",
-    "attenuation": "elastic rock",
     "plasticity": "elastic rock",
     "injection": "sources in the box",
     "sources": "point sources",

@@ -106,7 +106,7 @@ def _profile_arrays(scheme: Scheme, box: Box) -> dict[str, Layout]:
         arrays |= {name: line_of(scheme, box, "z") for name in scheme.ends.lines()}
     arrays |= _adjoining_face_arrays(scheme, box)
     if scheme.fault is not None:
-        arrays |= scheme.fault.layouts(box, scheme.reach)
+        arrays |= scheme.fault.layouts(box, scheme.reach, scheme.attenuation)
         arrays |= {name: line_of(scheme, box, scheme.fault.axis) for name in split_nodes.LINES}
     return arrays
 

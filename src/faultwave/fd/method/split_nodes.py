@@ -13,11 +13,13 @@ the plane.
 
 The normal velocity is the same on both sides: the plane itself has no mass, and its velocity follows from the balance
 of normal traction. Therefore tractions do no work except for friction with the slip rate, whatever the rock
-(``docs/theory/grids.md``).
+(``docs/theory/grids.md``). In attenuating rock each side has memory variables of its own, that of the fault-normal
+stress included, because the sides deform differently.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -36,6 +38,7 @@ from faultwave.fd.method.stencils import (
     StencilPlace,
     along_axis,
     damped,
+    memory,
     normal_stresses,
     shear_stress,
     total,
@@ -90,6 +93,11 @@ class FaultPlane:
         shear = next(name for name, axes in SHEAR.items() if self.axis not in axes)
         return (*self.sliding.values(), f"s{self.along}{self.along}", "szz", shear)
 
+    @property
+    def doubled_memory(self) -> tuple[str, ...]:
+        """Memory variables in the plane that differ between its sides, in attenuating rock."""
+        return tuple(memory(n) for n in (*self.doubled, self.normal) if n in STRESS)
+
     def sheet(self, box: Box) -> Box:
         """Return the part of a box within the plane."""
         k = "zyx".index(self.axis)
@@ -110,9 +118,10 @@ class FaultPlane:
         lo[a], hi[a], lo[k], hi[k] = self.first[1], self.end[1], self.index, self.index + 1
         return Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
 
-    def layouts(self, box: Box, halo: int) -> dict[str, Layout]:
+    def layouts(self, box: Box, halo: int, attenuation: bool) -> dict[str, Layout]:
         """Return the layouts of the arrays of the upper side and of the locking tractions."""
-        names = (*(high(n) for n in self.doubled), *(locked(a) for a in self.sliding))
+        doubled = self.doubled + self.doubled_memory * attenuation
+        names = (*(high(n) for n in doubled), *(locked(a) for a in self.sliding))
         return dict.fromkeys(names, Layout(self.sheet(box), group="split", halo=halo))
 
 
@@ -240,7 +249,7 @@ class _High:
     """Point of a stencil as seen by the upper side of the fault."""
 
     def __init__(self, point: Point, plane: FaultPlane):
-        self.point, self.names = point, {n: high(n) for n in plane.doubled}
+        self.point, self.names = point, {n: high(n) for n in plane.doubled + plane.doubled_memory}
         self.line, self.parity, self.scalar = point.line, point.parity, point.scalar
 
     def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> Number:
@@ -287,7 +296,7 @@ class Rows:
         def function(p: Point) -> dict[str, Number]:
             result: dict[str, Number] = {}
             if self.part is FaultRows.SPLIT:
-                result |= self._split_stresses(p, place)
+                result |= self._split_stresses(p, attenuation, place)
             else:
                 e = {axis: self._slope(p, p, of, axis, False, place, result) for of, axis in VELOCITY.items()}
                 result |= normal_stresses(p, e, attenuation)
@@ -299,14 +308,16 @@ class Rows:
             result = damped(p, result, STRESS, sponge, place) if self.part is not FaultRows.SPLIT else result
             return result | self._mirror_to_upper_side(result)
 
-        return Stencil(self._name("stress", sponge, place), function)
+        return Stencil(self._name("stress" + "_q" * attenuation, sponge, place), function)
 
     def _name(self, of: str, sponge: bool, place: StencilPlace) -> str:
         return f"{of}_{self.part.value}_{self.plane.axis}" + "_sponge" * sponge + place.name
 
     def _mirror_to_upper_side(self, result: Named) -> dict[str, Number]:
         """Return the values of the upper side where it moves with the lower one."""
-        return {high(n): result[n] for n in self.plane.doubled if n in result} if self.part is FaultRows.LOCKED else {}
+        if self.part is not FaultRows.LOCKED:
+            return {}
+        return {high(n): result[n] for n in self.plane.doubled + self.plane.doubled_memory if n in result}
 
     def _force(self, p: Point, name: str, place: StencilPlace, result: dict[str, Number]) -> Number:
         return total(
@@ -366,8 +377,8 @@ class Rows:
             locked(axis): m.where(moves, (higher - lower) / m.where(moves, freed, 0.0 * freed + 1.0), 0.0 * freed),
         }
 
-    def _split_stresses(self, p: Point, place: StencilPlace) -> dict[str, Number]:
-        """Return normal stresses and the in-plane shear stress of both sides.
+    def _split_stresses(self, p: Point, attenuation: bool, place: StencilPlace) -> dict[str, Number]:
+        """Return normal stresses and the in-plane shear stress of both sides, with their memory variables.
 
         The fault-normal stress is common to them.
         """
@@ -377,24 +388,41 @@ class Rows:
         sides: list[dict[Axis, Number]] = []
         for q in (p, upper_point):
             sides.append({a: self._slope(p, q, of, a, False, place, unused) for a, of in plane.sliding.items()})
-        lam, mu2 = p.at("lam"), p.at("mu2")
-        stiff = lam + mu2
-        some = stiff > 0.0
-        share = m.where(some, lam / m.where(some, stiff, 0.0 * stiff + 1.0), 0.0 * stiff)
-        areas = [sum(e[a] for a in plane.sliding) for e in sides]
         mean = (0.5 * INVERSE_SIDE_NORM) * (
             _share(p, normal) * (self._side(p, normal, True) - self._side(p, normal, False))
         )
-        apart = 0.5 * (share * (areas[1] - areas[0]))
+        apart = 0.5 * self._apart(p, sides, attenuation)
         result: dict[str, Number] = {}
         shear = next(name for name, axes in SHEAR.items() if plane.axis not in axes)
+        upper_names = plane.doubled + plane.doubled_memory
         for q, e, own, name_of in ((p, sides[0], mean + apart, str), (upper_point, sides[1], mean - apart, high)):
             whole = {a: own if a == plane.axis else e[a] for a in AXES}
-            made = normal_stresses(q, whole, False)
+            made = normal_stresses(q, whole, attenuation)
             parts = [self._slope(p, q, of, a, True, place, unused) for of, a in STRAINS[shear]]
-            made |= shear_stress(q, shear, parts[0] + parts[1], False)
-            result |= {name_of(n): v for n, v in made.items() if name_of is str or n in plane.doubled}
+            made |= shear_stress(q, shear, parts[0] + parts[1], attenuation)
+            result |= {name_of(n): v for n, v in made.items() if name_of is str or n in upper_names}
         return result
+
+    def _apart(self, p: Point, sides: Sequence[Mapping[Axis, Number]], attenuation: bool) -> Number:
+        """Return the fault-normal strain increment of the lower side less that of the upper one.
+
+        With it both sides have the same change of fault-normal stress. ``sides`` holds the increments along the plane.
+        """
+        lam, mu2 = p.at("lam"), p.at("mu2")
+        along, across = lam, lam + mu2
+        if attenuation:  # what a step adds to the memory variables reduces the moduli
+            shear = p.at("defect_s") * mu2
+            volume = p.at("defect_p") * (lam + mu2) - shear
+            along, across = lam - p.parity("B") * volume, across - p.parity("B") * (volume + shear)
+        some = across > 0.0
+        stiff = m.where(some, across, 0.0 * across + 1.0)
+        areas = [sum(e[a] for a in self.plane.sliding) for e in sides]
+        found = m.where(some, along / stiff, 0.0 * across) * (areas[1] - areas[0])
+        if not attenuation:
+            return found
+        name = memory(self.plane.normal)
+        relaxes = (1.0 + p.parity("A")) * (p.at(high(name)) - p.at(name))
+        return found + m.where(some, relaxes / stiff, 0.0 * across)
 
 
 def compliance(p: Point, axis: Axis) -> Number:
