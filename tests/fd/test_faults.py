@@ -9,6 +9,7 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import RunError
 from faultwave.case.load import load_case
+from faultwave.fd.method.split_nodes import high
 from faultwave.fd.method.stencils import FIELDS
 from faultwave.run.planned import check
 
@@ -180,6 +181,34 @@ def test_a_fault_that_holds_is_no_fault():
     b, _ = seismograms(made)
     assert not fault_of(split).values("slip1", "x").any()
     assert np.abs(a - b).max() < 0.02 * np.abs(b).max()
+
+
+def crossed_by_waves(axis, **changes):
+    """A case with a plane wave that fills the box and a fault that holds."""
+    waves = [{"mode": "S", "k": [6e-4, 6e-4, 6e-4], "polarisation": [1, 1, -2], "amplitude": 0.1}]
+    made = case(axis, initial={"kind": "plane-wave", "wave": waves}, **changes)
+    made["fault"]["parameters"]["constant"] = FRICTION | {"cohesion": -1e12}
+    return made
+
+
+@pytest.mark.parametrize("axis", ["x", "y"])
+def test_initial_waves_are_on_both_sides_of_a_fault(axis):
+    start = fw.simulate(crossed_by_waves(axis, numerics__backend="numpy")).solver.operator
+    plane = start.scheme.fault
+    for name in plane.doubled:
+        lower = np.take(np.array(start.runner.view(name)), plane.index, axis="zyx".index(plane.axis))
+        upper = np.array(start.runner.view(high(name))).squeeze("zyx".index(plane.axis))
+        assert upper.any()
+        np.testing.assert_array_equal(upper, lower, err_msg=name)
+
+
+def test_initial_waves_cross_a_fault_that_holds():
+    made = crossed_by_waves("y", end_time=0.4, output={"receivers": {"points": [[900, 900, -4000]], "interval": 0.1}})
+    a, split = seismograms(made)
+    del made["fault"], made["grid"]["fault"]
+    b, _ = seismograms(made)
+    assert not fault_of(split).values("slip1", "x").any()
+    assert np.abs(b).max() > 0 and np.abs(a - b).max() < 0.02 * np.abs(b).max()
 
 
 BASIN = "if (z > -1500) {{ if (y > 2000) {{ return {}; }} }} return {};"

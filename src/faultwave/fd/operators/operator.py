@@ -274,7 +274,20 @@ class Operator:
             z, y, x = self.own_filled
             view = self.filled_view(name)
             view[z.start : z.start + len(values), y, x] = values
+        self._join_sides()
         self._wrap()
+
+    def _join_sides(self) -> None:
+        """Set the upper side of a fault to the lower one, as before any slip."""
+        fault = self.scheme.fault
+        if fault is None:
+            return
+        k, halo = "zyx".index(fault.axis), 1
+        start = fault.index - self.box.lo[k]
+        plane = [slice(None)] * 3
+        plane[k] = slice(start, start + 1 + 2 * halo)
+        for name in fault.doubled:
+            self.runner.view(high(name), halo)[...] = self.runner.view(name, halo)[tuple(plane)]
 
     def restored(self) -> None:
         """Update the periodic ends of the arrays after a checkpoint was read."""
