@@ -72,7 +72,7 @@ def _number(value: float) -> str:
 
 def _place(site: SiteResults) -> list[str]:
     """Return longitude, latitude [deg] and depth [km]."""
-    return [f"{site.geographic[0]:.5f}", f"{site.geographic[1]:.5f}", f"{-1e-3 * site.location[2]:.5f}"]
+    return [f"{site.geographic[0]:.5f}", f"{site.geographic[1]:.5f}", f"{0.0 - 1e-3 * site.location[2]:.5f}"]
 
 
 def _sites(folder: Path, sites: Sequence[SiteResults]) -> Path:
