@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave import backends, comm
+from faultwave import backends
 from faultwave.backends.grid import wrap_axis
 from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.base.processes import host
+from faultwave.comm import World
 from faultwave.fd.method import fluid_solid_interface, split_nodes
 from faultwave.fd.method.differences import WHOLE
 from faultwave.fd.method.effective_medium import Medium, Units, spread_rounding
@@ -109,8 +110,7 @@ class Operator:
         part = self.box if shared else None
         program = build_program(scheme, self.drives.injections, sample_buffers, observers, self.units, part)
         self.backend = machine.backend
-        world = shared.world if shared else comm.world()
-        place = world.device_number  # processes on one machine use a device each
+        place = (shared.world if shared else World()).device_number  # processes on one machine use a device each
         self.runner = backends.make_stencils(machine.backend, program, precision, machine.threads, place)
         for number, (name, values) in enumerate(medium.coefficients.items()):
             if name in program.arrays:
