@@ -48,10 +48,8 @@ def made(axis, backend="cpu", flipped=False, **given):
         planes = split.SHAPE[0] + (name != "w")
         values = 0.01 * numbers.normal(size=(planes, *split.SHAPE[1:]))
         across, centre = np.moveaxis(values, k, 0), s.fault.index
-        across[: centre - 3], across[centre + 3 + (own != axis) :] = (
-            0.0,
-            0.0,
-        )  # further out there are no images in the box
+        across[: centre - 3] = 0.0  # further out there are no images in the box
+        across[centre + 3 + (own != axis) :] = 0.0
         images = across[centre - 3 : centre + 3 + (own != axis)]
         if flipped:
             images[...] = images[::-1] * (-1.0 if own == axis else 1.0)

@@ -162,13 +162,10 @@ class CampaignSettings(Settings):
     def _distinct_years(cls, given: tuple[float, ...]) -> tuple[float, ...]:
         """Return years whose files have different names."""
         names = [year_text(y) for y in given]
-        for name in names:
-            need(
-                (
-                    names.count(name) == 1,
-                    f"{names.count(name)} of the years read {name} with six digits, as in the names of files",
-                )
-            )
+        alike = [(n, names.count(n)) for n in dict.fromkeys(names) if names.count(n) > 1]
+        need(
+            *((False, f"{count} of the years read {n} with six digits, as in the names of files") for n, count in alike)
+        )
         return given
 
     @model_validator(mode="after")
