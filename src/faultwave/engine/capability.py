@@ -269,6 +269,11 @@ class CapabilityPlan:
         return ()
 
 
+def output_size(parts: Iterable[CapabilityPlan]) -> float:
+    """Return the size [bytes] of the files that capabilities write until the end of a run, without checkpoints."""
+    return float(sum(part.requirements.disk for part in parts))
+
+
 class Capability:
     """Capability attached to a solver; subclasses override only the methods that apply."""
 

@@ -19,7 +19,7 @@ from faultwave.base.projection import Projection
 from faultwave.base.types import Json
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
-from faultwave.engine.capability import Capability, CapabilityPlan
+from faultwave.engine.capability import Capability, CapabilityPlan, output_size
 from faultwave.engine.energies import TimeTable
 from faultwave.fd.contexts import MaterialContext, PlacementContext
 from faultwave.fd.method.effective_medium import Medium
@@ -90,7 +90,7 @@ class FdPlan:
     @property
     def output_size(self) -> float:
         """Size [bytes] of the files that the run writes, without checkpoints."""
-        return float(sum(part.requirements.disk for part in self.parts.values()))
+        return output_size(self.parts.values())
 
     @property
     def machine(self) -> Machine:

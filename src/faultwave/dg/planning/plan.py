@@ -38,7 +38,7 @@ from faultwave.dg.operators.layout import ProcessInterface
 from faultwave.dg.operators.scheme import can_compensate, check_integrator, penalised_faces
 from faultwave.domain import tets
 from faultwave.domain.tets.mesh import fingerprint, narrowed
-from faultwave.engine.capability import CapabilityPlan
+from faultwave.engine.capability import CapabilityPlan, output_size
 from faultwave.engine.checks import OUTPUT_OVERHEAD, check_backend, check_disk
 from faultwave.engine.precision import choose_precision
 from faultwave.media import homogenise, load_field
@@ -175,7 +175,7 @@ class Plan:
     @property
     def output_size(self) -> float:
         """Size [bytes] of the files that the run writes on this process, without checkpoints."""
-        return float(sum(p.requirements.disk for p in self.parts))
+        return output_size(self.parts)
 
     @property
     def stored_derivatives(self) -> np.ndarray:
@@ -357,9 +357,7 @@ def _written(planning: Planning, parts: tuple[CapabilityPlan, ...]) -> float:
     case, retained = planning.case, planning.case.output.checkpoint
     values = tet_size(case.numerics.order - 1) * len(planning.law.quantities)
     state = 2 * len(planning.mesh.cells) * (values * number_bytes(case.numerics.precision) + 8)
-    return float(sum(part.requirements.disk for part in parts)) + (
-        0.0 if retained is None else (retained.keep + 1.0) * state
-    )
+    return output_size(parts) + (0.0 if retained is None else (retained.keep + 1.0) * state)
 
 
 def _clusters(planning: Planning, parts: tuple[CapabilityPlan, ...], step: np.ndarray) -> tets.Clustering:

@@ -10,6 +10,7 @@ import numpy as np
 from faultwave.base.errors import Problems, collect_problems
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
+from faultwave.engine.capability import output_size
 from faultwave.fd.blocks.layout import build_blocks, check_faces, moved
 from faultwave.fd.capability import GridCapabilityPlan
 from faultwave.fd.checks.case_checks import check_near_fault
@@ -58,7 +59,7 @@ def build_grid(
     check_faces(placing, blocks, parts)
     check_near_fault(placing, parts)
     with collect_problems(problems):
-        check_disk(case, grids, float(sum(part.requirements.disk for part in parts.values())), problems)
+        check_disk(case, grids, output_size(parts.values()), problems)
     if field is None:
         problems.raise_errors()
     return placing, blocks, parts
