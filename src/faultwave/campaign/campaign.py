@@ -11,6 +11,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, collect_problems
 from faultwave.base.progress import duration
+from faultwave.campaign import cybershake
 from faultwave.campaign.batches import PointFinder, batches
 from faultwave.campaign.plan import CampaignPlan, identified, make_plan
 from faultwave.campaign.ruptures import read_ruptures
@@ -121,7 +122,7 @@ class Campaign:
         Returns
         -------
         list of Path
-            Tables; empty if other processes still compute sites.
+            Tables and seismograms of CyberShake; empty if other processes still compute sites.
 
         Raises
         ------
@@ -144,7 +145,13 @@ class Campaign:
         paths = [site_path(self.folder, s.name) for s in plan.sites]
         if not all(is_complete(p, d) for p, d in zip(paths, plan.digests, strict=True)):
             return []
-        return write_tables(plan, [read_site(p) for p in paths])
+        tables = write_tables(plan, [read_site(p) for p in paths])
+        if not plan.campaign.cybershake:
+            cybershake.remove_seismograms(self.folder)
+            return tables
+        results = (read_site(path, seismograms=True) for path in paths)
+        frequency = max(plan.band(site).highest for site in plan.sites)
+        return tables + cybershake.write_seismograms(self.folder, plan.variations, plan.projection, frequency, results)
 
     def site(self, name: str, seismograms: bool = False) -> SiteResults:
         """Return the results of a site.

@@ -16,6 +16,7 @@ from faultwave.base.progress import duration
 from faultwave.base.projection import Projection
 from faultwave.base.types import Settings
 from faultwave.campaign.batches import TOGETHER, PointFinder
+from faultwave.campaign.cybershake import check_names
 from faultwave.campaign.rupture_checks import Repeated, check_magnitude, check_rupture
 from faultwave.campaign.ruptures import Variation, read_ruptures
 from faultwave.campaign.settings import CampaignSettings
@@ -152,7 +153,8 @@ class CampaignPlan:
 
     def disk(self, site: Site) -> float:
         """Return the size of the results of a site [bytes]."""
-        numbers = len(self.campaign.levels) + 1 + (3 * self.samples(site) if self.campaign.seismograms else 0)
+        components = 3 * self.campaign.seismograms + 2 * self.campaign.cybershake
+        numbers = len(self.campaign.levels) + 1 + components * self.samples(site)
         return 4.0 * len(self.events) * numbers
 
     def seconds(self) -> float:
@@ -242,6 +244,8 @@ def make_plan(
     projection, identity = identified(settings)
     reader = SourceReader(projection, identity, campaign.results / CACHE, write_cache)
     check_times(campaign, sites, where, problems)
+    if campaign.cybershake:
+        check_names([s.name for s in sites], where(("cybershake",)), problems)
     events, used = _read_events(campaign, (sites, variations), reader, problems, say)
     problems.raise_errors()
     digests = tuple(_identity(campaign, site, variations, events) for site in sites)

@@ -128,6 +128,9 @@ class CampaignSettings(Settings):
     magnitude_bin: float = Field(0.2, gt=0, description="Width of the magnitude bins of disaggregations.")
     distance_bin: Quantity("m", gt=0) = Field(10e3, description="Width of the distance bins of disaggregations.")
     seismograms: bool = Field(False, description="Store the seismograms in the files of the sites.")
+    cybershake: bool = Field(
+        False, description="Write the stored seismograms in the files of CyberShake, too, in the folder `cybershake`."
+    )
     folder: OutputFolder | None = Field(
         None, description="Folder of the results; by default the name of the campaign file, in the working directory."
     )
@@ -167,6 +170,11 @@ class CampaignSettings(Settings):
             *((False, f"{count} of the years read {n} with six digits, as in the names of files") for n, count in alike)
         )
         return given
+
+    @model_validator(mode="after")
+    def _sound_cybershake(self) -> Self:
+        need((self.seismograms or not self.cybershake, "cybershake needs seismograms: true"))
+        return self
 
     @model_validator(mode="after")
     def _sound_disaggregation(self) -> Self:

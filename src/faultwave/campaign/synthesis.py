@@ -22,6 +22,8 @@ DOUBLED = np.array([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])
 """Number of times that a component xx yy zz xy yz xz occurs in a symmetric tensor."""
 STOP = 1.5
 """Frequency of the low-pass above which nothing remains, as a multiple of its corner."""
+RESOLVED = 0.05
+"""Amplitude of the Gaussian of the forces at the highest frequency that the grid resolves."""
 LARGEST_GAIN = 1e3
 """Largest factor by which the smoothing of the forces may be undone: more would amplify rounding errors of single precision."""
 
@@ -69,6 +71,11 @@ class Band:
     def gain(self) -> float:
         """Largest factor of the correction."""
         return 1.0 if self.corner is None else float(1.0 / self.smoothing(STOP * self.corner))
+
+    @property
+    def highest(self) -> float:
+        """Highest frequency of the seismograms [Hz]: the corner, or the one that the grid resolves."""
+        return float(np.sqrt(-2 * np.log(RESOLVED)) / (2 * np.pi * self.sigma)) if self.corner is None else self.corner
 
     def smoothing(self, frequency: np.ndarray | float) -> np.ndarray:
         """Return the amplitude of the Gaussian at frequencies [Hz]."""
