@@ -24,6 +24,8 @@ ACCURACY = 0.01
 GAMMA = (1 + ACCURACY) / (1 - ACCURACY)
 SMALLEST = 1e-9
 """Magnitude below which a value counts as zero in percentiles."""
+BLOCK = 4096
+"""Number of places whose histograms are summed at once, so that percentiles take little memory besides the histograms."""
 
 
 @dataclass(frozen=True)
@@ -136,16 +138,24 @@ class Sketch:
 
     def percentiles(self, wanted: Sequence[float]) -> np.ndarray:
         """Return the percentiles (percentile, place), interpolated between the values next to their ranks; NaN without values."""
-        parts, centres = [self.zero[:, None]], [np.zeros(1)]
+        found = np.full((len(wanted), self.places), np.nan)
+        for begin in range(0, self.places, BLOCK):
+            places = slice(begin, begin + BLOCK)
+            found[:, places] = self._percentiles_of(places, wanted)
+        return found
+
+    def _percentiles_of(self, places: slice, wanted: Sequence[float]) -> np.ndarray:
+        """Return the percentiles (percentile, place) of some places."""
+        parts, centres = [self.zero[places, None]], [np.zeros(1)]
         for sign in (1, -1):
             if sign in self.bins:
-                first, counts = self.bins[sign]
+                first, counts = self.bins[sign][0], self.bins[sign][1][places]
                 value = sign * 2 * GAMMA ** np.arange(first, first + counts.shape[1], dtype=float) / (GAMMA + 1)
                 parts = [*parts, counts] if sign > 0 else [counts[:, ::-1], *parts]
                 centres = [*centres, value] if sign > 0 else [value[::-1], *centres]
         total, centre = np.concatenate(parts, 1).cumsum(1, dtype=np.int64), np.concatenate(centres)
         whole = total[:, -1]
-        found = np.full((len(wanted), self.places), np.nan)
+        found = np.full((len(wanted), len(whole)), np.nan)
         for row, percentile in enumerate(wanted):
             rank = percentile / 100 * np.maximum(whole - 1, 0)
             below = np.floor(rank + 1e-9).astype(np.int64)
