@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -166,15 +167,24 @@ class _Subfaults:
         subfault = np.array(self.owner, np.int64) // DIRECTIONS
         return np.asarray(np.array(self.early) * self.columns()[0]["step"][subfault])
 
+    def places(self, projection: Projection) -> np.ndarray:
+        """Return the local coordinates (n, 3) [m] of the subfaults."""
+        c = self.columns()[0]
+        return np.concatenate([projection.to_local(c["lon"], c["lat"]), -1e3 * c["depth"][:, None]], 1)
+
+    def potencies(self, projection: Projection) -> np.ndarray:
+        """Return the potency tensors (n, DIRECTIONS, 6) of unit slip in each direction [m^2]."""
+        c = self.columns()[0]
+        normal, along = slip_frame(*(np.radians(c[name]) for name in ("strike", "dip", "rake")))
+        slip = np.stack(along, 1)[..., None] * normal[:, None, None, :]
+        both = 0.5e-4 * c["area"][:, None, None, None] * (slip + slip.swapaxes(2, 3))
+        return voigt(geographic_tensor(both, projection.norths(c["lon"], c["lat"])[:, None]))
+
     def sources(self, projection: Projection) -> Sources:
         """Return one source per subfault and direction with samples."""
         c, owner = self.columns()[0], np.array(self.owner, np.int64)
         subfault, direction = np.divmod(owner, DIRECTIONS)
-        normal, along = slip_frame(*(np.radians(c[name]) for name in ("strike", "dip", "rake")))
-        slip = np.stack(along, 1)[subfault, direction][:, :, None] * normal[subfault][:, None, :]
-        both = 0.5e-4 * c["area"][subfault, None, None] * (slip + slip.swapaxes(1, 2))
-        potency = voigt(geographic_tensor(both, projection.norths(c["lon"], c["lat"])[subfault]))
-        place = np.concatenate([projection.to_local(c["lon"], c["lat"]), -1e3 * c["depth"][:, None]], 1)
+        potency, place = self.potencies(projection)[subfault, direction], self.places(projection)
         modulus = self.modulus()
         names = np.array([f"{self.path.name} subfault {number + 1}" for number in subfault], object)
         first = np.concatenate([[0], np.cumsum(np.array(self.lengths, np.int64))])
@@ -335,23 +345,94 @@ def read_srf_with_leads(
         raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
 
 
-def _read(tokens: _Tokens, given: Projection | None, warned: Problems) -> tuple[Sources, np.ndarray]:
+@dataclass(frozen=True)
+class SrfSubfaults:
+    """Geometry of all subfaults of a file, whether they slip or not.
+
+    Attributes
+    ----------
+    geographic : ndarray (n, 3)
+        Longitude, latitude [deg] and depth [km].
+    location : ndarray (n, 3)
+        Local x, y, z [m].
+    strike, dip, rake : ndarray (n,)
+        Angles [deg].
+    area : ndarray (n,)
+        Areas [m^2].
+    modulus : ndarray (n,)
+        Shear modulus [Pa], NaN where the file has none.
+    vs, density : ndarray (n,)
+        As in the file [cm/s, g/cm^3], not positive where unknown.
+    potency : ndarray (n, 2, 6)
+        Tensors area (slip normal + normal slip) / 2 [m^2] of unit slip along the rake and across it, xx yy zz xy yz xz.
+    grids : tuple of (int, int, float, float)
+        Number of subfaults along strike and down dip, length and width [m] of each segment; empty without a block PLANE.
+    """
+
+    geographic: np.ndarray
+    location: np.ndarray
+    strike: np.ndarray
+    dip: np.ndarray
+    rake: np.ndarray
+    area: np.ndarray
+    modulus: np.ndarray
+    vs: np.ndarray
+    density: np.ndarray
+    potency: np.ndarray
+    grids: tuple[tuple[int, int, float, float], ...]
+
+    def __len__(self) -> int:
+        return len(self.area)
+
+
+def read_srf_subfaults(path: Path, projection: Projection) -> SrfSubfaults:
+    """Return the geometry of all subfaults of a file, also of those without slip.
+
+    Raises
+    ------
+    InputError
+        With file and line of the problem.
+    """
+    problems = Problems()
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            tokens = _Tokens(path, file)
+            found, grids, _ = _parse(tokens, _version(tokens), Problems(), problems)
+    except OSError as error:
+        raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
+    found.check(problems)
+    problems.raise_errors()
+    c = found.columns()[0]
+    geographic = np.stack([c["lon"], c["lat"], c["depth"]], 1)
+    return SrfSubfaults(
+        geographic, found.places(projection), c["strike"], c["dip"], c["rake"], 1e-4 * c["area"], found.modulus(),
+        c["vs"], c["density"], found.potencies(projection)[:, :2], tuple(grids),
+    )  # fmt: skip
+
+
+def _version(tokens: _Tokens) -> str:
+    """Return the version of a file; raise InputError if it is none of this format."""
     path = tokens.path
     version = tokens.word("the version")
     if version not in VERSIONS:
         junk = f"is not an SRF file: it begins with '{shown(version)}' where its version is expected"
         what = f"version '{version}' is not known" if re.fullmatch(r"\d{1,3}\.\d{1,3}", version) else junk
         raise InputError(Problem(f"{path}:1", what, ", ".join(VERSIONS)))
-    projection = needed(given, str(path))
-    problems, announced, planes, found = Problems(), 0, "", _Subfaults(path)
-    extent = 0.0  # area of the segments [cm^2]
+    return version
+
+
+def _parse(
+    tokens: _Tokens, version: str, warned: Problems, problems: Problems
+) -> tuple[_Subfaults, list[tuple[int, int, float, float]], str]:
+    """Return subfaults, size [m] and number of subfaults of each segment, and the place of the first block PLANE."""
+    path = tokens.path
+    grids, planes, found = list[tuple[int, int, float, float]](), "", _Subfaults(path)
     while not tokens.done:
         place, word = tokens.place, tokens.word("PLANE or POINTS")
         if word == "PLANE":
             planes = planes or place
             for segment in range(1, tokens.whole("the number of segments") + 1):
-                count, area = _segment(tokens, segment, problems)
-                announced, extent = announced + count, extent + area
+                grids.append(_segment(tokens, segment, problems))
         elif word == "POINTS":
             for _ in range(tokens.whole("the number of subfaults")):
                 _subfault(tokens, version, found)
@@ -360,6 +441,7 @@ def _read(tokens: _Tokens, given: Projection | None, warned: Problems) -> tuple[
     if not len(found):
         problems.error(tokens.place, "holds no subfaults", "a block POINTS")
         problems.raise_errors()
+    announced = sum(along * down for along, down, _, _ in grids)
     if announced and announced != len(found):
         what = f"holds {len(found)} subfaults, its segments have {announced}"
         problems.error(planes, what, advice="Is a segment missing, or is the file truncated?")
@@ -371,9 +453,17 @@ def _read(tokens: _Tokens, given: Projection | None, warned: Problems) -> tuple[
             else "no vs and density: the shear modulus is the material's"
         )
         warned.warn(f"{path}:{line}", f"subfaults of this version {version} file have {have}")
+    return found, grids, planes
+
+
+def _read(tokens: _Tokens, given: Projection | None, warned: Problems) -> tuple[Sources, np.ndarray]:
+    version = _version(tokens)
+    problems, projection = Problems(), needed(given, str(tokens.path))
+    found, grids, planes = _parse(tokens, version, warned, problems)
     found.check(problems)
     found.check_slips(problems, warned)
     area = float(found.columns()[0]["area"].sum())
+    extent = 1e4 * sum(length * width for _, _, length, width in grids)  # cm^2
     if planes and not problems.errors and not 0.5 <= area / extent <= 2.0:
         what = f"subfaults have a total area of {area:.4g} cm^2, the segments {extent:.4g} cm^2"
         warned.warn(
@@ -383,8 +473,8 @@ def _read(tokens: _Tokens, given: Projection | None, warned: Problems) -> tuple[
     return found.sources(projection), found.leads()
 
 
-def _segment(tokens: _Tokens, number: int, problems: Problems) -> tuple[int, float]:
-    """Return the number of subfaults and area [cm^2] of a segment: elon elat nstk ndip len wid, stk dip dtop shyp dhyp."""
+def _segment(tokens: _Tokens, number: int, problems: Problems) -> tuple[int, int, float, float]:
+    """Return the number of subfaults and size [m] of a segment: elon elat nstk ndip len wid, stk dip dtop shyp dhyp."""
     place = tokens.place
     lon, lat, along, down, length, width, _, dip, top, _, _ = tokens.numbers(11, f"segment {number}")
     for wrong, what, allowed in (
@@ -397,7 +487,7 @@ def _segment(tokens: _Tokens, number: int, problems: Problems) -> tuple[int, flo
         if wrong:
             advice = exchange_advice(lon, lat) if allowed == "degrees" else ""
             problems.error(place, f"segment {number} has {what}", allowed, advice)
-    return int(along) * int(down), 1e10 * length * width
+    return int(along), int(down), 1e3 * length, 1e3 * width
 
 
 def _subfault(tokens: _Tokens, version: str, found: _Subfaults) -> None:
