@@ -43,6 +43,13 @@ def campaign() -> str:
     return campaign_markdown()
 
 
+def inversion() -> str:
+    """Return every setting of an inversion, from its declaration."""
+    from faultwave.inversion.settings import inversion_markdown
+
+    return inversion_markdown()
+
+
 def commands() -> str:
     """Return the help of every command."""
     from typer.main import get_command
@@ -135,6 +142,7 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "settings": settings,
     "study": study,
     "campaign": campaign,
+    "inversion": inversion,
     "commands": commands,
     "laws": laws,
     "api": api,

@@ -26,10 +26,12 @@ from faultwave.base.version import __version__
 PUBLIC = {
     "Campaign": "faultwave.campaign.campaign",
     "Ensemble": "faultwave.ensemble.ensemble",
+    "Inversion": "faultwave.inversion.inversion",
     "check": "faultwave.run.planned",
     "compare": "faultwave.verify.compare",
     "convert": "faultwave.output.results",
     "estimate_errors": "faultwave.run.errors",
+    "invert": "faultwave.inversion.inversion",
     "load": "faultwave.output.results",
     "plan": "faultwave.run.planned",
     "plot": "faultwave.plot",

@@ -28,6 +28,7 @@ FILES = {
     "results": ("plot", "report", "convert", "compare", "verify"),
     "grids": ("sgt",),
     "campaigns": ("campaign",),
+    "inversions": ("invert",),
     "ports": ("scatter",),
     "lists": ("examples", "laws"),
     "mesh": ("mesh",),

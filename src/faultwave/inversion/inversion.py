@@ -1,0 +1,209 @@
+"""Public class and function of inversions: plan, posterior, results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problems
+from faultwave.campaign.batches import PointFinder
+from faultwave.campaign.sources import moment_magnitude
+from faultwave.inversion.assembly import assemble, make_data
+from faultwave.inversion.evidence import estimate
+from faultwave.inversion.forward import Forward
+from faultwave.inversion.noise import Noise
+from faultwave.inversion.plan import InversionPlan, make_plan
+from faultwave.inversion.posterior import CholeskySolver, IterativeSolver, Posterior, predicted_covariance
+from faultwave.inversion.prior import SlipPrior, make_prior
+from faultwave.inversion.result import NAME, InversionResult, write_result
+from faultwave.inversion.settings import load_inversion
+from faultwave.inversion.srf_files import write_srf
+
+INITIAL_AMPLITUDE = 1.0
+"""Standard deviation of slip with which the search of the largest evidence begins [m]."""
+INITIAL_LENGTH = 0.25
+"""Correlation length with which the search begins, as a fraction of the fault."""
+
+
+class Inversion:
+    """Inversion of seismograms for kinematic slip from stored strain Green tensors.
+
+    Parameters
+    ----------
+    source : str, Path or dict
+        Inversion file (YAML), or its contents.
+    folder : str or Path, optional
+        Folder of the results instead of the one of the file.
+
+    Raises
+    ------
+    InputError
+        With every problem of the file.
+    """
+
+    def __init__(self, source: str | Path | Mapping[str, object], folder: str | Path | None = None):
+        self.settings, self._where = load_inversion(source, folder)
+
+    def __repr__(self) -> str:
+        return f"<Inversion '{self.settings.title or self.folder.name}' in {self.folder}>"
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the results."""
+        return self.settings.results
+
+    def plan(self) -> InversionPlan:
+        """Check everything and return the plan; nothing is written.
+
+        Raises
+        ------
+        InputError
+            With every problem found.
+        """
+        return make_plan(self.settings, self._where)
+
+    def check(self) -> Problems:
+        """Return every problem of the inversion; nothing is written."""
+        problems = Problems()
+        try:
+            problems.extend(self.plan().warnings)
+        except InputError as error:
+            problems.extend(error.problems)
+        return problems
+
+    def run(self, plan: InversionPlan | None = None) -> InversionResult:
+        """Compute the posterior, write the results and return them.
+
+        Raises
+        ------
+        InputError
+            With every problem found, before the computation.
+        RunError
+            If the solution fails, or results cannot be written.
+        """
+        plan = plan or self.plan()
+        found = solve(plan)
+        write_result(self.folder / NAME, found, self.settings.title)
+        for number, sample in enumerate(found.samples):
+            write_srf(sample_path(self.folder, number), plan.fault, plan.sources, sample)
+        write_srf(self.folder / "mean.srf", plan.fault, plan.sources, found.mean)
+        return found
+
+
+def invert(source: str | Path | Mapping[str, object], folder: str | Path | None = None) -> InversionResult:
+    """Invert seismograms for slip, write the results and return them.
+
+    Parameters
+    ----------
+    source : str, Path or dict
+        Inversion file (YAML), or its contents.
+    folder : str or Path, optional
+        Folder of the results instead of the one of the file.
+
+    Returns
+    -------
+    InversionResult
+        Posterior mean, standard deviation, resolution, samples, and the fit of the data.
+
+    Raises
+    ------
+    InputError
+        With every problem found, before the computation.
+    RunError
+        If the solution fails, or results cannot be written.
+    """
+    return Inversion(source, folder).run()
+
+
+def sample_path(folder: Path, number: int) -> Path:
+    """Return the SRF file of a sample."""
+    return folder / "samples" / f"sample-{number + 1:04d}.srf"
+
+
+def solve(plan: InversionPlan) -> InversionResult:
+    """Return the posterior of a plan."""
+    settings = plan.inversion
+    forward = assemble(plan.sources, plan.seismograms, plan.window, plan.every)
+    data, noise = make_data(plan.seismograms, plan.window, settings.noise, settings.unit == "m")
+    prior = _first_prior(plan)
+    posterior, evidence, prior, noise = _posterior(plan, forward, prior, noise, data)
+    rng = np.random.default_rng(settings.seed)
+    return _result(
+        plan, posterior, posterior.samples(rng, settings.samples), _numbers(plan, posterior, evidence, prior, noise)
+    )
+
+
+def _first_prior(plan: InversionPlan) -> SlipPrior:
+    slip, (along, down) = plan.inversion.slip, plan.fault.extent()
+    amplitude = INITIAL_AMPLITUDE if slip.amplitude == "auto" else slip.amplitude
+    lengths = slip.correlation_length
+    if lengths == "auto":
+        lengths = (INITIAL_LENGTH * max(along, down), INITIAL_LENGTH * max(along, down))
+    ratios = (1.0, slip.across) if slip.across else (1.0,)
+    return make_prior(plan.fault.segments, lengths, slip.hurst, amplitude, ratios, slip.windows)
+
+
+def _posterior(
+    plan: InversionPlan, forward: Forward, prior: SlipPrior, noise: Noise, data: np.ndarray
+) -> tuple[Posterior, float, SlipPrior, Noise]:
+    """Return the posterior, the logarithm of the evidence (NaN where unknown), and the chosen prior and noise."""
+    if not plan.dense:
+        iterative = IterativeSolver(forward, prior, noise)
+        return Posterior(forward, prior, noise, iterative, data), float("nan"), prior, noise
+    if plan.searched:
+        best = estimate(forward, prior, noise, data, plan.searched)
+        prior, noise, predicted = best.prior, best.noise, best.predicted
+    else:
+        predicted = predicted_covariance(forward, prior)
+    solver = CholeskySolver.of(predicted, noise)
+    return Posterior(forward, prior, noise, solver, data), solver.log_evidence(data), prior, noise
+
+
+def _totals(plan: InversionPlan) -> np.ndarray:
+    """Return the functionals (parameters, directions * subfaults) of total slip."""
+    return np.tile(np.eye(plan.parameters // plan.sources.windows), (plan.sources.windows, 1))
+
+
+def _numbers(
+    plan: InversionPlan, posterior: Posterior, evidence: float, prior: SlipPrior, noise: Noise
+) -> dict[str, float]:
+    sources = plan.sources
+    finder = PointFinder(plan.seismograms[0].site.file)
+    stiffness = sources.moduli(finder.lame(finder.nearest(sources.location)[0])) * plan.fault.column("area")
+    weights = np.zeros((sources.windows, sources.potency.shape[1], len(plan.fault)))
+    weights[:, 0] = stiffness
+    moment = float(weights.ravel() @ posterior.mean)
+    deviation = float(np.sqrt(posterior.covariance_of(weights.reshape(-1, 1))[0][0]))
+    predicted = posterior.forward.matmat(posterior.mean[:, None])[:, 0]
+    residuals = posterior.data - predicted
+    white = noise.whiten(residuals[:, None])
+    magnitude = moment_magnitude(moment) if moment > 0 else float("nan")
+    along, down = prior.correlations[0].lengths
+    return {
+        "moment": moment, "moment_deviation": deviation, "magnitude": magnitude,
+        "magnitude_deviation": deviation / (1.5 * np.log(10.0) * moment) if moment > 0 else float("nan"),
+        "variance_reduction": float(1.0 - (residuals**2).sum() / (posterior.data**2).sum()),
+        "chi2": float((white**2).mean()), "log_evidence": evidence, "amplitude": prior.amplitude,
+        "length_strike": along, "length_dip": down, "noise_scale": noise.scale,
+    }  # fmt: skip
+
+
+def _result(
+    plan: InversionPlan, posterior: Posterior, samples: np.ndarray, numbers: dict[str, float]
+) -> InversionResult:
+    directions, count = plan.sources.potency.shape[1], len(plan.fault)
+    shape, channels = (plan.sources.windows, directions, count), (len(plan.channels), plan.window.count)
+    variance, resolution = posterior.covariance_of(_totals(plan))
+    mean = posterior.mean.reshape(shape)
+    along, down, segment = np.empty(count), np.empty(count), np.empty(count)
+    for number, part in enumerate(plan.fault.segments):
+        along[part.rows], down[part.rows], segment[part.rows] = part.along, part.down, number + 1
+    predicted = posterior.forward.matmat(posterior.mean[:, None])[:, 0]
+    return InversionResult(
+        mean, mean.sum(0), np.sqrt(variance).reshape(directions, count), resolution.reshape(directions, count),
+        samples.T.reshape(-1, *shape), plan.fault.column("geographic"), along, down, segment, plan.sources.onset,
+        tuple(plan.channels), plan.window.time, posterior.data.reshape(channels), predicted.reshape(channels),
+        posterior.noise.deviations.reshape(channels), numbers,
+    )  # fmt: skip

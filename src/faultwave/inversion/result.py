@@ -1,0 +1,147 @@
+"""Result of an inversion in a NetCDF file: slip, its uncertainty, and the fit of every channel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.output.atomic import atomic_path, translate_os_errors
+
+NAME = "inversion.nc"
+DIRECTIONS = ("along", "across")
+
+
+@dataclass(frozen=True)
+class InversionResult:
+    """Posterior of slip, with the fit of the data.
+
+    Attributes
+    ----------
+    mean : ndarray (windows, directions, subfaults)
+        Posterior mean of slip in time windows [m].
+    slip, deviation, resolution : ndarray (directions, subfaults)
+        Mean and standard deviation of total slip [m], and one minus the ratio of posterior and prior variance.
+    samples : ndarray (samples, windows, directions, subfaults)
+        Samples of the posterior [m].
+    geographic : ndarray (subfaults, 3)
+        Longitude, latitude [deg] and depth [km] of subfaults.
+    along, down : ndarray (subfaults,)
+        Coordinates of subfaults on their segments [m].
+    segment : ndarray (subfaults,)
+        Number of the segment, from 1.
+    onset : ndarray (subfaults,)
+        Onset of the first time window [s].
+    channels : tuple of str
+        Names of the channels.
+    time : ndarray (samples,)
+        Times of the data [s].
+    data, predicted, deviations : ndarray (channels, samples)
+        Processed data, prediction of the mean, and standard deviation of the noise [m/s].
+    numbers : dict of str to float
+        Moment, magnitude, fit, evidence and settings that were estimated.
+    """
+
+    mean: np.ndarray
+    slip: np.ndarray
+    deviation: np.ndarray
+    resolution: np.ndarray
+    samples: np.ndarray
+    geographic: np.ndarray
+    along: np.ndarray
+    down: np.ndarray
+    segment: np.ndarray
+    onset: np.ndarray
+    channels: tuple[str, ...]
+    time: np.ndarray
+    data: np.ndarray
+    predicted: np.ndarray
+    deviations: np.ndarray
+    numbers: dict[str, float]
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """Data minus prediction (channels, samples) [m/s]."""
+        return self.data - self.predicted
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the rows of the summary."""
+        n = self.numbers
+        found = [
+            ("moment along the rake", f"{n['moment']:.4g} +- {n['moment_deviation']:.2g} N m"),
+            ("magnitude", f"{n['magnitude']:.3f} +- {n['magnitude_deviation']:.3f}"
+             if np.isfinite(n["magnitude"]) else "none: the mean moment is not positive"),
+            ("variance reduction", f"{100 * n['variance_reduction']:.1f} %"),
+            ("misfit", f"{n['chi2']:.3g} (squared residuals over noise variance, mean)"),
+        ]  # fmt: skip
+        if np.isfinite(n["log_evidence"]):
+            found.append(("log evidence", f"{n['log_evidence']:.2f}"))
+        found += [
+            ("slip", f"{self.slip[0].min():.3g} to {self.slip[0].max():.3g} m along the rake"),
+            ("prior", f"{n['amplitude']:.4g} m, correlation {n['length_strike']:.4g} m x {n['length_dip']:.4g} m"),
+            ("noise", f"factor {n['noise_scale']:.4g}"),
+        ]
+        return found
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        width = max(len(name) for name, _ in rows)
+        return "\n".join(f"{name:{width}}  {value}" for name, value in rows)
+
+
+DIMENSIONS = {
+    "mean": (("window", "direction", "subfault"), "m", "posterior mean of slip in time windows"),
+    "slip": (("direction", "subfault"), "m", "posterior mean of total slip"),
+    "deviation": (("direction", "subfault"), "m", "posterior standard deviation of total slip"),
+    "resolution": (("direction", "subfault"), "1", "one minus posterior variance over prior variance"),
+    "samples": (("sample", "window", "direction", "subfault"), "m", "samples of the posterior"),
+    "geographic": (("subfault", "place"), "", "longitude [deg], latitude [deg], depth [km]"),
+    "along": (("subfault",), "m", "coordinate along strike"),
+    "down": (("subfault",), "m", "coordinate down dip"),
+    "segment": (("subfault",), "1", "number of the segment"),
+    "onset": (("subfault",), "s", "onset of the first time window"),
+    "time": (("time",), "s", "time of the data"),
+    "data": (("channel", "time"), "m/s", "processed velocity"),
+    "predicted": (("channel", "time"), "m/s", "velocity predicted from the posterior mean"),
+    "deviations": (("channel", "time"), "m/s", "standard deviation of the noise"),
+}
+
+
+def write_result(path: Path, result: InversionResult, title: str) -> Path:
+    """Write a result atomically and return its path."""
+    import netCDF4
+
+    with translate_os_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_path(path) as temporary, netCDF4.Dataset(temporary, "w") as file:
+        file.setncatts({"Conventions": "CF-1.10", "title": title, **result.numbers})
+        for name, (dims, unit, text) in DIMENSIONS.items():
+            values = getattr(result, name)
+            for dim, size in zip(dims, values.shape, strict=True):
+                if dim not in file.dimensions:
+                    file.createDimension(dim, size)
+            made = file.createVariable(name, "f8", dims, zlib=values.ndim > 1, complevel=1)
+            made.units, made.long_name = unit, text
+            made[:] = values
+        residuals = file.createVariable("residuals", "f8", ("channel", "time"), zlib=True, complevel=1)
+        residuals.units, residuals.long_name = "m/s", "data minus prediction"
+        residuals[:] = result.residuals
+        names = file.createVariable("channel_name", str, ("channel",))
+        names[:] = np.array(result.channels, object)
+    return path
+
+
+def read_result(path: Path) -> InversionResult:
+    """Read a result; raise InputError if the file contains none."""
+    import netCDF4
+
+    try:
+        with netCDF4.Dataset(path) as file:
+            file.set_auto_mask(False)
+            arrays = {name: np.asarray(file[name][:]) for name in DIMENSIONS}
+            numbers = {n: float(file.getncattr(n)) for n in file.ncattrs() if n not in ("Conventions", "title")}
+            return InversionResult(**arrays, channels=tuple(map(str, file["channel_name"][:])), numbers=numbers)
+    except (OSError, RuntimeError, AttributeError, IndexError) as error:
+        raise InputError(Problem(str(path), f"cannot be read as the result of an inversion: {error}")) from error

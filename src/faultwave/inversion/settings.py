@@ -1,0 +1,157 @@
+"""Declaration and reading of an inversion: tensors, data, noise, and the slip to find."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from faultwave.base.errors import Problems
+from faultwave.base.units import Quantity
+from faultwave.campaign.settings import LaterFile
+from faultwave.case.settings.common import Geographic, InputFile, OutputFolder, Settings, need
+from faultwave.case.settings.grid import Projection
+from faultwave.case.settings_file import Where, markdown_tables, read_contents, validated
+
+
+def _as_tuple(value: object) -> object:
+    return (value,) if isinstance(value, str | Path) else value
+
+
+class BandSettings(Settings):
+    """Band of data and Green's functions."""
+
+    low: Quantity("Hz", gt=0) | None = Field(
+        None, description="Corner of the high-pass (Butterworth, order four, forwards and backwards); none by default."
+    )
+    high: Quantity("Hz", gt=0) = Field(
+        description="Frequency up to which amplitudes are unchanged; from it to 1.5 times it they decrease to zero."
+    )
+
+    @model_validator(mode="after")
+    def _ascending(self) -> Self:
+        need((self.low is None or self.low < self.high, "low must be below high"))
+        return self
+
+
+class NoiseSettings(Settings):
+    """Covariance of noise: the sum of three parts."""
+
+    pre_event: Quantity("s", gt=0) | None = Field(
+        None, description="Duration before `window` from which the autocovariance of each channel is estimated."
+    )
+    fraction: float = Field(
+        0.0, ge=0, le=1, description="Standard deviation as a fraction of the root mean square of each channel."
+    )
+    level: Quantity("m/s", ge=0) = Field(0.0, description="Standard deviation of all channels.")
+    scale: Literal["auto"] | Annotated[float, Field(gt=0)] = Field(
+        1.0, description="Factor of all standard deviations; `auto`: that of the largest evidence."
+    )
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        need((self.pre_event or self.fraction or self.level, "needs pre_event, fraction or level"))
+        return self
+
+
+class SlipSettings(Settings):
+    """Kinematic slip on the subfaults of SRF files."""
+
+    faults: Annotated[tuple[InputFile, ...], BeforeValidator(_as_tuple)] = Field(
+        description="SRF files with places, areas, angles and rakes of subfaults; their slip is not used.", min_length=1
+    )
+    hypocentre: Geographic = Field(
+        description="Longitude, latitude [deg] and z [m], negative below sea level, where the rupture front begins."
+    )
+    front_speed: Quantity("m/s", ge=100, le=2e4) = Field(
+        description="Speed of the rupture front, with which the first time window of each subfault begins."
+    )
+    onset: Quantity("s") = Field(0.0, description="Time at which the rupture front begins.")
+    windows: int = Field(
+        1, ge=1, le=100, description="Number of time windows; each begins half a window after the last."
+    )
+    window_duration: Quantity("s", gt=0) = Field(description="Duration of a time window, a triangle of slip rate.")
+    across: float = Field(
+        0.5, ge=0, le=1, description="Standard deviation of slip across the rake over that along it; 0: along it only."
+    )
+    amplitude: Literal["auto"] | Quantity(
+        "m", gt=0
+    ) = Field("auto", description="Standard deviation of slip; `auto`: that of the largest evidence.")
+    correlation_length: Literal["auto"] | tuple[Quantity("m", gt=0), Quantity("m", gt=0)] = Field(
+        "auto", description="Correlation lengths along strike and down dip; `auto`: those of the largest evidence."
+    )
+    hurst: float = Field(0.75, gt=0, le=1, description="Hurst exponent of von Karman's correlation.")
+
+
+class InversionSettings(Settings):
+    """Inversion of seismograms for slip."""
+
+    title: str = Field("", description="Title.")
+    tensors: Annotated[tuple[LaterFile, ...], BeforeValidator(_as_tuple)] = Field(
+        description="Files that `faultwave sgt` wrote, each with one or more sites.", min_length=1
+    )
+    projection: Projection | None = Field(
+        None, description="Map projection of the case of the tensors; needed only before they exist."
+    )
+    data: Path = Field(
+        description="Folder of a run with receivers, or of miniSEED, SAC, GSE or K-NET files with StationXML."
+    )
+    unit: Literal["m/s", "m"] = Field(description="Unit of the data. Counts are an error.")
+    origin_time: datetime | None = Field(
+        None, description="UTC time zero of the source; needed for seismological files."
+    )
+    band: BandSettings = Field(description="Band of data and Green's functions.")
+    window: tuple[Quantity("s"), Quantity("s")] = Field(description="First and last time of the data.")
+    nearest: Quantity("m", ge=0) = Field(
+        1.0, description="Largest distance between a subfault and the point whose tensors it uses."
+    )
+    noise: NoiseSettings = Field(description="Covariance of noise.")
+    slip: SlipSettings = Field(description="Slip to find.")
+    solver: Literal["auto", "cholesky", "conjugate-gradients"] = Field(
+        "auto", description="Solution in data space; `auto`: Cholesky factor up to 10,000 samples."
+    )
+    samples: int = Field(20, ge=2, le=10_000, description="Number of samples of the posterior.")
+    seed: int = Field(0, ge=0, description="Seed of the samples.")
+    folder: OutputFolder | None = Field(
+        None, description="Folder of the results; by default the name of the inversion file."
+    )
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        need((self.window[0] < self.window[1], "window must end after it begins"))
+        return self
+
+    @property
+    def results(self) -> Path:
+        """Folder of the results."""
+        assert self.folder is not None
+        return Path(self.folder)
+
+
+def load_inversion(source: object, folder: str | Path | None = None) -> tuple[InversionSettings, Where]:
+    """Read an inversion from a file (YAML) or its contents, and return valid settings and the place of a setting.
+
+    Raises
+    ------
+    InputError
+        With every problem of the file.
+    """
+    problems = Problems()
+    data, folders, where = read_contents(source, "inversion", problems)
+    problems.raise_errors()
+    found = validated(InversionSettings, data, folders, where, "inversion")
+    name = Path(str(source)).stem if not isinstance(source, Mapping) else "inversion"
+    results = Path(folder).absolute() if folder is not None else found.folder or Path.cwd() / name
+    changes = {"folder": results, "data": (folders[0] / found.data.expanduser()).absolute()}
+    return found.model_copy(update=changes), where
+
+
+def inversion_markdown() -> str:
+    """Return the reference of the settings of an inversion: a table for each group."""
+    groups = (
+        ("An inversion", InversionSettings), ("`band`", BandSettings), ("`noise`", NoiseSettings), ("`slip`", SlipSettings),
+    )  # fmt: skip
+    return markdown_tables(groups)

@@ -1,0 +1,101 @@
+"""Picture of an inversion from its file: slip and its standard deviation on the fault, and the fit of seismograms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem, describe_bad_values
+from faultwave.plot import style
+
+NAME = "inversion.png"
+SHOWN = 12
+"""Largest number of channels in the picture."""
+MAPS = (
+    ("slip", "mean slip along the rake", "m"),
+    ("deviation", "standard deviation", "m"),
+    ("resolution", "resolution", ""),
+)
+
+
+def draw_inversion(path: Path) -> Path:
+    """Draw the result of an inversion and return the path of the picture.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    """
+    import netCDF4
+
+    try:
+        with netCDF4.Dataset(path) as file:
+            file.set_auto_mask(False)
+            arrays = {name: np.asarray(file[name][:]) for name in file.variables}
+    except (OSError, RuntimeError) as error:
+        raise InputError(Problem(str(path), f"cannot be read: {error}", advice="Run the inversion first.")) from error
+    channels = len(arrays["data"])
+    shown = np.unique(np.linspace(0, channels - 1, min(SHOWN, channels)).astype(int))
+    segments = np.unique(arrays["segment"])
+    rows, fits = len(segments), -(-len(shown) // 3)
+    with describe_bad_values(str(path), "cannot be drawn"), style.house():
+        fig = style.figure(height=0.4 + 2.2 * rows + 1.3 * fits)
+        grid = fig.add_gridspec(rows + fits, 3, height_ratios=[2.2] * rows + [1.3] * fits)
+        for row, segment in enumerate(segments):
+            mine = arrays["segment"] == segment
+            for column, (name, title, unit) in enumerate(MAPS):
+                panel = fig.add_subplot(grid[row, column])
+                values = arrays[name][0]
+                _map(panel, arrays, mine, values, unit)
+                panel.set_title(title if rows == 1 else f"{title}, segment {segment:.0f}")
+                panel.set_ylabel("down dip [km]" if column == 0 else "")
+        _fits(fig, grid, rows, shown, arrays)
+        return style.save(fig, path.with_name(NAME))
+
+
+def _map(panel: style.Axes, arrays: dict[str, np.ndarray], mine: np.ndarray, values: np.ndarray, unit: str) -> None:
+    along, down = 1e-3 * arrays["along"][mine], 1e-3 * arrays["down"][mine]
+    low, high = min(0.0, float(values.min())), float(values.max()) if unit else 1.0
+    cmap = style.colours("RdBu_r") if low < 0 else style.light()
+    if low < 0:
+        low, high = -max(-low, high), max(-low, high)
+    width = _spacing(along)
+    height = _spacing(down)
+    corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * [0.5 * width, 0.5 * height]
+    from matplotlib.collections import PolyCollection
+
+    cells = PolyCollection(list(np.stack([along, down], 1)[:, None] + corners), array=values[mine], cmap=cmap)
+    cells.set_clim(low, high)
+    panel.add_collection(cells)
+    panel.set_xlim(along.min() - 0.5 * width, along.max() + 0.5 * width)
+    panel.set_ylim(down.max() + 0.5 * height, down.min() - 0.5 * height)
+    panel.set_aspect("equal")
+    panel.set_xlabel("along strike [km]")
+    style.colour_bar(panel, cells, unit)
+
+
+def _spacing(values: np.ndarray) -> float:
+    """Return the smallest distance of different coordinates."""
+    steps = np.diff(np.unique(np.round(values, 6)))
+    return float(steps.min()) if len(steps) else 1.0
+
+
+def _fits(fig: style.Figure, grid: object, first: int, shown: np.ndarray, arrays: dict[str, np.ndarray]) -> None:
+    for number, channel in enumerate(shown):
+        panel = fig.add_subplot(grid[first + number // 3, number % 3])  # type: ignore[index]
+        predicted, deviation = arrays["predicted"][channel], arrays["deviations"][channel]
+        panel.fill_between(
+            arrays["time"],
+            predicted - 2 * deviation,
+            predicted + 2 * deviation,
+            color=style.COLOURS[1],
+            alpha=0.2,
+            lw=0,
+        )
+        panel.plot(arrays["time"], arrays["data"][channel], color=style.COLOURS[0], label="data")
+        panel.plot(arrays["time"], predicted, "--", color=style.COLOURS[1], label="prediction, 2 sd of noise")
+        panel.set_title(str(arrays["channel_name"][channel]))
+        panel.set_ylabel("m/s" if number % 3 == 0 else "")
+        panel.set_xlabel("time [s]" if number >= len(shown) - 3 else "")
+    fig.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=2)

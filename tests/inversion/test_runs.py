@@ -1,0 +1,177 @@
+"""Inversions of a run on the grid of the tensors: prediction, results, the command, and problems before the computation."""
+
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+import obspy
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+import faultwave as fw
+from faultwave.base.errors import InputError
+from faultwave.cli.main import app
+from faultwave.inversion.assembly import assemble, make_data
+from faultwave.inversion.inversion import Inversion, sample_path
+from faultwave.inversion.result import read_result
+from faultwave.physics.sources.readers.srf import read_srf
+
+from .inputs import inversion, projection
+
+MOMENT = 2700 * 2000.0**2 * 150.0**2 * 1.8
+"""Moment of the rupture along the rake [N m]."""
+
+
+@pytest.mark.parametrize("low", [None, 0.7])
+def test_the_prediction_is_the_run(folder, truth, low):
+    plan = Inversion(inversion(folder, band={"low": low, "high": 3.0})).plan()
+    forward = assemble(plan.sources, plan.seismograms, plan.window, plan.every)
+    data, _ = make_data(plan.seismograms, plan.window, plan.inversion.noise, False)
+    found = forward.matmat(truth.reshape(-1, 1))[:, 0]
+    assert abs(found - data).max() < 1e-3 * abs(data).max()  # interpolation of forces and sources on the grid
+
+
+def test_the_slip_of_a_run_is_found_with_its_uncertainty(folder, truth, tmp_path):
+    found = fw.invert(inversion(folder), tmp_path)
+    total = truth.sum(0)
+    assert (abs(found.slip - total) < 3 * found.deviation).all()
+    assert abs(found.slip - total).max() < 0.15
+    assert (found.resolution > 0.5).all()
+    assert abs(found.numbers["moment"] - MOMENT) < 3 * found.numbers["moment_deviation"]
+    assert found.numbers["magnitude"] == pytest.approx((np.log10(MOMENT) - 9.1) / 1.5, abs=0.03)
+    assert found.numbers["variance_reduction"] > 0.99
+    stored = read_result(tmp_path / "inversion.nc")
+    for name in ("mean", "slip", "deviation", "resolution", "samples", "data", "predicted"):
+        np.testing.assert_array_equal(getattr(stored, name), getattr(found, name))
+    assert stored.channels == found.channels and stored.numbers == found.numbers
+
+
+def test_samples_are_srf_files_with_their_slip(folder, tmp_path):
+    found = fw.invert(inversion(folder, samples=3), tmp_path)
+    assert len(list((tmp_path / "samples").glob("*.srf"))) == 3
+    for number, sample in enumerate(found.samples):
+        sources = read_srf(sample_path(tmp_path, number), projection())
+        (group,) = sources.functions.groups
+        slip = group.interval * np.add.reduceat(np.asarray(group.samples, float), group.first[:-1])
+        np.testing.assert_allclose(slip, sample.sum(0).T.ravel(), atol=1e-6)
+
+
+def test_unknown_noise_and_prior_are_estimated(folder, tmp_path):
+    made = inversion(
+        folder, slip={"amplitude": "auto", "correlation_length": "auto"}, noise={"fraction": 0.05, "scale": "auto"}
+    )
+    found, fixed = fw.invert(made, tmp_path / "auto"), fw.invert(inversion(folder), tmp_path / "fixed")
+    assert found.numbers["noise_scale"] < 0.2  # the data have the errors of the grid only
+    assert found.numbers["log_evidence"] > fixed.numbers["log_evidence"] + 10
+    assert abs(found.numbers["moment"] / MOMENT - 1) < 0.01
+
+
+def test_conjugate_gradients_find_the_same(folder, tmp_path):
+    one = fw.invert(inversion(folder), tmp_path / "one")
+    other = fw.invert(inversion(folder, solver="conjugate-gradients"), tmp_path / "other")
+    np.testing.assert_allclose(other.slip, one.slip, atol=1e-6)
+    np.testing.assert_allclose(other.deviation, one.deviation, rtol=1e-5)
+    assert np.isnan(other.numbers["log_evidence"])
+
+
+def test_the_command_checks_computes_and_draws(folder, tmp_path):
+    path = tmp_path / "small.yaml"
+    path.write_text(yaml.safe_dump(inversion(folder, folder=str(tmp_path / "results"))))
+    found = CliRunner().invoke(app, ["invert", str(path), "--dry-run"])
+    assert found.exit_code == 0 and "78 samples of 6 channels" in found.output and not (tmp_path / "results").exists()
+    found = CliRunner().invoke(app, ["invert", str(path)])
+    assert found.exit_code == 0, found.output
+    for part in (
+        "moment along the rake",
+        "magnitude",
+        "variance reduction",
+        "log evidence",
+        "inversion.nc",
+        "mean.srf",
+    ):
+        assert part in found.output
+    assert (tmp_path / "results" / "inversion.png").stat().st_size > 10_000
+
+
+def test_every_problem_of_the_data_is_reported_at_once(folder):
+    made = inversion(
+        folder, window=[-1.0, 5.0], band={"high": 30.0}, nearest=1.0, slip={"correlation_length": [1e6, 300.0]},
+        solver="conjugate-gradients", noise={"fraction": 0.1, "scale": "auto"},
+    )  # fmt: skip
+    with pytest.raises(InputError) as error:
+        Inversion(made).plan()
+    for part in (
+        "ONE: is recorded from", "TWO: is recorded from", "the tensors of", "end_time", "band.high is 30 Hz", "far larger than the fault",
+        "noise cannot be estimated", "has a sampling interval of",
+    ):  # fmt: skip
+        assert part in str(error.value), str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"tensors": "absent.nc"}, "no such file: .*absent.nc"),
+        ({"data": "absent"}, "no such folder: .*absent"),
+        ({"noise": {}}, "needs pre_event, fraction or level"),
+        ({"noise": {"level": 1.0, "pre_event": 0.1}}, "noise.pre_event is 0.1 s"),
+        ({"noise": {"pre_event": 2.0}}, "window and noise.pre_event"),
+        ({"window": [1.0, 0.5]}, "window must end after it begins"),
+        ({"window": [0.0, 0.3]}, "window contains 4 samples"),
+        ({"band": {"low": 4.0, "high": 3.0}}, "low must be below high"),
+        ({"slip": {"amplitude": -1.0}}, "amplitude"),
+        ({"slip": {"correlation_length": [0.0, 100.0]}}, "correlation_length"),
+        ({"slip": {"hurst": 2.0}}, "hurst"),
+        ({"slip": {"hypocentre": [-117.0, 34.0, -70000.0]}}, "hypocentre is .* m away from the nearest subfault"),
+        ({"unit": "counts"}, "unit"),
+        ({"unit": "m"}, "has no u1, u2, u3 in m"),
+    ],
+)
+def test_problems_have_messages(folder, changes, message):
+    with pytest.raises(InputError, match=message):
+        Inversion(inversion(folder, **changes)).plan()
+
+
+def test_subfaults_away_from_the_points_are_an_error(folder, tmp_path):
+    text = (folder / "fault.srf").read_text().replace(" 0.750000 ", " 0.790000 ")
+    (tmp_path / "deep.srf").write_text(text)
+    with pytest.raises(InputError, match=r"3 subfaults are up to 40 m away from the points .*up to 1 m \(nearest\)"):
+        Inversion(inversion(folder, slip={"faults": str(tmp_path / "deep.srf")})).plan()
+
+
+def test_recorded_files_give_the_result_of_the_run(folder, tmp_path):
+    written = fw.convert(folder / "data", "mseed", tmp_path / "records")
+    fw.convert(folder / "data", "stationxml", tmp_path / "records")
+    begin = obspy.read(str(written[0]))[0].stats.starttime.datetime.isoformat()
+    made = inversion(folder, data=str(tmp_path / "records"), origin_time=begin)
+    found, expected = fw.invert(made, tmp_path / "one"), fw.invert(inversion(folder), tmp_path / "other")
+    np.testing.assert_allclose(found.data, expected.data, atol=1e-3 * abs(expected.data).max())
+    np.testing.assert_allclose(found.slip, expected.slip, atol=0.02)
+    fw.convert(folder / "data", "sac", tmp_path / "sac")  # states its quantity
+    made |= {"unit": "m", "data": str(tmp_path / "sac")}
+    with pytest.raises(InputError, match="contains velocity, but unit is m"):
+        Inversion(made).plan()
+    del made["origin_time"]
+    with pytest.raises(InputError, match="origin_time is missing"):
+        Inversion(made).plan()
+
+
+def test_counts_and_stations_without_tensors_are_errors(folder, tmp_path):
+    for path in map(Path, fw.convert(folder / "data", "mseed", tmp_path)):
+        stream = obspy.read(str(path))
+        for trace in stream:
+            trace.data = (1e8 * trace.data).astype("int32")
+            trace.stats.station = trace.stats.station.replace("TWO", "NEW")
+        stream.write(str(path), format="MSEED", encoding="INT32")
+    made = inversion(folder, data=str(tmp_path), origin_time="2000-01-01T00:00:00")
+    with pytest.raises(InputError) as error:
+        Inversion(made).plan()
+    assert "counts" in str(error.value), str(error.value)
+    receivers = folder / "data"
+    other = tmp_path / "site.nc"
+    other.write_bytes((folder / "sgt.nc").read_bytes())
+    with netCDF4.Dataset(other, "a") as file:
+        file.stations = "ONE XYZ"
+        file["site_location"][1, 0] += 500.0
+    with pytest.raises(InputError, match="TWO has no tensors .*ONE, XYZ"):
+        Inversion(inversion(folder, data=str(receivers), tensors=str(other))).plan()
