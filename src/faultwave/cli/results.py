@@ -160,7 +160,7 @@ def convert(
         str,
         typer.Argument(
             metavar="FORMAT",
-            help="csv, sac, mseed, stationxml, motions, scec, dtopo, or a format of an installed package.",
+            help="csv, sac, mseed, stationxml, motions, scec, dtopo, srf, or a format of an installed package.",
         ),
     ],
     output: Annotated[
@@ -169,18 +169,32 @@ def convert(
     spacing: Annotated[
         float | None,
         typer.Option(
-            "--spacing", metavar="METRES", help="Spacing of the grid of dtopo; default the size of the triangles."
+            "--spacing",
+            metavar="METRES",
+            help="Spacing of the grid of dtopo, by default the size of the triangles; edge of the subfaults of a "
+            "finite source, by default one for each face of the fault.",
         ),
+    ] = None,
+    frequency: Annotated[
+        float | None,
+        typer.Option(
+            "--frequency",
+            metavar="HZ",
+            help="Highest frequency of a finite source; default the highest that is stored.",
+        ),
+    ] = None,
+    srf_version: Annotated[
+        str | None, typer.Option("--srf-version", help="Version of srf: 2.0 (default) or 1.0.")
     ] = None,
 ) -> None:
     """Write the results of a run in another format.
 
     Receivers as csv, sac, mseed, stationxml (their positions), motions (tables of intensity measures), or scec station files and contours;
-    the motion of the sea floor as dtopo, for tsunami codes.
+    the motion of the sea floor as dtopo, for tsunami codes; a rupture as srf, a finite source for other codes.
     """
     from faultwave.output.results import convert as convert_run
 
-    screen.files(convert_run(folder, kind, output, spacing=spacing))
+    screen.files(convert_run(folder, kind, output, spacing=spacing, frequency=frequency, srf_version=srf_version))
 
 
 @dataclass(frozen=True)

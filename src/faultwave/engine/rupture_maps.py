@@ -1,7 +1,7 @@
 """Summary of a finished rupture: maps on the fault, moment rate with its spectrum, and source parameters.
 
-Definitions: docs/theory/friction.md, "Source parameters". An engine adds the sums over its fault during the run (``totals``) and the values
-of its faces at the end (``finished_faces``).
+Definitions: docs/theory/friction.md, "Source parameters". An engine adds the sums over its fault during the run (``totals``), the slip of
+its elements (``local_slip``, ``slip_elements``) and the values of its faces at the end (``finished_faces``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ from faultwave.case.settings.outputs import RuptureOutput
 from faultwave.engine.capability import CapabilityPlan, RestoredFrom, State
 from faultwave.engine.energies import TimeTable
 from faultwave.observe.dataset import Result
+from faultwave.observe.finite_source import SlipHistories
 from faultwave.observe.rupture import FaultHistory, FinishedRupture, rupture_results, rupture_warnings
+
+ROUNDING = 1e-6
+"""Fraction of the interval of stored slip by which a row may be early."""
 
 TOTALS = ("total_frictional_work", "static_frictional_work", "seismic_moment", "potency")
 """Sums over the fault at each time, in the order of ``FaultHistory``."""
@@ -46,14 +50,23 @@ class RuptureMapRecorder(TimeTable):
     ----------
     rows : list of tuple of float
         Time [s] and ``TOTALS`` of all processes, on the first.
+    slip_interval : float or None
+        Interval of the stored slip [s].
+    slip_times : list of float
+        Times of the stored slip [s].
+    slips : list of ndarray of shape (n, 2)
+        Slip of the local elements along strike and dip at these times [m].
     found : FinishedRupture or None
         Summary of the rupture on the first process, once results have been computed.
     """
 
     rows: list[tuple[float, ...]]
 
-    def __init__(self) -> None:
+    def __init__(self, setting: RuptureOutput) -> None:
         self.rows = []
+        self.slip_interval = setting.slip_interval
+        self.slip_times: list[float] = []
+        self.slips: list[np.ndarray] = []
         self.found: FinishedRupture | None = None
 
     def totals(self) -> Mapping[str, float]:
@@ -64,6 +77,18 @@ class RuptureMapRecorder(TimeTable):
         """Return ``observe.rupture`` values of all faces, and whether the friction law needs stress; None except on the first process."""
         raise NotImplementedError
 
+    def local_slip(self) -> np.ndarray:
+        """Return the slip (n, 2) along strike and dip [m] of the elements that this process records (collective)."""
+        raise NotImplementedError
+
+    def slip_rows(self) -> np.ndarray | None:
+        """Return the indices (n,) of these elements in the whole fault; None if the first process records all."""
+        raise NotImplementedError
+
+    def slip_elements(self, slip: np.ndarray) -> SlipHistories | None:
+        """Return the histories of the whole fault from ``slip`` (n, times, 2); None except on the first process (collective)."""
+        raise NotImplementedError
+
     def now(self) -> float:
         """Return the simulated time [s]."""
         raise NotImplementedError
@@ -72,6 +97,22 @@ class RuptureMapRecorder(TimeTable):
         """Append the present sums to the table (collective)."""
         found = self.totals()
         self.rows.append((self.now(), *(found.get(key, 0.0) for key in TOTALS)))
+        if self.slip_interval is not None:
+            due = self.slip_times[-1] + self.slip_interval if self.slip_times else 0.0
+            if self.now() >= due - ROUNDING * self.slip_interval:
+                self._record_slip()
+
+    def _record_slip(self) -> None:
+        self.slip_times.append(self.now())
+        self.slips.append(self.local_slip().astype(np.float32))
+
+    def finish(self, time: float) -> None:
+        super().finish(time)
+        if self.slip_times and self.slip_times[-1] < self.now():
+            self._record_slip()
+
+    def _slip_table(self) -> np.ndarray:
+        return np.stack(self.slips, 1) if self.slips else np.zeros((0, 0, 2), np.float32)
 
     def _table(self) -> np.ndarray:
         return np.array(self.rows).reshape(-1, 1 + len(TOTALS))
@@ -80,9 +121,25 @@ class RuptureMapRecorder(TimeTable):
         def write(values: np.ndarray, origin: RestoredFrom) -> None:
             self.rows = [tuple(map(float, row)) for row in values]
 
-        return {**super().state(), "table": State(None, self._table, write)}  # type: ignore[dict-item]
+        found: dict[str, State] = {**super().state(), "table": State(None, self._table, write)}  # type: ignore[dict-item]
+        if self.slip_interval is None:
+            return found
+
+        def write_times(values: np.ndarray, origin: RestoredFrom) -> None:
+            self.slip_times = values.tolist()
+
+        def write_slips(values: np.ndarray, origin: RestoredFrom) -> None:
+            self.slips = list(values.swapaxes(0, 1))
+
+        return found | {
+            "slip_times": State(None, lambda: np.array(self.slip_times), write_times),
+            "slips": State(self.slip_rows(), self._slip_table, write_slips),
+        }
 
     def results(self) -> Iterable[Result]:
+        histories = None if self.slip_interval is None else self.slip_elements(self._slip_table())
+        if histories is not None:
+            yield histories.result()
         faces = self.finished_faces()
         if faces is None:
             return

@@ -238,13 +238,14 @@ def convert(
     kind : str
         Output format. ``sac``, ``mseed``: velocities of the off-fault receivers; ``stationxml``: their locations; ``motions``: tables of
         their intensity measures; ``csv``: all quantities of all receivers; ``scec``: station files, and the contour file if the fault's
-        snapshots exist; ``dtopo``: motion of the sea floor, for tsunami codes.
+        snapshots exist; ``dtopo``: motion of the sea floor, for tsunami codes; ``srf``: a finite source from the rupture.
     out : str or Path, optional
         Folder of the files, by default the run folder.
     prefix : str, optional
         Prefix of the run's files.
     **options
-        Options of the format: ``header`` and ``state`` of scec, ``spacing`` [m] of dtopo.
+        Options of the format: ``header`` and ``state`` of scec, ``spacing`` [m] of dtopo; ``spacing`` [m] and ``frequency`` [Hz] of finite
+        sources, ``srf_version`` of srf.
 
     Returns
     -------

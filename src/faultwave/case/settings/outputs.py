@@ -333,6 +333,11 @@ class RuptureOutput(Settings):
     interval: Quantity("s", gt=0) = Field(
         0.01, description="Time between rows of the moment rate, rounded up to a number of largest time steps."
     )
+    slip_interval: Quantity("s", gt=0) | None = Field(
+        None,
+        description="Also store the slip of the whole fault, at this interval or at that of the rows if it is longer, "
+        "for `faultwave convert` to finite sources (srf).",
+    )
 
 
 class Output(Settings):

@@ -389,12 +389,22 @@ class AttachedRupture(GridCapability):
         for axis, given in part.given.items() if available.points else ():
             for n, values in {**given.values, **given.state, "least": np.full(whole.shape, HUGE)}.items():
                 runner.view(array_at(n, axis))[...] = values[_slices(available, whole)]
-        planes = np.arange(self.box.lo[0], self.box.hi[0])
-        h2, top = scheme.grid.spacing**2, scheme.grid.shape[0]
-        self.area: dict[Axis, np.ndarray] = {}
-        for axis, velocity in self.plane.sliding.items():
-            weight = norm_weights(scheme, velocity, planes) * ~((axis == "z") & (planes == top))
-            self.area[axis] = h2 * weight[:, None, None] * part.given[axis].slips[self.at]
+        self.area: dict[Axis, np.ndarray] = {
+            axis: self._area(axis, self.box) * part.given[axis].slips[self.at] for axis in self.plane.sliding
+        }
+
+    def _area(self, axis: Axis, box: Box) -> np.ndarray:
+        """Return the area (nz, 1, 1) [m^2] of a point of the velocity along an axis in each plane of a box."""
+        scheme = self.operator.scheme
+        planes = np.arange(box.lo[0], box.hi[0])
+        weight = norm_weights(scheme, self.plane.sliding[axis], planes)
+        weight = weight * ~((axis == "z") & (planes == scheme.grid.shape[0]))
+        return np.asarray(scheme.grid.spacing**2 * weight[:, None, None])
+
+    def whole_area(self) -> np.ndarray:
+        """Return the area (nz, ny, nx) [m^2] of each point of horizontal slip of the whole fault that may slip."""
+        axis = self.plane.along
+        return np.asarray(self._area(axis, self.plane.box) * self.part.given[axis].slips)
 
     def values(self, name: str, axis: Axis) -> np.ndarray:
         """Return the present values (nz, ny, nx) of this process at the points of the velocity along an axis."""

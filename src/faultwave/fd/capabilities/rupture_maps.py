@@ -17,6 +17,7 @@ from faultwave.fd.capability import GridCapabilityPlan, Running, ScheduledTable,
 from faultwave.fd.contexts import Planning
 from faultwave.fd.fault import FAULT_TAG
 from faultwave.kernels.stencil import Axis
+from faultwave.observe.finite_source import SlipHistories
 from faultwave.observe.rupture import INNER
 
 AT_POINTS = (
@@ -46,7 +47,7 @@ class AttachedMaps(RuptureMapRecorder, ScheduledTable):
     """Rupture maps of a run."""
 
     def __init__(self, part: RuptureMaps, solver: Running):
-        super().__init__()
+        super().__init__(part.setting)
         self.solver, self.due = solver, steps_at(part.setting.interval, solver.plan)
 
     @property
@@ -60,6 +61,37 @@ class AttachedMaps(RuptureMapRecorder, ScheduledTable):
 
     def totals(self) -> Mapping[str, float]:
         return self._rupture.totals()
+
+    def slip_rows(self) -> None:
+        return None
+
+    def local_slip(self) -> np.ndarray:
+        """Return the slip of the points of horizontal slip, all on the first process."""
+        rupture = self._rupture
+        values, to = rupture.whole(("slip1", "slip2"), rupture.plane.along), rupture.part.directions
+        if values is None or to is None:
+            return np.zeros((0, 2))
+        chosen = rupture.whole_area() > 0
+        one, two = values["slip1"][chosen], values["slip2"][chosen]
+        return np.stack([one * float(d @ to.along) + two * float(d @ to.up) for d in (to.strike, to.dip)], 1)
+
+    def slip_elements(self, slip: np.ndarray) -> SlipHistories | None:
+        rupture = self._rupture
+        to, axis = rupture.part.directions, rupture.plane.along
+        if not rupture.world.first or to is None:
+            return None
+        area = rupture.whole_area()
+        chosen = area > 0
+        area, given = area[chosen], rupture.part.given[axis]
+        half = 0.5 * rupture.operator.scheme.grid.spacing
+        sides = half * np.array([-to.along - to.up, to.along - to.up, to.along + to.up, to.up - to.along])
+        corners = given.places[chosen][:, None] + sides
+        top = max(float(rupture.part.extent[1][2]), float(given.places[chosen][:, 2].max()))
+        corners[..., 2] = np.minimum(corners[..., 2], top)  # points of the free surface have half a cell
+        normal, strike, dip = (np.tile(d, (len(area), 1)) for d in (to.normal, to.strike, to.dip))
+        rigidity, speed = (v[axis][chosen] for v in (rupture.part.rigidity, rupture.part.shear_speed))
+        tags = np.full(len(area), float(FAULT_TAG))
+        return SlipHistories(np.array(self.slip_times), corners, normal, strike, dip, area, tags, rigidity, speed, slip)
 
     def finished_faces(self) -> tuple[Mapping[str, np.ndarray], bool] | None:
         rupture = self._rupture

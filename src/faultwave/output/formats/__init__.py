@@ -41,7 +41,9 @@ class Writer:
 def writers() -> tuple[Writer, ...]:
     """Return every writer in the order of the names of the modules."""
     package = "faultwave.output.formats"
-    return tuple(writer for module in modules(package, package) for writer in getattr(module, "RESULTS", ()))
+    return tuple(
+        writer for module in modules(package, package, nested=True) for writer in getattr(module, "RESULTS", ())
+    )
 
 
 def write_results(results: Sequence[Result], folder: Path, prefix: str, layout: str = "native") -> list[Path]:

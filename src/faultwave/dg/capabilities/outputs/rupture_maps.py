@@ -18,6 +18,7 @@ from faultwave.dg.method.basis import inner
 from faultwave.dg.sampling import ScheduledTable
 from faultwave.dg.solver import Solver
 from faultwave.engine.rupture_maps import RuptureMapPlan, RuptureMapRecorder, requested_maps
+from faultwave.observe.finite_source import SlipHistories
 from faultwave.observe.rupture import INNER
 
 AFTER = ("rupture",)
@@ -47,7 +48,7 @@ class AttachedMaps(RuptureMapRecorder, ScheduledTable):
     """Rupture maps of a run."""
 
     def __init__(self, part: RuptureMaps, solver: Solver):
-        super().__init__()
+        super().__init__(part.setting)
         self.part, self.solver = part, solver
         rupture = solver.parts.get("rupture")
         self.rupture = rupture.part if rupture is not None else None
@@ -63,6 +64,29 @@ class AttachedMaps(RuptureMapRecorder, ScheduledTable):
     def record(self) -> None:
         super().record()
         self.due = self.now() + self.part.setting.interval
+
+    def slip_rows(self) -> np.ndarray:
+        return np.zeros(0, np.int64) if self.fault is None else self.fault.faces.number[: self.fault.faces.owned]
+
+    def local_slip(self) -> np.ndarray:
+        if self.fault is None:
+            return np.zeros((0, 2))
+        owned = np.arange(self.fault.faces.owned)
+        weights = 2.0 * self.fault.rule.weights
+        slip = slip_along(self.fault, self.fault.record(owned), owned)
+        return np.stack([inner(s, weights[None]) for s in slip], 1)
+
+    def slip_elements(self, slip: np.ndarray) -> SlipHistories | None:
+        rows, times = self.slip_rows(), np.array(self.slip_times)
+        shapes = (3, 3), (3,), (3,), (3,), (), (), (), (), (len(times), 2)
+        values = [np.zeros((0, *shape)) for shape in shapes]
+        if self.fault is not None and self.rupture is not None and len(rows):
+            f, owned, fault = self.fault.faces, slice(len(rows)), self.fault
+            speed = np.sqrt(self.rupture.material["mu"] / fault.operator.law.density(self.rupture.material)).min(1)
+            places = f.corners, f.normal, f.strike, f.dip, f.area, f.tags.astype(float), fault.rigidity(), speed
+            values = [*(np.asarray(v[owned], float) for v in places), slip]
+        gathered = gather_rows(self.solver.plan.world, rows, values, self.part.faces)
+        return None if gathered is None else SlipHistories(times, *gathered)
 
     def finished_faces(self) -> tuple[Mapping[str, np.ndarray], bool] | None:
         rupture = self.rupture
@@ -87,6 +111,13 @@ SHAPES: dict[str, tuple[int, ...]] = {
 """Values of each face: face means, except positions and times."""
 
 
+def slip_along(fault: Fault, record: Mapping[str, np.ndarray], items: np.ndarray) -> list[np.ndarray]:
+    """Return the slip (n, p) [m] along strike and dip at the friction points of the faces ``items`` (n,)."""
+    f = fault.faces
+    along = [np.stack([(d * t)[items].sum(1) for t in (f.tangent1, f.tangent2)], 1) for d in (f.strike, f.dip)]
+    return [d[:, :1] * record["slip1"] + d[:, 1:] * record["slip2"] for d in along]
+
+
 def face_values(fault: Fault, rupture: Any, items: np.ndarray) -> dict[str, np.ndarray]:
     """Return the values ``SHAPES`` of the faces ``items`` (n,)."""
     f, record, weights = fault.faces, fault.record(items), 2.0 * fault.rule.weights
@@ -95,8 +126,7 @@ def face_values(fault: Fault, rupture: Any, items: np.ndarray) -> dict[str, np.n
         return inner(values, weights[None])  # independent of the number of local faces
 
     one, two = record["slip1"], record["slip2"]
-    along = [np.stack([(d * t)[items].sum(1) for t in (f.tangent1, f.tangent2)], 1) for d in (f.strike, f.dip)]
-    slip = [d[:, :1] * one + d[:, 1:] * two for d in along]
+    slip = slip_along(fault, record, items)
     drop = -(record["traction1"] * one + record["traction2"] * two)  # stress drop along the slip, times slip
     ruptured = (record["ruptured"] > 0) | (record["peak_slip_rate"] > RUPTURE_RATE)
     times = np.where(ruptured, record["ruptured"], np.nan)
