@@ -170,6 +170,17 @@ def test_samples_are_turned_as_dofs_are(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FAST)
+def test_the_conversion_of_a_cell_does_not_depend_on_the_others(name: str) -> None:
+    """Equal to the bit, as the cells of a process depend on the partition."""
+    cells, made = seven(name), form(find_law(name), 3, 0.1)
+    whole = made.to_physical(cells, np.arange(7))
+    assert whole is not None
+    for count in range(1, 7):
+        part = made.to_physical(cells, np.arange(7 - count, 7))
+        np.testing.assert_array_equal(part, whole[7 - count :])
+
+
+@pytest.mark.parametrize("name", FAST)
 def test_quantities_go_there_and_back(name: str) -> None:
     law, cells = find_law(name), seven(name)
     turn = form(law, 3, 0.1).to_physical(cells, np.arange(7))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -63,6 +67,23 @@ def test_moments_are_those_of_a_point(order, place):
     np.testing.assert_allclose(found[0], 1.0, rtol=1e-13)
     np.testing.assert_allclose(found[1:], 0.0, atol=2e-9)
     assert len(over.cells) > 5 and len(np.unique(over.cells)) == len(over.cells)
+
+
+def test_rounding_does_not_depend_on_threads():
+    """Processes bound to one core have one thread for BLAS, a process alone has all: results must be the same bits."""
+    text = (
+        "import hashlib; from tests.dg.test_spread_sources import *\n"
+        "sim = made(TENSOR, (130.0, -270.0, 90.0), 3)\n"
+        "print(hashlib.sha256(part_of(sim).spread.rows.tobytes()).hexdigest())"
+    )
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", text], env={**os.environ, "OPENBLAS_NUM_THREADS": n}, capture_output=True, text=True, check=True,
+            cwd=Path(__file__).parents[2],
+        ).stdout
+        for n in ("1", "2")
+    ]  # fmt: skip
+    assert len(found[0]) > 60 and found[0] == found[1]
 
 
 def test_a_source_stays_on_its_side():

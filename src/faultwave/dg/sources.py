@@ -220,7 +220,8 @@ def shape(
         corners = around.corners[start]
         local = np.linalg.solve((corners[1:] - corners[0]).T, ball[0] - corners[0])
         return np.array([start]), tet_basis(local[None], order - 1) / (6.0 * around.volume[start])
-    rows = function @ _modes(order, max(order, spread_for) + 2) / (6.0 * around.volume[listed, None])
+    modes = _modes(order, max(order, spread_for) + 2)
+    rows = np.einsum("cp,pb->cb", function, modes) / (6.0 * around.volume[listed, None])
     return listed, rows
 
 
@@ -265,7 +266,8 @@ def _may_touch(corners: np.ndarray, place: np.ndarray, radius: float) -> np.ndar
 def _function(weights: np.ndarray, y: np.ndarray, degree: int) -> np.ndarray | None:
     """Return the weights (c, p) of the source at the points of the bell: the bell's ``weights`` times a polynomial.
 
-    The polynomial gives them the moments of a point up to ``degree``; None if no polynomial does.
+    The polynomial gives them the moments of a point up to ``degree``; None if no polynomial does. Sums are by einsum: the
+    rounding of BLAS depends on its number of threads, hence on the number of processes on a machine.
     """
     total = weights.sum()
     if not total > 0:
@@ -273,7 +275,7 @@ def _function(weights: np.ndarray, y: np.ndarray, degree: int) -> np.ndarray | N
     w = weights.reshape(-1) / total
     inside = w > 0
     powers = _powers(y.reshape(-1, 3)[inside], degree)
-    normal = (w[inside] * powers) @ powers.T
+    normal = np.einsum("mn,kn->mk", w[inside] * powers, powers)
     scale = 1.0 / np.sqrt(np.diag(normal))
     one = np.zeros(len(scale))
     one[0] = 1.0
@@ -281,7 +283,7 @@ def _function(weights: np.ndarray, y: np.ndarray, degree: int) -> np.ndarray | N
     if np.abs(normal @ c - one).max() > INEXACT:
         return None
     found = np.zeros(len(w))
-    found[inside] = w[inside] * (c @ powers)
+    found[inside] = w[inside] * np.einsum("m,mn->n", c, powers)
     return np.asarray((found / found.sum()).reshape(weights.shape))
 
 
