@@ -317,7 +317,7 @@ def output(features: tuple[str, ...], lay: Layout, folder: Path) -> dict[str, An
         made["soil"] = {"points": [[middle + 60.0, middle - 10.0, -120.0], [middle, middle, -60.0]], "interval": 0.02}
     if has("fault"):
         made |= {
-            "rupture": {"interval": 0.05},
+            "rupture": {"interval": 0.05, "slip_interval": 0.1},
             "fault_receivers": {"points": [[2100.0, 1200.0, -430.0], [2000.0, 1200.0, 0.0]]},
         }
     return made

@@ -57,14 +57,19 @@ def grid_run(folder: Path) -> Path:
     return folder
 
 
-@cache
-def mesh_run(path: Path) -> Path:
-    """Run a fault that dips by 60 degrees on tetrahedra and return the folder."""
+def mesh_case(path: Path) -> dict[str, Any]:
+    """Return a case on tetrahedra with a fault that dips by 60 degrees; its folder is ``path / "out"``."""
     fault = {**imposed(2000.0, 1500.0), "reference": (0.0, 5000.0, -1000.0)}
     output = {"energies": {"interval": 0.5}, "rupture": {"interval": 0.02, "slip_interval": 0.04}}
     made = settings(path, fault, small_mesh(60.0), end_time=2.4, projection=PROJECTION, output=output)
     del made["output"]["fault_receivers"]
-    simulate(made, force=True).run()
+    return made
+
+
+@cache
+def mesh_run(path: Path) -> Path:
+    """Run ``mesh_case`` and return its folder."""
+    simulate(mesh_case(path), force=True).run()
     return path / "out"
 
 

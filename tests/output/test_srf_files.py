@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from faultwave.base.projection import Projection
+from faultwave.comm import World
 from faultwave.observe.finite_source import finite_source
 from faultwave.output.results import convert
 from faultwave.physics.sources.readers.srf import read_srf
+from faultwave.run import simulate
 
-from .finite_source_runs import PROJECTION, grid_run, histories, mesh_run, moment_tensor
+from .finite_source_runs import PROJECTION, grid_case, grid_run, histories, mesh_case, mesh_run, moment_tensor
 
 EARTH = Projection(PROJECTION["crs"], PROJECTION["origin"], PROJECTION["azimuth"])
 SIZES = {"fd": 1000.0, "dg": 2300.0}
@@ -90,9 +93,44 @@ def test_rates_are_those_of_the_run_up_to_the_frequency(run) -> None:
         assert np.linalg.norm(np.abs(found) - np.abs(exact)) < 0.01 * np.linalg.norm(exact)
 
 
+def test_size_of_the_stored_slip_is_forecast(run, tmp_path) -> None:
+    case = grid_case(tmp_path / "out") if run.engine == "fd" else mesh_case(tmp_path)
+    parts = simulate(case, force=True).plan.parts
+    (part,) = (p for p in (parts.values() if isinstance(parts, dict) else parts) if p.name == "rupture_maps")
+    stored = sum(getattr(run.slip, field.name).nbytes for field in fields(run.slip))
+    assert stored <= part.requirements.disk < 1.8 * stored  # rows fall on whole steps, which are long here
+    if run.engine == "fd":
+        assert part.memory(100, World()).nbytes == 2 * part.requirements.disk
+
+
+@pytest.mark.parametrize(
+    ("changes", "texts"),
+    [
+        ({"rupture": {"slip_interval": None}}, ["has stored no slip of its fault (run-slip.h5)", "slip_interval"]),
+        ({"projection": None}, ["the case has no projection"]),
+        ({"end_time": 0.04}, ["the fault has not slipped"]),
+    ],
+)
+def test_runs_without_slip_or_projection_are_errors(tmp_path, changes, texts) -> None:
+    case = grid_case(tmp_path, **changes.pop("rupture", {})) | {"end_time": 0.4} | changes
+    simulate({key: value for key, value in case.items() if value is not None}).run()
+    with raises_all(*texts):
+        convert(tmp_path, "srf")
+
+
+def test_runs_without_a_fault_are_errors(tmp_path) -> None:
+    case = grid_case(tmp_path) | {"end_time": 0.04}
+    del case["fault"], case["grid"]["fault"], case["output"]["rupture"]
+    simulate(case).run()
+    with raises_all("the run 'run' has no fault with friction"):
+        convert(tmp_path, "srf")
+
+
 def test_every_problem_is_reported_before_writing(run, tmp_path) -> None:
     with raises_all("below the size of the faces", "slip is stored every", "above the"):
         convert(run.folder, "srf", tmp_path / "new", spacing=10.0, frequency=1e3)
+    with raises_all("100000 m is larger than the fault"):
+        convert(run.folder, "srf", tmp_path / "new", spacing=1e5)
     assert not list((tmp_path / "new").glob("*"))
 
 

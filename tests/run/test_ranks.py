@@ -11,7 +11,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,7 @@ from faultwave.case.load import load_case
 from faultwave.domain import tets
 from faultwave.domain.tets.formats.parts import write_parts
 from faultwave.domain.tets.generators.graded import Tpv5, graded_mesh
+from faultwave.output.formats.finite_sources.histories import read_histories
 from faultwave.output.formats.rupture_files import read_parameters
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import load_results
@@ -89,7 +90,7 @@ def test_any_number_of_processes_gives_the_same(tmp_path, alone, ranks, threads)
 
 def test_maps_of_a_rupture_are_the_same_on_two_processes(tmp_path):
     """Bit for bit but for sums over the fault, whose order is the partition's."""
-    rupture = {"rupture": {"interval": 0.05}}
+    rupture = {"rupture": {"interval": 0.05, "slip_interval": 0.1}}
     fw.simulate(asked(tmp_path, "one", end_time=END, output=rupture)).run()
     done = launch(2, asked(tmp_path, "two", end_time=END, output=rupture))
     assert done.returncode == 0, done.stderr
@@ -103,6 +104,9 @@ def test_maps_of_a_rupture_are_the_same_on_two_processes(tmp_path):
     for name in ("run-moment-rate.csv", "run-moment-spectrum.csv"):
         tables = [np.loadtxt(folder / name, delimiter=",", skiprows=1) for folder in (one, two)]
         np.testing.assert_allclose(tables[1], tables[0], rtol=1e-7)
+    slips = [read_histories(folder / "run-slip.h5") for folder in (one, two)]
+    for field in fields(slips[0]):
+        np.testing.assert_array_equal(getattr(slips[0], field.name), getattr(slips[1], field.name), err_msg=field.name)
     numbers = [read_parameters(folder / "run-rupture.json") for folder in (one, two)]
     assert numbers[1] == pytest.approx(numbers[0], rel=1e-9, nan_ok=True)
 

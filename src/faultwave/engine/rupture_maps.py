@@ -13,14 +13,17 @@ import numpy as np
 from faultwave.base.errors import Problem, Problems
 from faultwave.case.settings.model import Case
 from faultwave.case.settings.outputs import RuptureOutput
-from faultwave.engine.capability import CapabilityPlan, RestoredFrom, State
+from faultwave.engine.capability import CapabilityPlan, Requirements, RestoredFrom, State
 from faultwave.engine.energies import TimeTable
-from faultwave.observe.dataset import Result
+from faultwave.observe.dataset import Result, sample_count
 from faultwave.observe.finite_source import SlipHistories
 from faultwave.observe.rupture import FaultHistory, FinishedRupture, rupture_results, rupture_warnings
 
 ROUNDING = 1e-6
 """Fraction of the interval of stored slip by which a row may be early."""
+
+BYTES_OF_SLIP, BYTES_OF_ELEMENT = 8, 200
+"""Stored bytes of an element for each time, two numbers of 32 bits, and once, its corners and properties."""
 
 TOTALS = ("total_frictional_work", "static_frictional_work", "seismic_moment", "potency")
 """Sums over the fault at each time, in the order of ``FaultHistory``."""
@@ -37,10 +40,28 @@ def requested_maps(case: Case, problems: Problems) -> RuptureOutput | None:
 
 
 class RuptureMapPlan(CapabilityPlan):
-    """Base class of the planned rupture maps of an engine; ``setting`` is ``output.rupture`` of the case."""
+    """Base class of the planned rupture maps of an engine.
+
+    ``setting`` is ``output.rupture`` of the case, ``end_time`` the end of the run [s], and ``elements`` the number of elements of the
+    whole fault whose slip is stored.
+    """
 
     name = "rupture_maps"
     setting: RuptureOutput
+    end_time: float
+    elements: int
+
+    @property
+    def slip_bytes(self) -> int:
+        """Size of the stored slip of the whole fault, before compression [bytes]."""
+        if self.setting.slip_interval is None:
+            return 0
+        rows = sample_count(self.end_time, max(self.setting.slip_interval, self.setting.interval))
+        return self.elements * (BYTES_OF_SLIP * rows + BYTES_OF_ELEMENT)
+
+    @property
+    def requirements(self) -> Requirements:
+        return Requirements(disk=self.slip_bytes)
 
 
 class RuptureMapRecorder(TimeTable):

@@ -214,13 +214,6 @@ class FiniteSource:
         c, s = np.cos(self.rake[number]), np.sin(self.rake[number])
         return np.asarray(self.rates[number] @ np.array([[c, -s], [s, c]]))
 
-    def rise(self, number: int, share: float = 0.95) -> float:
-        """Return the time [s] from the onset in which a subfault has reached a share of the path of its slip."""
-        path = np.cumsum(np.linalg.norm(self.rates[number], axis=1)) * self.interval
-        if not len(path) or not path[-1] > 0:
-            return 0.0
-        return float(np.interp(share * path[-1], path, self.interval * np.arange(len(path))))
-
 
 def finite_source(histories: SlipHistories, spacing: float | None, frequency: float) -> FiniteSource:
     """Return the subfaults of a fault.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 
 import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError
+from faultwave.output.formats.finite_sources.histories import read_histories
 from faultwave.output.formats.rupture_files import read_parameters
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.run import resume, simulate
@@ -20,7 +22,8 @@ def finished(tmp_path_factory):
     """A rupture of 1.2 s with all its files."""
     path = tmp_path_factory.mktemp("maps")
     fault = {"interval": 0.02, "refinement": 2}
-    output = {"rupture": {"interval": 0.02}, "energies": {"interval": 0.1}, "fault": fault}
+    maps = {"interval": 0.02, "slip_interval": 0.05}
+    output = {"rupture": maps, "energies": {"interval": 0.1}, "fault": fault}
     return simulate(settings(path, slip_weakening(), end_time=1.2, output=output), force=True).run()
 
 
@@ -122,7 +125,7 @@ def test_a_run_that_ends_too_early_says_so(finished) -> None:
 def test_maps_of_a_resumed_run_are_the_same(tmp_path, finished) -> None:
     case = settings(
         tmp_path, slip_weakening(), end_time=1.2,
-        output={"rupture": {"interval": 0.02}, "energies": {"interval": 0.1}, "checkpoint": {"interval": 0.5}},
+        output={"rupture": {"interval": 0.02, "slip_interval": 0.05}, "energies": {"interval": 0.1}, "checkpoint": {"interval": 0.5}},
     )  # fmt: skip
     simulate(case, force=True).run(until=0.7)
     resume(tmp_path / "out", until=1.2).run()
@@ -130,6 +133,9 @@ def test_maps_of_a_resumed_run_are_the_same(tmp_path, finished) -> None:
         again = (tmp_path / "out" / name).read_text()
         if name.endswith("json"):
             assert json.loads(again) == json.loads((finished.folder / name).read_text())
+    again, whole = (read_histories(folder / "run-slip.h5") for folder in (tmp_path / "out", finished.folder))
+    for field in fields(whole):
+        assert np.array_equal(getattr(again, field.name), getattr(whole, field.name)), field.name
 
 
 def test_maps_change_nothing_else(tmp_path) -> None:

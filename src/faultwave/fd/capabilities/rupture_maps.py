@@ -6,16 +6,20 @@ Maps have two triangles for each four neighbouring points of horizontal slip.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
 from faultwave.base.types import Setting
+from faultwave.case.settings.outputs import RuptureOutput
+from faultwave.comm import World
 from faultwave.engine.rupture_maps import RuptureMapPlan, RuptureMapRecorder, requested_maps
 from faultwave.fd.capabilities.rupture import AttachedRupture
 from faultwave.fd.capability import GridCapabilityPlan, Running, ScheduledTable, steps_at
-from faultwave.fd.contexts import Planning
+from faultwave.fd.contexts import PlacementContext, Planning
 from faultwave.fd.fault import FAULT_TAG
+from faultwave.fd.operators.resources import Memory
 from faultwave.kernels.stencil import Axis
 from faultwave.observe.finite_source import SlipHistories
 from faultwave.observe.rupture import INNER
@@ -30,14 +34,32 @@ AT_POINTS = (
 def plan(planning: Planning) -> RuptureMaps | None:
     """Return the rupture maps, None if the case does not request them."""
     setting = requested_maps(planning.case, planning.problems)
-    return None if setting is None else RuptureMaps(setting)
+    return None if setting is None else RuptureMaps(setting, planning.case.end_time)
 
 
 @dataclass(frozen=True)
 class RuptureMaps(RuptureMapPlan, GridCapabilityPlan):
-    """Rupture maps of a case."""
+    """Rupture maps of a case; their elements are the points of horizontal slip, counted once there is a grid."""
 
-    setting: Setting
+    setting: RuptureOutput
+    end_time: float
+    elements: int = 0
+
+    def locate(self, placing: PlacementContext) -> Self:
+        fault: Setting = placing.case.grid.fault  # type: ignore[union-attr]
+        if fault is None:
+            return self
+        extent = np.array(fault.upper, float) - np.array(fault.lower, float)
+        counts = np.ceil(extent / placing.grid.spacing - 1e-6) + 1
+        return replace(self, elements=int(counts[extent > 0].prod()))
+
+    def memory(self, steps: int, world: World) -> Memory | None:
+        if not self.slip_bytes:
+            return None
+        what = f"the stored slip of {self.elements:,} points"
+        return Memory(
+            2.0 * self.slip_bytes, "output.rupture.slip_interval", what, "Raise output.rupture.slip_interval."
+        )
 
     def attach(self, solver: Running) -> AttachedMaps:
         return AttachedMaps(self, solver)
@@ -82,11 +104,11 @@ class AttachedMaps(RuptureMapRecorder, ScheduledTable):
             return None
         area = rupture.whole_area()
         chosen = area > 0
-        area, given = area[chosen], rupture.part.given[axis]
+        area, places = area[chosen], rupture.part.given[axis].places[chosen]
         half = 0.5 * rupture.operator.scheme.grid.spacing
         sides = half * np.array([-to.along - to.up, to.along - to.up, to.along + to.up, to.up - to.along])
-        corners = given.places[chosen][:, None] + sides
-        top = max(float(rupture.part.extent[1][2]), float(given.places[chosen][:, 2].max()))
+        corners = places[:, None] + sides
+        top = max(float(rupture.part.extent[1][2]), float(places[:, 2].max()))
         corners[..., 2] = np.minimum(corners[..., 2], top)  # points of the free surface have half a cell
         normal, strike, dip = (np.tile(d, (len(area), 1)) for d in (to.normal, to.strike, to.dip))
         rigidity, speed = (v[axis][chosen] for v in (rupture.part.rigidity, rupture.part.shear_speed))

@@ -26,10 +26,11 @@ AFTER = ("rupture",)
 
 @dataclass(frozen=True)
 class RuptureMaps(RuptureMapPlan):
-    """Plan of rupture maps; ``faces`` is the number of faces of the whole fault."""
+    """Plan of rupture maps, whose elements are the faces of the fault."""
 
     setting: RuptureOutput
-    faces: int
+    end_time: float
+    elements: int
 
     def attach(self, solver: Solver) -> AttachedMaps:
         return AttachedMaps(self, solver)
@@ -41,7 +42,7 @@ def plan(planning: Planning) -> RuptureMaps | None:
     if setting is None:
         return None
     faces = 0 if rupture is None else len(rupture.faces.area)  # type: ignore[attr-defined]
-    return RuptureMaps(setting, int(planning.whole.total(np.array([faces]))[0]))
+    return RuptureMaps(setting, planning.case.end_time, int(planning.whole.total(np.array([faces]))[0]))
 
 
 class AttachedMaps(RuptureMapRecorder, ScheduledTable):
@@ -85,7 +86,7 @@ class AttachedMaps(RuptureMapRecorder, ScheduledTable):
             speed = np.sqrt(self.rupture.material["mu"] / fault.operator.law.density(self.rupture.material)).min(1)
             places = f.corners, f.normal, f.strike, f.dip, f.area, f.tags.astype(float), fault.rigidity(), speed
             values = [*(np.asarray(v[owned], float) for v in places), slip]
-        gathered = gather_rows(self.solver.plan.world, rows, values, self.part.faces)
+        gathered = gather_rows(self.solver.plan.world, rows, values, self.part.elements)
         return None if gathered is None else SlipHistories(times, *gathered)
 
     def finished_faces(self) -> tuple[Mapping[str, np.ndarray], bool] | None:
@@ -96,7 +97,7 @@ class AttachedMaps(RuptureMapRecorder, ScheduledTable):
         if self.fault is not None and rupture is not None:
             found = face_values(self.fault, rupture, owned)
             values = {key: found[key] for key in SHAPES}
-        gathered = gather_rows(self.solver.plan.world, items, list(values.values()), self.part.faces)
+        gathered = gather_rows(self.solver.plan.world, items, list(values.values()), self.part.elements)
         if gathered is None:
             return None
         has_stress = rupture.law.needs_stress if rupture is not None else True

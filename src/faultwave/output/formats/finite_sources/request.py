@@ -144,8 +144,12 @@ def _positive(value: object, name: str, problems: Problems) -> float | None:
 
 
 def _check_spacing(histories: SlipHistories, spacing: float | None, problems: Problems) -> None:
+    """Check that subfaults are at least as large as the faces that slip, and smaller than the fault."""
     slips = histories.moments > 0
-    largest = float(histories.size[slips].max())
+    largest, extent = float(histories.size[slips].max()), float(np.ptp(histories.corners, axis=(0, 1)).max())
+    if spacing is not None and spacing > extent:
+        what = f"{spacing:g} m is larger than the fault, {extent:.4g} m"
+        problems.error(option("spacing", f"{spacing:g}"), what, f"{largest:.4g} to {extent:.4g} m")
     if spacing is not None and spacing < largest * (1 - ROUNDING):
         advice = f"Without {option('spacing')}, each face of the fault becomes a subfault."
         problems.error(
