@@ -133,8 +133,7 @@ class ContravariantElastic(ComponentForm):
         rho = cells.material["rho"][which] / self.unit
         products = (rho[:, None, None] * jacobian)[:, :, None, :, None] * jacobian[:, None, :, None, :]  # x, y, a, b
         result = np.zeros((len(which), 9, 9))
-        # one product for each cell: rounding in a single one would depend on the number of cells, hence on the partition
-        result[:, :6, :6] = (products.reshape(-1, 1, 81) @ _TENSORS).reshape(-1, 6, 6)
+        result[:, :6, :6] = (products.reshape(-1, 81) @ _TENSORS).reshape(-1, 6, 6)
         result[:, 6:, 6:] = jacobian
         return result
 
