@@ -294,7 +294,6 @@ def plan(planning: Planning) -> Soil | None:
 NOT_COMBINED = {
     "grid.blocks": "a grid of one spacing",
     "grid.topography": "flat ground",
-    "grid.order": "4",
     "plasticity": "one of both",
     "fault": "kinematic sources",
     "injection": "sources in the box",
