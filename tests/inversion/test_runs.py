@@ -1,7 +1,9 @@
 """Inversions of a run on the grid of the tensors: prediction, results, the command, and problems before the computation."""
 
+import shutil
 from pathlib import Path
 
+import h5py
 import netCDF4
 import numpy as np
 import obspy
@@ -154,6 +156,30 @@ def test_recorded_files_give_the_result_of_the_run(folder, tmp_path):
     del made["origin_time"]
     with pytest.raises(InputError, match="origin_time is missing"):
         Inversion(made).plan()
+
+
+@pytest.mark.parametrize(("dead", "left"), [("BXE", "ONE z"), ("BXZ", "ONE x, ONE y")])
+def test_components_that_do_not_move_are_omitted(folder, tmp_path, dead, left):
+    (path,) = map(Path, fw.convert(folder / "data", "mseed", tmp_path))
+    fw.convert(folder / "data", "stationxml", tmp_path)
+    stream = obspy.read(str(path))
+    for trace in stream.select(station="ONE", channel=dead):
+        trace.data = np.full_like(trace.data, 0.01)
+    stream.write(str(path), format="MSEED")
+    plan = Inversion(inversion(folder, data=str(tmp_path), origin_time="1970-01-01T00:00:00")).plan()
+    assert ", ".join(plan.channels).replace("FW.", "") == f"{left}, TWO x, TWO y, TWO z"
+    name = {"BXE": "a horizontal", "BXZ": "the vertical"}[dead]
+    assert [w.what.split(" is constant")[0] for w in plan.warnings] == [f"{name} component"]
+
+
+def test_values_that_are_not_finite_are_reported_of_their_station_only(folder, tmp_path):
+    data = tmp_path / "data"
+    shutil.copytree(folder / "data", data)
+    with h5py.File(data / "run-receivers.h5", "a") as file:
+        file["receivers/values"][3, 0, :] = np.nan
+    with pytest.raises(InputError) as error:
+        Inversion(inversion(folder, data=str(data))).plan()
+    assert len(error.value.problems) == 1 and "not finite" in str(error.value)
 
 
 def test_counts_and_stations_without_tensors_are_errors(folder, tmp_path):

@@ -15,13 +15,15 @@ from faultwave.case.settings_file import Where
 from faultwave.inversion.settings import InversionSettings
 from faultwave.observe.motions.processing import along_axes
 from faultwave.output.folder import manifests
-from faultwave.output.observed import read_records
+from faultwave.output.observed import Record, read_records
 from faultwave.output.results import load_results
 
 LARGEST = {"m/s": 30.0, "m": 100.0}
 """Largest plausible motion by unit."""
 FACTOR = 1e3
 """Ratio of the largest motion at a site to the median of all sites above which its unit is doubtful."""
+STILL = 1e-6
+"""Range of a component over the largest range of its station below which it is no record of motion."""
 QUANTITY = {"m/s": "velocity", "m": "displacement"}
 COMPONENTS = {"m/s": ("v1", "v2", "v3"), "m": ("u1", "u2", "u3")}
 
@@ -64,6 +66,8 @@ def read_seismograms(
             found = _of_run(inversion, sites, problems)
         else:
             found = _of_records(inversion, sites, projection, where, problems)
+    if not found and not problems.errors:
+        problems.error(str(inversion.data), "contains no record of motion at a site of the tensors")
     _check_sizes(inversion, found, problems)
     return found
 
@@ -83,7 +87,8 @@ def _of_run(inversion: InversionSettings, sites: Sequence[Site], problems: Probl
             problems.error(str(inversion.data), what, ", ".join(trace.columns))
         else:
             motion = np.array([trace.columns[c] for c in names], float)
-            found.append(Seismogram(site, name, np.asarray(trace.time, float), motion, (True, True, True)))
+            moving = _moving(f"{inversion.data}: {name}", motion, problems)
+            found.append(Seismogram(site, name, np.asarray(trace.time, float), motion, moving))
     return found
 
 
@@ -110,11 +115,41 @@ def _of_records(
             what = f"{record.name} contains {record.quantity}, but unit is {inversion.unit}"
             problems.error(str(inversion.data), what, QUANTITY[inversion.unit])
         else:
+            recorded = _working(record, f"{inversion.data}: {record.name}", problems)
             longitude, latitude = projection.to_geographic(site.location[None, :2])[0]
             motion = along_axes(record.motion, projection.azimuth_of_y(longitude, latitude))
             time = (record.begin - origin).total_seconds() + record.step * np.arange(motion.shape[1])
-            found.append(Seismogram(site, record.name, time, motion, record.components))
+            if any(recorded):
+                found.append(Seismogram(site, record.name, time, motion, recorded))
     return found
+
+
+def _moving(place: str, motion: np.ndarray, problems: Problems) -> tuple[bool, bool, bool]:
+    """Return which of three components of a run move: a constant one would be an accurate observation of no motion."""
+    ranges = np.ptp(motion, axis=1)
+    still = (ranges <= STILL * ranges.max()) & (ranges.max() > 0.0)
+    for name, value in zip("xyz", still, strict=True):
+        if value:
+            problems.warn(place, f"component {name} is constant at all times; it is omitted")
+    return bool(not still[0]), bool(not still[1]), bool(not still[2])
+
+
+def _working(record: Record, place: str, problems: Problems) -> tuple[bool, bool, bool]:
+    """Return which of x, y, z a record contains without components that are constant.
+
+    Channels have any directions: one of two horizontal channels is constant if all horizontal motion has one direction.
+    """
+    ranges = np.ptp(record.motion, axis=1)
+    flat = record.motion[:2] - record.motion[:2].mean(1, keepdims=True)
+    if not ranges.max() > 0.0:
+        return record.components
+    horizontal = np.linalg.svd(flat, compute_uv=False)[1] > STILL * np.abs(flat).max()
+    vertical = ranges[2] > STILL * ranges.max()
+    if not horizontal:
+        problems.warn(place, "a horizontal component is constant at all times; both are omitted")
+    if record.components[2] and not vertical:
+        problems.warn(place, "the vertical component is constant at all times; it is omitted")
+    return bool(horizontal), bool(horizontal), bool(vertical and record.components[2])
 
 
 def _report_without_tensors(data: str, name: str, sites: Sequence[Site], problems: Problems) -> None:
@@ -126,7 +161,8 @@ def _report_without_tensors(data: str, name: str, sites: Sequence[Site], problem
 def _check_sizes(inversion: InversionSettings, found: Sequence[Seismogram], problems: Problems) -> None:
     """Check finite values, orders of magnitude, and repeated sites."""
     peaks = np.array([np.abs(s.motion).max() for s in found])
-    typical, largest = float(np.median(peaks)) if len(found) else 0.0, LARGEST[inversion.unit]
+    finite = peaks[np.isfinite(peaks)]
+    typical, largest = float(np.median(finite)) if len(finite) else 0.0, LARGEST[inversion.unit]
     seen = set[str]()
     for seismogram, peak in zip(found, peaks, strict=True):
         place = f"{inversion.data}: {seismogram.name}"
@@ -135,8 +171,8 @@ def _check_sizes(inversion: InversionSettings, found: Sequence[Seismogram], prob
         elif peak > largest:
             what = f"has a largest value of {peak:.3g} {inversion.unit}"
             problems.error(place, what, f"up to {largest:g} {inversion.unit}", "Are these counts, or another unit?")
-        elif peak == 0.0:
-            problems.error(place, "is zero at all times", advice="Remove it from the data.")
+        elif np.ptp(seismogram.motion, axis=1).max() == 0.0:
+            problems.error(place, "is constant at all times", advice="Remove it from the data.")
         elif not typical / FACTOR <= peak <= typical * FACTOR:
             what = f"has a largest value of {peak:.3g} {inversion.unit}, the median of all stations is {typical:.3g}"
             problems.error(place, what, f"within a factor of {FACTOR:g}", "Is its unit another one?")
