@@ -50,6 +50,7 @@ def test_the_slip_of_a_run_is_found_with_its_uncertainty(folder, truth, tmp_path
 
 
 def test_samples_are_srf_files_with_their_slip(folder, tmp_path):
+    fw.invert(inversion(folder, samples=5), tmp_path)
     found = fw.invert(inversion(folder, samples=3), tmp_path)
     assert len(list((tmp_path / "samples").glob("*.srf"))) == 3
     for number, sample in enumerate(found.samples):

@@ -20,6 +20,7 @@ from faultwave.inversion.prior import SlipPrior, make_prior
 from faultwave.inversion.result import NAME, InversionResult, write_result
 from faultwave.inversion.settings import load_inversion
 from faultwave.inversion.srf_files import write_srf
+from faultwave.output.atomic import remove
 
 INITIAL_AMPLITUDE = 1.0
 """Standard deviation of slip with which the search of the largest evidence begins [m]."""
@@ -86,6 +87,7 @@ class Inversion:
         plan = plan or self.plan()
         found = solve(plan)
         write_result(self.folder / NAME, found, self.settings.title)
+        remove(*sample_path(self.folder, 0).parent.glob("sample-*.srf"))  # of an earlier, longer list
         for number, sample in enumerate(found.samples):
             write_srf(sample_path(self.folder, number), plan.fault, plan.sources, sample)
         write_srf(self.folder / "mean.srf", plan.fault, plan.sources, found.mean)
