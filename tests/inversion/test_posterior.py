@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
+from faultwave.base.errors import RunError
 from faultwave.inversion.evidence import estimate
 from faultwave.inversion.posterior import CholeskySolver, IterativeSolver, Posterior, predicted_covariance
 
@@ -89,6 +90,13 @@ def test_true_slip_lies_in_intervals_as_often_as_stated():
         inside = (errors < norm.ppf(0.5 + share / 2)).mean(1)
         assert abs(inside - share).max() < 0.05, (share, inside)
         assert abs(inside.mean() - share) < 0.015
+
+
+def test_noise_that_is_too_small_for_double_precision_has_a_message():
+    forward = make_forward(channels=6)
+    predicted = predicted_covariance(forward, make_slip_prior())
+    with pytest.raises(RunError, match="noise is far smaller than the motion"):
+        CholeskySolver.of(predicted, make_noise(forward).with_scale(1e-12))
 
 
 def test_the_largest_evidence_finds_amplitude_and_noise():

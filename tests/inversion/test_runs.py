@@ -118,6 +118,7 @@ def test_every_problem_of_the_data_is_reported_at_once(folder):
         ({"data": "absent"}, "no such folder: .*absent"),
         ({"noise": {}}, "needs pre_event, fraction or level"),
         ({"noise": {"level": 1.0, "pre_event": 0.1}}, "noise.pre_event is 0.1 s"),
+        ({"noise": {"fraction": 1e-9}}, "the noise of TWO z has a standard deviation of"),
         ({"noise": {"pre_event": 2.0}}, "window and noise.pre_event"),
         ({"window": [1.0, 0.5]}, "window must end after it begins"),
         ({"window": [0.0, 0.3]}, "window contains 4 samples"),

@@ -14,7 +14,7 @@ from faultwave.campaign.plan import identified
 from faultwave.campaign.synthesis import LARGEST_GAIN, STOP, Band
 from faultwave.campaign.tensors import Site, TensorFile, read_sites
 from faultwave.case.settings_file import Where
-from faultwave.inversion.assembly import SourceModel, make_window, needed_end
+from faultwave.inversion.assembly import SourceModel, make_data, make_window, needed_end
 from faultwave.inversion.fault import Fault, read_fault
 from faultwave.inversion.observations import Seismogram, read_seismograms
 from faultwave.inversion.processing import Window
@@ -25,6 +25,9 @@ DENSE = 10_000
 """Largest number of data for which a Cholesky factor is the default."""
 FEWEST = 10
 """Smallest number of samples of a channel, and of the noise before it."""
+
+LEAST_NOISE = 1e-7
+"""Smallest standard deviation of noise over the largest motion of its channel."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,8 @@ def make_plan(inversion: InversionSettings, where: Where) -> InversionPlan:
     found = InversionPlan(inversion, projection, fault, sources, tuple(seismograms), window, every, problems.warnings)
     _check_solver(found, where, problems)
     problems.raise_errors()
+    _check_noise(found, where, problems)
+    problems.raise_errors()
     return found
 
 
@@ -246,6 +251,18 @@ def _check_length(
         what = f"window ends {needed:.4g} s after the first slip; the tensors of {file.path} have {file.duration:.4g} s"
         advice = f"Compute them with end_time: {file.centre + needed:.4g} s, or end window earlier."
         problems.error(where(("window",)), what, f"up to {file.duration:.4g} s after the first slip", advice)
+
+
+def _check_noise(plan: InversionPlan, where: Where, problems: Problems) -> None:
+    """Check the size of the noise of each channel; there is none in simulated motion before the first arrival."""
+    settings = plan.inversion
+    data, noise = make_data(plan.seismograms, plan.window, settings.noise, settings.unit == "m")
+    peaks = abs(data.reshape(len(plan.channels), -1)).max(1)
+    for name, size, peak in zip(plan.channels, noise.scale * np.sqrt(noise.columns[:, 0]), peaks, strict=True):
+        if not size > LEAST_NOISE * peak:
+            what = f"the noise of {name} has a standard deviation of {size:.3g} m/s"
+            allowed = f"above {LEAST_NOISE * peak:.3g} m/s"
+            problems.error(where(("noise",)), what, allowed, "Add noise.level, or change window or noise.pre_event.")
 
 
 def _check_solver(plan: InversionPlan, where: Where, problems: Problems) -> None:

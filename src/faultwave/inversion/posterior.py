@@ -61,12 +61,24 @@ class CholeskySolver:
 
     @classmethod
     def of(cls, predicted: np.ndarray, noise: Noise) -> CholeskySolver:
-        """Return the solver for F C F' and the covariance of noise."""
+        """Return the solver for F C F' and the covariance of noise.
+
+        Raises
+        ------
+        RunError
+            If the noise is too small for double precision.
+        """
         from scipy.linalg import cholesky
 
         matrix = predicted.copy()
         noise.add_to(matrix)
-        return cls(cholesky(matrix, lower=True, overwrite_a=True, check_finite=False))
+        try:
+            return cls(cholesky(matrix, lower=True, overwrite_a=True, check_finite=False))
+        except np.linalg.LinAlgError:
+            raise RunError(
+                "the covariance of the data has no Cholesky factor in double precision: the noise is far smaller than the motion "
+                "that the prior predicts. Increase noise.fraction or noise.level, or decrease slip.amplitude."
+            ) from None
 
     def solve(self, data: np.ndarray) -> np.ndarray:
         """Return K^-1 times data (n, k)."""
