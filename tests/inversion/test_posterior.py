@@ -7,8 +7,9 @@ from scipy.stats import multivariate_normal, norm
 from faultwave.base.errors import RunError
 from faultwave.inversion.evidence import estimate
 from faultwave.inversion.posterior import CholeskySolver, IterativeSolver, Posterior, predicted_covariance
+from faultwave.inversion.prior import Correlation
 
-from .dense import dense_forward, dense_noise, dense_prior, make_forward, make_noise, make_slip_prior
+from .dense import dense_forward, dense_noise, dense_prior, make_forward, make_noise, make_segment, make_slip_prior
 
 
 @pytest.fixture
@@ -90,6 +91,14 @@ def test_true_slip_lies_in_intervals_as_often_as_stated():
         inside = (errors < norm.ppf(0.5 + share / 2)).mean(1)
         assert abs(inside - share).max() < 0.05, (share, inside)
         assert abs(inside.mean() - share) < 0.015
+
+
+@pytest.mark.parametrize("lengths", [(2500.0, 1500.0), (60_000.0, 1500.0), (60_000.0, 60_000.0)])
+def test_samples_of_the_prior_have_its_covariance(lengths):
+    correlation, count = Correlation(make_segment(), lengths, 0.75), 20_000
+    samples = correlation.draw(np.random.default_rng(8), count)
+    found = samples @ samples.T / count
+    np.testing.assert_allclose(found, correlation.apply(np.eye(6)), atol=6 * np.sqrt(2 / count))
 
 
 def test_noise_that_is_too_small_for_double_precision_has_a_message():

@@ -8,8 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problem
-
 NEGATIVE = 1e-9
 """Largest negative eigenvalue of a periodic extension, as a fraction of the largest one, that rounding errors explain."""
 EXTENSIONS = (2, 3, 4, 6, 8, 12, 16, 24)
@@ -64,7 +62,8 @@ class Segment:
 class Correlation:
     """Von Karman's correlation of the subfaults of a segment.
 
-    Products on grids use the FFT of a periodic extension, which is exact.
+    Products on grids use the FFT of a periodic extension, which is exact. So do samples, except of correlations so long that no
+    extension is a covariance: these use eigenvectors.
 
     Attributes
     ----------
@@ -82,7 +81,7 @@ class Correlation:
 
     @cached_property
     def _dense(self) -> np.ndarray:
-        """Correlation (n, n) of the subfaults of a segment that is no grid: a factor of the covariance of the model."""
+        """Correlation (n, n) of the subfaults: a factor of the covariance of the model."""
         s, d = self.segment.along / self.lengths[0], self.segment.down / self.lengths[1]
         return von_karman(np.hypot(s[:, None] - s, d[:, None] - d), self.hurst)
 
@@ -106,23 +105,14 @@ class Correlation:
         return self._spectrum(self._sizes(2))
 
     @cached_property
-    def _root(self) -> tuple[tuple[int, ...], np.ndarray]:
-        """Size of a periodic extension that is a covariance, and the root of its spectrum.
-
-        Raises
-        ------
-        InputError
-            If the correlation is so long that no extension is one.
-        """
+    def _root(self) -> tuple[tuple[int, ...], np.ndarray] | None:
+        """Size of a periodic extension that is a covariance, and the root of its spectrum; None if no extension is one."""
         for times in EXTENSIONS:
             sizes = self._sizes(times)
             found = self._spectrum(sizes)
             if found.min() >= -NEGATIVE * found.max():
                 return sizes, np.sqrt(np.maximum(found, 0.0))
-        what = (
-            f"correlation lengths of {self.lengths[0]:.4g} and {self.lengths[1]:.4g} m are too long for samples of slip"
-        )
-        raise InputError(Problem("slip.correlation_length", what, "a few times the size of the fault at most"))
+        return None
 
     def apply(self, slip: np.ndarray) -> np.ndarray:
         """Return the product with slip (n, k)."""
@@ -140,14 +130,14 @@ class Correlation:
         """Return independent samples (n, count)."""
         from scipy import fft
 
-        shape = self.segment.shape
-        if shape is None:
+        shape, root = self.segment.shape, None if self.segment.shape is None else self._root
+        if shape is None or root is None:
             values, vectors = np.linalg.eigh(self._dense)
             noise = rng.standard_normal((len(values), count))
             return np.asarray(vectors @ (np.sqrt(np.maximum(values, 0.0))[:, None] * noise))
-        sizes, root = self._root
+        sizes, factor = root
         noise = rng.standard_normal((count, *sizes))
-        grid = fft.irfft2(fft.rfft2(noise) * root, sizes)
+        grid = fft.irfft2(fft.rfft2(noise) * factor, sizes)
         return np.asarray(grid[:, : shape[0], : shape[1]].reshape(count, -1).T)
 
 
