@@ -121,6 +121,12 @@ def test_the_largest_evidence_finds_amplitude_and_noise():
     assert found.log_evidence >= truth
 
 
+def test_an_amplitude_without_largest_evidence_has_a_message():
+    forward, prior = make_forward(), make_slip_prior()
+    with pytest.raises(RunError, match=r"slip.amplitude cannot be estimated: .* smallest value"):
+        estimate(forward, prior, make_noise(forward), np.full(forward.shape[0], 1e-6), ("amplitude",))
+
+
 def test_the_largest_evidence_finds_the_correlation_length():
     forward, prior = make_forward(channels=6, windows=20), make_slip_prior(windows=20)
     noise, rng = make_noise(forward, 0.01), np.random.default_rng(6)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from faultwave.base.errors import RunError
 from faultwave.inversion.forward import Forward
 from faultwave.inversion.noise import Noise
 from faultwave.inversion.posterior import predicted_covariance
@@ -17,6 +18,8 @@ from faultwave.inversion.prior import SlipPrior
 
 DECADES = 4.0
 """Range of amplitudes and noise levels that are searched, in powers of ten on both sides of the initial value."""
+EDGE = 0.05
+"""Distance from the ends of a range, in powers of ten, at which there is no maximum."""
 SEARCHED = 12
 """Number of correlation lengths that are tried."""
 LENGTHS = (0.2, 5.0)
@@ -99,8 +102,23 @@ class Estimate:
     searched: tuple[str, ...]
 
 
+def _check_range(name: str, factor: float) -> None:
+    if abs(np.log10(factor)) > DECADES - EDGE:
+        limit = "smallest" if factor < 1 else "largest"
+        raise RunError(
+            f"{name} cannot be estimated: the evidence is largest at the {limit} value that is searched. The data contain no sign "
+            "of slip, or are explained without noise: check unit, noise and window, or set a number."
+        )
+
+
 def estimate(forward: Forward, prior: SlipPrior, noise: Noise, data: np.ndarray, searched: tuple[str, ...]) -> Estimate:
-    """Maximise the evidence over the settings in ``searched``: amplitude, correlation_length and noise."""
+    """Maximise the evidence over the settings in ``searched``: amplitude, correlation_length and noise.
+
+    Raises
+    ------
+    RunError
+        If the evidence of amplitude or noise has no maximum in the range that is searched.
+    """
     from scipy.optimize import minimize_scalar
 
     found = dict[float, tuple[float, float, float, np.ndarray]]()
@@ -121,5 +139,7 @@ def estimate(forward: Forward, prior: SlipPrior, noise: Noise, data: np.ndarray,
     else:
         tried(0.0)
     ((factor, (amplitude, scale, logarithm, predicted)),) = found.items()
+    _check_range("slip.amplitude", amplitude)
+    _check_range("noise.scale", scale)
     chosen = prior.with_lengths(factor).with_amplitude(amplitude * prior.amplitude)
     return Estimate(chosen, noise.with_scale(scale * noise.scale), amplitude**2 * predicted, logarithm, searched)
