@@ -127,6 +127,13 @@ def test_every_problem_of_the_data_is_reported_at_once(folder):
         ({"slip": {"correlation_length": [0.0, 100.0]}}, "correlation_length"),
         ({"slip": {"hurst": 2.0}}, "hurst"),
         ({"slip": {"hypocentre": [-117.0, 34.0, -70000.0]}}, "hypocentre is .* m away from the nearest subfault"),
+        ({"slip": {"hypocentre": [34.0, -117.0, -700.0]}}, "longitude 34 and latitude -117"),
+        ({"slip": {"hypocentre": [-116.9894, 34.0032, 700.0]}}, "1300 m above the highest subfault"),
+        ({"band": {"low": 0.5, "high": 3.0}}, "window is 1.2 s long, shorter than a period of band.low"),
+        (
+            {"window": [1.0, 2.0], "noise": {"pre_event": 0.9}, "band": {"low": 1.0, "high": 3.0}},
+            "pre_event is 0.9 s, sho",
+        ),
         ({"unit": "counts"}, "unit"),
         ({"unit": "m"}, "has no u1, u2, u3 in m"),
     ],

@@ -26,6 +26,8 @@ DENSE = 10_000
 FEWEST = 10
 """Smallest number of samples of a channel, and of the noise before it."""
 
+ABOVE = 1e3
+"""Largest height of the hypocentre above the highest subfault [m]."""
 LEAST_NOISE = 1e-7
 """Smallest standard deviation of noise over the largest motion of its channel."""
 
@@ -178,6 +180,10 @@ def _check_hypocentre(
     inversion: InversionSettings, fault: Fault, projection: Projection, where: Where, problems: Problems
 ) -> None:
     """Check that the hypocentre is near the fault: a wrong sign of its depth or longitude is a common mistake."""
+    z = float(np.asarray(inversion.slip.hypocentre, float)[2])
+    if z > (top := float(fault.column("location")[:, 2].max())) + ABOVE:
+        what = f"slip.hypocentre is {z - top:.4g} m above the highest subfault"
+        problems.error(where(("slip", "hypocentre")), what, f"up to {ABOVE:g} m", "z is negative below sea level.")
     nearest, largest = float(fault.distances(inversion.slip, projection).min()), max(1e3, *fault.extent())
     if not nearest <= largest:
         what = f"slip.hypocentre is {nearest:.4g} m away from the nearest subfault"
@@ -211,6 +217,13 @@ def _check_records(
     """Check that records cover the window and the noise before it, and are sampled finely enough."""
     before = inversion.noise.pre_event or 0.0
     begin, end = window.begin - before, window.begin + (window.count - 1) * window.interval
+    low = inversion.band.low
+    if low is not None and (end - window.begin) * low < 1.0:
+        what = f"window is {end - window.begin:.4g} s long, shorter than a period of band.low"
+        problems.error(where(("window",)), what, f"{1.0 / low:.4g} s at least", "Increase band.low, or omit it.")
+    if low is not None and 0.0 < before * low < 1.0:
+        what = f"noise.pre_event is {before:g} s, shorter than a period of band.low"
+        problems.error(where(("noise", "pre_event")), what, f"{1.0 / low:.4g} s at least")
     if window.count < FEWEST:
         what = f"window contains {window.count} samples at {window.interval:g} s"
         problems.error(where(("window",)), what, f"{FEWEST} at least")

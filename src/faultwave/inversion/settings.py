@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
+import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from faultwave.base.errors import Problems
@@ -84,6 +85,13 @@ class SlipSettings(Settings):
         "auto", description="Correlation lengths along strike and down dip; `auto`: those of the largest evidence."
     )
     hurst: float = Field(0.75, gt=0, le=1, description="Hurst exponent of von Karman's correlation.")
+
+    @model_validator(mode="after")
+    def _on_earth(self) -> Self:
+        longitude, latitude = np.asarray(self.hypocentre, float)[:2]
+        on_earth = abs(longitude) <= 360.0 and abs(latitude) <= 90.0
+        need((on_earth, f"hypocentre has longitude {longitude:g} and latitude {latitude:g}: longitude is first"))
+        return self
 
 
 class InversionSettings(Settings):
