@@ -181,6 +181,20 @@ def test_components_that_do_not_move_are_omitted(folder, tmp_path, dead, left):
     assert [w.what.split(" is constant")[0] for w in plan.warnings] == [f"{name} component"]
 
 
+def test_records_that_end_in_motion_near_the_window_have_a_warning(folder, tmp_path):
+    (path,) = map(Path, fw.convert(folder / "data", "mseed", tmp_path))
+    fw.convert(folder / "data", "stationxml", tmp_path)
+    made = inversion(
+        folder, data=str(tmp_path), origin_time="1970-01-01T00:00:00", window=[0.0, 0.88], band={"high": 3.3}
+    )
+    assert not Inversion(made).plan().warnings
+    stream = obspy.read(str(path))
+    stream.trim(endtime=stream[0].stats.starttime + 0.9)
+    stream.write(str(path), format="MSEED")
+    warnings = Inversion(made).plan().warnings
+    assert len(warnings) == 2 and all("less than a period of band.high" in w.what for w in warnings)
+
+
 def test_values_that_are_not_finite_are_reported_of_their_station_only(folder, tmp_path):
     data = tmp_path / "data"
     shutil.copytree(folder / "data", data)

@@ -28,6 +28,8 @@ FEWEST = 10
 
 ABOVE = 1e3
 """Largest height of the hypocentre above the highest subfault [m]."""
+CUT = 0.05
+"""Motion at the end of a record near the window, over its largest motion, that matters to the low-pass."""
 LEAST_NOISE = 1e-7
 """Smallest standard deviation of noise over the largest motion of its channel."""
 
@@ -238,9 +240,23 @@ def _check_records(
             what = f"is recorded from {time[0]:.4g} to {time[-1]:.4g} s"
             allowed = f"{begin:.4g} to {end:.4g} s" + (", window and noise.pre_event" if before else ", the window")
             problems.error(place, what, allowed, "Check origin_time, or change window.")
+        elif (cut := _cut_motion(seismogram, begin, end, 1.0 / inversion.band.high)) > CUT:
+            what = f"is cut less than a period of band.high from the window, where it moves {cut:.2g} of its maximum"
+            advice = "The low-pass is inaccurate there. Make window shorter, or use longer records."
+            problems.warn(place, what, f"up to {CUT:g}", advice)
         if interval > 0.5 / (STOP * inversion.band.high):
             what = f"has a sampling interval of {interval:.4g} s"
             problems.error(place, what, f"up to {0.5 / (STOP * inversion.band.high):.4g} s for band.high")
+
+
+def _cut_motion(seismogram: Seismogram, begin: float, end: float, period: float) -> float:
+    """Return the motion at the ends of a record that lie less than a period outside of two times, over the largest motion."""
+    time, size = seismogram.time, np.abs(seismogram.motion)
+    edges = [
+        size[:, 0].max() if time[0] > begin - period else 0.0,
+        size[:, -1].max() if time[-1] < end + period else 0.0,
+    ]
+    return float(max(edges) / size.max()) if size.max() > 0 else 0.0
 
 
 def _check_points(
