@@ -1,6 +1,7 @@
 """Inversions of a run on the grid of the tensors: prediction, results, the command, and problems before the computation."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import h5py
@@ -193,6 +194,14 @@ def test_records_that_end_in_motion_near_the_window_have_a_warning(folder, tmp_p
     stream.write(str(path), format="MSEED")
     warnings = Inversion(made).plan().warnings
     assert len(warnings) == 2 and all("less than a period of band.high" in w.what for w in warnings)
+
+
+def test_an_offset_of_the_motion_before_the_window_is_noise(folder):
+    plan = Inversion(inversion(folder, window=[0.5, 1.5], noise={"pre_event": 0.5}, band={"high": 6.0})).plan()
+    _, before = make_data(plan.seismograms, plan.window, plan.inversion.noise, False)
+    moved = [replace(s, motion=s.motion + 0.3) for s in plan.seismograms]
+    _, found = make_data(moved, plan.window, plan.inversion.noise, False)
+    np.testing.assert_allclose(found.columns[:, 0] - before.columns[:, 0], 0.09, atol=0.01)
 
 
 def test_values_that_are_not_finite_are_reported_of_their_station_only(folder, tmp_path):

@@ -156,4 +156,4 @@ def _before(time: np.ndarray, motion: np.ndarray, window: Window, duration: floa
     count = int(duration / window.interval + 1e-6)
     early = Window(window.begin - count * window.interval, window.interval, count, window.band)
     series = early.apply(low_passed(time, motion, early.time, early.band, rate))
-    return np.array([autocovariance(s - s.mean(), window.count) for s in series])
+    return np.array([autocovariance(s, window.count) for s in series])  # an offset is noise too: data contain it
