@@ -67,8 +67,18 @@ def test_unknown_noise_and_prior_are_estimated(folder, tmp_path):
     )
     found, fixed = fw.invert(made, tmp_path / "auto"), fw.invert(inversion(folder), tmp_path / "fixed")
     assert found.numbers["noise_scale"] < 0.2  # the data have the errors of the grid only
+    assert not fixed.numbers["length_limited"] and "an end of its range" not in str(fixed)
     assert found.numbers["log_evidence"] > fixed.numbers["log_evidence"] + 10
     assert abs(found.numbers["moment"] / MOMENT - 1) < 0.01
+
+
+def test_the_summary_states_a_length_at_an_end_of_its_range_and_a_large_misfit(folder, tmp_path):
+    rough = inversion(folder, slip={"correlation_length": "auto", "windows": 1, "across": 0.0}, samples=2)
+    found = fw.invert(rough, tmp_path)
+    initial = 0.25 * 300.0  # of the fault
+    assert found.numbers["length_limited"] == (not 0.2 * 1.1 < found.numbers["length_strike"] / initial < 5 / 1.1)
+    assert found.numbers["length_limited"] and "an end of its range" in str(found)
+    assert found.numbers["chi2"] > 2 and "intervals are too narrow" in str(found)
 
 
 def test_conjugate_gradients_find_the_same(folder, tmp_path):

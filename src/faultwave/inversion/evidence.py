@@ -102,6 +102,12 @@ class Estimate:
     searched: tuple[str, ...]
 
 
+def at_limit(factor: float) -> bool:
+    """Return whether a factor of the initial correlation length is an end of the range that is searched, and no maximum."""
+    low, high = LENGTHS
+    return not low * 10**EDGE <= factor <= high / 10**EDGE
+
+
 def _check_range(name: str, factor: float) -> None:
     if abs(np.log10(factor)) > DECADES - EDGE:
         limit = "smallest" if factor < 1 else "largest"

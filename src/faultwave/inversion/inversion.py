@@ -11,7 +11,7 @@ from faultwave.base.errors import InputError, Problems
 from faultwave.campaign.batches import PointFinder
 from faultwave.campaign.sources import moment_magnitude
 from faultwave.inversion.assembly import assemble, make_data
-from faultwave.inversion.evidence import estimate
+from faultwave.inversion.evidence import at_limit, estimate
 from faultwave.inversion.forward import Forward
 from faultwave.inversion.noise import Noise
 from faultwave.inversion.plan import InversionPlan, make_plan
@@ -183,12 +183,13 @@ def _numbers(
     white = noise.whiten(residuals[:, None])
     magnitude = moment_magnitude(moment) if moment > 0 else float("nan")
     along, down = prior.correlations[0].lengths
+    limited = "correlation_length" in plan.searched and at_limit(along / _first_prior(plan).correlations[0].lengths[0])
     return {
         "moment": moment, "moment_deviation": deviation, "magnitude": magnitude,
         "magnitude_deviation": deviation / (1.5 * np.log(10.0) * moment) if moment > 0 else float("nan"),
         "variance_reduction": float(1.0 - (residuals**2).sum() / (posterior.data**2).sum()),
         "chi2": float((white**2).mean()), "log_evidence": evidence, "amplitude": prior.amplitude,
-        "length_strike": along, "length_dip": down, "noise_scale": noise.scale,
+        "length_strike": along, "length_dip": down, "length_limited": float(limited), "noise_scale": noise.scale,
     }  # fmt: skip
 
 

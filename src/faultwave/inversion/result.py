@@ -11,6 +11,8 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.output.atomic import atomic_path, translate_os_errors
 
 NAME = "inversion.nc"
+LARGE = 2.0
+"""Misfit above which residuals are no noise of the stated size."""
 DIRECTIONS = ("along", "across")
 
 
@@ -74,15 +76,17 @@ class InversionResult:
             ("magnitude", f"{n['magnitude']:.3f} +- {n['magnitude_deviation']:.3f}"
              if np.isfinite(n["magnitude"]) else "none: the mean moment is not positive"),
             ("variance reduction", f"{100 * n['variance_reduction']:.1f} %"),
-            ("misfit", f"{n['chi2']:.3g} (squared residuals over noise variance, mean)"),
+            ("misfit", f"{n['chi2']:.3g} (squared residuals over noise variance, mean)"
+             + ("; intervals are too narrow" if n["chi2"] > LARGE else "")),
         ]  # fmt: skip
         if np.isfinite(n["log_evidence"]):
             found.append(("log evidence", f"{n['log_evidence']:.2f}"))
         found += [
             ("slip", f"{self.slip[0].min():.3g} to {self.slip[0].max():.3g} m along the rake"),
-            ("prior", f"{n['amplitude']:.4g} m, correlation {n['length_strike']:.4g} m x {n['length_dip']:.4g} m"),
+            ("prior", f"{n['amplitude']:.4g} m, correlation {n['length_strike']:.4g} m x {n['length_dip']:.4g} m"
+             + (", an end of its range" if n["length_limited"] else "")),
             ("noise", f"factor {n['noise_scale']:.4g}"),
-        ]
+        ]  # fmt: skip
         return found
 
     def __str__(self) -> str:
