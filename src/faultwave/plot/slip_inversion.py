@@ -48,8 +48,9 @@ def draw_inversion(path: Path) -> Path:
                 panel = fig.add_subplot(grid[row, column])
                 values = arrays[name][0]
                 _map(panel, arrays, mine, values, unit)
-                panel.set_title(title if rows == 1 else f"{title}, segment {segment:.0f}")
-                panel.set_ylabel("down dip [km]" if column == 0 else "")
+                panel.set_title(title if row == 0 else "")
+                first = "down dip [km]" if rows == 1 else f"segment {segment:.0f} [km]"
+                panel.set_ylabel(first if column == 0 else "")
         _fits(fig, grid, rows, shown, arrays)
         return style.save(fig, path.with_name(NAME))
 
@@ -60,8 +61,7 @@ def _map(panel: style.Axes, arrays: dict[str, np.ndarray], mine: np.ndarray, val
     cmap = style.colours("RdBu_r") if low < 0 else style.light()
     if low < 0:
         low, high = -max(-low, high), max(-low, high)
-    width = _spacing(along)
-    height = _spacing(down)
+    width, height = cell_size(along, down)
     corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * [0.5 * width, 0.5 * height]
     from matplotlib.collections import PolyCollection
 
@@ -75,10 +75,17 @@ def _map(panel: style.Axes, arrays: dict[str, np.ndarray], mine: np.ndarray, val
     style.colour_bar(panel, cells, unit)
 
 
-def _spacing(values: np.ndarray) -> float:
-    """Return the smallest distance of different coordinates."""
-    steps = np.diff(np.unique(np.round(values, 6)))
-    return float(steps.min()) if len(steps) else 1.0
+def cell_size(along: np.ndarray, down: np.ndarray) -> tuple[float, float]:
+    """Return the distances of neighbours along strike and down dip, also of one row or of places that are rounded."""
+    from scipy.spatial import cKDTree
+
+    if len(along) == 1:
+        return 1.0, 1.0
+    places = np.stack([along, down], 1)
+    nearest = float(np.median(cKDTree(places).query(places, 2)[0][:, 1]))
+    steps = [np.diff(np.sort(values)) for values in (along, down)]
+    sizes = [float(np.median(s[s > 0.5 * nearest])) if (s > 0.5 * nearest).any() else nearest for s in steps]
+    return sizes[0], sizes[1]
 
 
 def _fits(fig: style.Figure, grid: object, first: int, shown: np.ndarray, arrays: dict[str, np.ndarray]) -> None:
