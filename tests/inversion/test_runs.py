@@ -26,7 +26,7 @@ MOMENT = 2700 * 2000.0**2 * 150.0**2 * 1.8
 """Moment of the rupture along the rake [N m]."""
 
 
-@pytest.mark.parametrize("low", [None, 0.7])
+@pytest.mark.parametrize("low", [None, 0.9])
 def test_the_prediction_is_the_run(folder, truth, low):
     plan = Inversion(inversion(folder, band={"low": low, "high": 3.0})).plan()
     forward = assemble(plan.sources, plan.seismograms, plan.window, plan.every)

@@ -251,7 +251,7 @@ def _check_records(
 
 def _cut_motion(seismogram: Seismogram, begin: float, end: float, period: float) -> float:
     """Return the motion at the ends of a record that lie less than a period outside of two times, over the largest motion."""
-    time, size = seismogram.time, np.abs(seismogram.motion)
+    time, size = seismogram.time, np.abs(seismogram.motion[np.flatnonzero(seismogram.recorded)])
     edges = [
         size[:, 0].max() if time[0] > begin - period else 0.0,
         size[:, -1].max() if time[-1] < end + period else 0.0,
