@@ -16,6 +16,7 @@ import faultwave as fw
 from faultwave.base.projection import Projection
 from faultwave.case.load import example_text, examples, load_case
 from faultwave.cli.main import app
+from faultwave.inversion.result import read_result
 from faultwave.observe.boxes import read_box_record
 from faultwave.output.formats.maps_netcdf import read_maps
 from faultwave.output.results import load_results
@@ -142,6 +143,37 @@ def test_the_campaign_runs(tmp_path):
     peaks = found.site("NEAR").measures["PGV"]
     assert len(peaks) == 6 and 0.01 < peaks.min() < peaks.max() < 3
     assert found.plan().magnitudes == pytest.approx([5.7, 5.7, 5.3, 5.3, 5.3, 5.3], abs=0.01)
+
+
+def test_the_inversion_finds_the_slip(tmp_path):
+    """With the commands of its text, three stations, a coarser grid and lower frequencies."""
+    for path in (EXAMPLES / "inversion").iterdir():
+        shutil.copy(path, tmp_path)
+    for name, before, after in (
+        ("tensors.yaml", "spacing: 500 m", "spacing: 1 km"),
+        ("earthquake.yaml", "spacing: 500 m", "spacing: 1 km"),
+        ("earthquake.yaml", "folder: data", f"folder: {tmp_path / 'data'}"),
+        ("inversion.yaml", "high: 0.4 Hz", "high: 0.2 Hz"),
+    ):
+        text = (tmp_path / name).read_text()
+        assert before in text
+        (tmp_path / name).write_text(text.replace(before, after))
+    stations = (tmp_path / "stations.txt").read_text().splitlines()
+    (tmp_path / "stations.txt").write_text("\n".join(stations[::5]))
+    script = runpy.run_path(str(tmp_path / "earthquake.py"))
+    script["write_earthquake"](tmp_path)
+    points = str(tmp_path / "points.txt")
+    for command in (
+        ["run", str(tmp_path / "earthquake.yaml"), "--threads", "1"],
+        ["sgt", str(tmp_path / "tensors.yaml"), "--points", points, "--output", str(tmp_path)],
+        ["invert", str(tmp_path / "inversion.yaml"), "--output", str(tmp_path / "results")],
+    ):
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, done.output
+    found, truth = read_result(tmp_path / "results" / "inversion.nc"), script["true_slip"]()
+    assert found.numbers["magnitude"] == pytest.approx(6.0, abs=0.05)
+    assert np.corrcoef(found.slip[0], truth)[0, 1] > 0.7
+    assert (np.abs(found.slip[0] - truth) < 3 * found.deviation[0]).mean() > 0.9
 
 
 def test_green_tensors_are_reciprocal(tmp_path):

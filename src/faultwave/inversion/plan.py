@@ -105,7 +105,7 @@ class InversionPlan:
             else 8.0 * self.samples * self.window.count
         )
         return [
-            ("subfaults", f"{len(self.fault):,} in {len(self.fault.segments)} segments"),
+            ("subfaults", f"{len(self.fault):,}, segments: {len(self.fault.segments)}"),
             ("parameters", f"{self.parameters:,} in {self.sources.windows} time windows"),
             ("data", f"{self.samples:,} samples of {len(self.channels)} channels at {self.window.interval:g} s"),
             ("stations", f"{len(self.seismograms)}"),
