@@ -12,6 +12,8 @@ from faultwave.base.errors import BackendError
 from faultwave.cli.launch import mpiexec
 from tests.messages import SESSION
 
+pytest_plugins = ["tests.crashes"]
+
 # Machines differ and are shared: a slow example is no failure.
 settings.register_profile("faultwave", deadline=None)
 settings.load_profile("faultwave")
