@@ -216,7 +216,7 @@ def _plan(case: Case) -> FdPlan:
     retained = {"folder": case.output.folder, "prefix": case.output.prefix}
     output = Output.model_validate(retained).model_copy(update={"receivers": sites})  # nothing else is written
     bare = case.model_copy(update={"output": output})
-    plan: FdPlan = together.agree(lambda: ENGINE.share(bare, together))
+    plan: FdPlan = together.agree(lambda: ENGINE.process_plan(bare, together))
     return plan
 
 
@@ -274,7 +274,7 @@ def _run(request: _Request, site: np.ndarray, axis: int) -> tuple[np.ndarray, np
     strain = solver.parts[seen.name]
     strain.finish(solver.time)
     found = [(result.data["time"], result.data["strain"]) for result in strain.results()]
-    times, values = plan.world.share(found[0] if plan.world.first else None)
+    times, values = plan.world.broadcast(found[0] if plan.world.first else None)
     return times, values
 
 

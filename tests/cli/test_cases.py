@@ -238,7 +238,7 @@ def test_check_of_a_good_case(cli, case, room):
 
 def test_plan_for_a_processor_that_is_not_here(cli, case, room):
     case.case.engine = "dg"
-    engine = types.SimpleNamespace(share=lambda asked, world: "plan", report=lambda plan, asked: [])
+    engine = types.SimpleNamespace(process_plan=lambda asked, world: "plan", report=lambda plan, asked: [])
     room("faultwave.run.engines", engine_of=lambda asked: engine)
     room("faultwave.run.planned", doubts=lambda asked, made: ())
     room("faultwave.bench.kernel_report", architecture=architecture)
@@ -258,7 +258,7 @@ def test_plan_prints_every_section(cli, case, room):
         assert plan == ("plan of", asked)
         return [("mesh", [("cells", 19183), ("order", 4)]), ("worst cells", [(17, "1.0 2.0 3.0", "0.2 ms")])]
 
-    engine = types.SimpleNamespace(share=lambda asked, world: ("plan of", asked), report=report)
+    engine = types.SimpleNamespace(process_plan=lambda asked, world: ("plan of", asked), report=report)
     room("faultwave.run.engines", engine_of=lambda asked: engine)
     room(
         "faultwave.run.planned",
@@ -275,11 +275,11 @@ def test_plan_prints_every_section(cli, case, room):
 def test_a_plan_that_fails_tells_warnings_too(cli, case, room):
     """They may say why."""
 
-    def share(asked, world):
+    def process_plan(asked, world):
         raise InputError(Problem("mesh", "has no cells"))
 
     case.problems.warn("numerics.ordre", "has no effect")
-    room("faultwave.run.engines", engine_of=lambda asked: types.SimpleNamespace(share=share))
+    room("faultwave.run.engines", engine_of=lambda asked: types.SimpleNamespace(process_plan=process_plan))
     room("faultwave.run.planned", doubts=lambda asked, made: ())
     result = cli("plan", "tpv5")
     assert result.exit_code == 2 and "has no cells" in result.stderr and "has no effect" in result.stderr

@@ -22,7 +22,7 @@ from faultwave.dg.checks import memory
 from faultwave.dg.checks.memory import check_fits_memory, minimum_memory
 from faultwave.dg.mesh.distributed_mesh import WholeMesh
 from faultwave.dg.planning.plan import make_plan
-from faultwave.dg.planning.process_partition import plan_for
+from faultwave.dg.planning.process_partition import process_plan
 from faultwave.domain import tets
 from faultwave.engine.checks import OUTPUT_OVERHEAD
 from faultwave.run.engines import engine_of
@@ -63,7 +63,7 @@ def test_cells_of_a_box_and_of_a_file_are_known_ahead(tmp_path: Path) -> None:
 def test_a_mesh_that_fits_nowhere_is_refused_before_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     large = case(box(20000, 20000, 20000))
     with pytest.raises(InputError) as caught:
-        plan_for(large, World())
+        process_plan(large, World())
     text = str(caught.value)
     assert "48,000,000,000,000 cells at order 4" in text and "this machine has" in text
     check_fits_memory(case(box(4, 4, 4)))
@@ -103,7 +103,7 @@ def test_a_gmsh_file_too_large_is_refused_before_it_is_read(
     monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail("the mesh was read"))
     needed = minimum_memory(asked, 2)
     monkeypatch.setattr(memory, "machine_memory", lambda: int(needed) - 1)
-    assert any("2 cells at order 4 need more than" in p.what for p in told(lambda: plan_for(asked, World())))
+    assert any("2 cells at order 4 need more than" in p.what for p in told(lambda: process_plan(asked, World())))
     monkeypatch.setattr(memory, "machine_memory", lambda: int(needed))
     check_fits_memory(asked)
 

@@ -15,7 +15,7 @@ from faultwave.fd.method.grid_block import Subdomain, undivided
 from faultwave.fd.method.program import build_program, fields, profiles
 from faultwave.fd.method.surface_motion import observe_surface
 from faultwave.fd.operators.operator import Machine, Operator
-from faultwave.fd.operators.overlap import Shared
+from faultwave.fd.operators.overlap import ProcessPartition
 from faultwave.kernels import overlap
 from faultwave.kernels.overlap import around, reach, works
 from faultwave.kernels.stencil import Box
@@ -165,7 +165,7 @@ def test_processes_of_a_machine_take_a_device_each(monkeypatch):
     """What a backend is asked for by the third process of a machine."""
     of, world = scheme((12, 12, 12)), World()
     world.local_rank = 2
-    shared = Shared(world, undivided(of.grid), Units(), "exact", lambda _: None, reach(build_program(of), 1))
+    shared = ProcessPartition(world, undivided(of.grid), Units(), "exact", lambda _: None, reach(build_program(of), 1))
 
     class Asked(Exception):
         pass
@@ -177,5 +177,5 @@ def test_processes_of_a_machine_take_a_device_each(monkeypatch):
     medium = Medium({}, 1.0, 1.0, (0.0, 0.0, 0.0), 0.0)
     for share, place in ((shared, 2), (None, 0)):
         with pytest.raises(Asked) as asked:
-            Operator(of, medium, machine=Machine("cuda"), shared=share)
+            Operator(of, medium, machine=Machine("cuda"), partition=share)
         assert asked.value.args == ("cuda", place)

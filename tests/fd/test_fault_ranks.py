@@ -81,7 +81,7 @@ def alone(tmp_path_factory):
 )
 def test_any_cut_gives_the_same(tmp_path, alone, ranks, cut, fused):
     setup = FUSED.format(fused) + (CUT.format(cut) if cut else "")
-    see = f"assert sim.plan.shared.subdomain.steps == {fused} and sim.plan.shared.subdomain.cut.counts[1] == 1"
+    see = f"assert sim.plan.partition.subdomain.steps == {fused} and sim.plan.partition.subdomain.cut.counts[1] == 1"
     done = launch(ranks, asked(tmp_path), setup=setup, after=see)
     assert done.returncode == 0, done.stderr
     same(tmp_path, alone)
@@ -123,7 +123,7 @@ def test_a_fault_is_not_cut_across(tmp_path):
     made = asked(tmp_path)
     lower, upper = made["grid"]["lower"], made["grid"]["upper"]
     made["grid"] |= {"lower": [lower[0], -20250.0, lower[2]], "upper": [upper[0], 20250.0, upper[2]]}
-    see = "assert sim.plan.shared.subdomain.cut.counts == (1, 1, 2), sim.plan.shared.subdomain.cut"
+    see = "assert sim.plan.partition.subdomain.cut.counts == (1, 1, 2), sim.plan.partition.subdomain.cut"
     done = launch(2, made | {"end_time": 0.05}, after=see)
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "run-manifest.json").read_text())["rates"]["processes"] == 2

@@ -73,7 +73,7 @@ def alone(tmp_path_factory):
 )
 def test_any_cut_gives_the_same(tmp_path, alone, ranks, cut, fused):
     setup = FUSED.format(fused) + (CUT.format(cut) if cut else "")
-    see = f"assert sim.plan.shared.subdomain.steps == {fused}, sim.plan.shared.subdomain"
+    see = f"assert sim.plan.partition.subdomain.steps == {fused}, sim.plan.partition.subdomain"
     done = launch(ranks, asked(tmp_path / "out"), setup=setup, after=see)
     assert done.returncode == 0, done.stderr
     same(tmp_path / "out", alone)
@@ -155,7 +155,7 @@ def test_odd_numbers_of_periodic_points_with_attenuation(tmp_path, around):
         "output": {"receivers": {"points": [[2450, 2099, -20], [300, 1000, -900]], "interval": 0.05}, "folder": str(tmp_path / "one")},
     }  # fmt: skip
     steps = 3 if around == ("x",) else 1  # more of them would compute around the ends of y and z
-    see = f"assert sim.plan.shared.subdomain.steps == {steps}, sim.plan.shared.subdomain"
+    see = f"assert sim.plan.partition.subdomain.steps == {steps}, sim.plan.partition.subdomain"
     values = same_on_four(tmp_path, case, setup=FUSED.format(3) + CUT.format((1, 2, 2)), after=see)
     assert (np.abs(values[..., 6:]).max((0, 2)) > 0).all()
 

@@ -16,7 +16,7 @@ class One(World):
         super().__init__()
         self.rank, self.size, self.told = rank, size, told
 
-    def share(self, value):
+    def broadcast(self, value):
         return self.told.setdefault("shared", value)
 
     def gather(self, value):

@@ -53,7 +53,7 @@ def test_weak_scaling_loses_nothing_but_what_neighbours_cost():
 def test_what_a_cut_sends_is_what_is_sent(tmp_path):
     """Bytes and messages of the model are those of the layouts of all processes."""
     from faultwave.comm import World
-    from faultwave.dg.planning.process_partition import cut, share
+    from faultwave.dg.planning.process_partition import cut, cut_plan
 
     plan = fw.simulate(settings(tmp_path, slip_weakening())).plan
     load = forecast.load_of(plan)
@@ -65,7 +65,7 @@ def test_what_a_cut_sends_is_what_is_sent(tmp_path):
     for rank in range(2):
         world = World()
         world.size, world.rank = 2, rank
-        mine = share(plan, world, part)
+        mine = cut_plan(plan, world, part)
         channels = _channels(mine)
         times = [min(often[x.cluster], often[x.other]) for x in channels]
         sizes.append(sum(8 * 18 * x.count * t for x, t in zip(channels, times, strict=True)))
@@ -99,7 +99,7 @@ def _channels(plan):
         plan.observed,
     )
     curve, clusters = tets.hilbert_order(plan.geometry.centroids), len(plan.clustering.steps)
-    return build_layout(connections, curve, 4, plan.share.border, clusters).cells.channels
+    return build_layout(connections, curve, 4, plan.partition.border, clusters).cells.channels
 
 
 def test_measured_costs_and_the_table(tmp_path):

@@ -47,7 +47,7 @@ def measure(case: Settings | str, overrides: Settings, seconds: float, repeats: 
         return clock.perf_counter() - begin
 
     advance(1)  # warms caches, kernels and the friction state
-    steps = world.share(max(1, round(seconds / max(advance(1), 1e-6))))
+    steps = world.broadcast(max(1, round(seconds / max(advance(1), 1e-6))))
     found = []
     for i in range(repeats):
         if exchange:

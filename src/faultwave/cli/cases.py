@@ -280,7 +280,7 @@ def plan(case: CaseName, changes: Changes, elsewhere: TargetMachine, goal: Accur
         say("reading everything")
         chosen = engine_of(requested)
         # The plan of a single process, which may exceed the memory of this machine.
-        made: Any = chosen.share(requested, World())
+        made: Any = chosen.process_plan(requested, World())
         warn(doubts(requested, made))
         sections = []
         if share is not None:

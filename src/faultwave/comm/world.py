@@ -76,7 +76,7 @@ class World:
         """Return the counts of all processes in rank order, on every process."""
         return [count] if self.mpi is None else self.mpi.allgather(count)
 
-    def share(self, value: Any) -> Any:
+    def broadcast(self, value: Any) -> Any:
         """Broadcast the value of process 0."""
         return value if self.mpi is None else self.mpi.bcast(value, root=0)
 
@@ -121,7 +121,7 @@ class World:
                 result = action()
             except Exception as caught:
                 error = caught
-        error = self.share(error)
+        error = self.broadcast(error)
         if error is not None:
             raise self.mark_raised_everywhere(error)
         self.wait()

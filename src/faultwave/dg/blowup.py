@@ -88,7 +88,7 @@ def diagnose(run: Suspects) -> Diagnosis:
     worst = not run.operator.finite() if broken else size == world.largest([size])[0]
     reported = -world.largest([-(world.rank if worst else np.inf)])[0]
     found = _diagnose_here(run, broken) if world.rank == reported else None
-    return next(d for d in world.share(world.gather(found)) if d is not None)
+    return next(d for d in world.broadcast(world.gather(found)) if d is not None)
 
 
 def _diagnose_here(run: Suspects, broken: int) -> Diagnosis:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from faultwave.case.settings.model import Case
-from faultwave.comm import World
 from faultwave.dg.checks.memory import check_mesh_fits_memory
 from faultwave.dg.planning.plan import Plan, make_plan
-from faultwave.dg.planning.process_partition import check_processes, plan_for
+from faultwave.dg.planning.process_partition import check_processes, process_plan
 from faultwave.dg.solver import Solver
 from faultwave.engine.solver import Engine, Sections
 from faultwave.observe.model import Model
@@ -15,10 +14,6 @@ from faultwave.observe.model import Model
 def _plan(case: Case) -> Plan:
     check_mesh_fits_memory(case)
     return make_plan(case)
-
-
-def _share(case: Case, world: World) -> Plan:
-    return plan_for(case, world)
 
 
 def _report(plan: Plan, case: Case) -> Sections:
@@ -33,4 +28,4 @@ def _model(plan: Plan) -> Model:
     return model(plan)
 
 
-ENGINE = Engine("dg", _plan, _share, Solver, _report, model=_model, processes=check_processes)
+ENGINE = Engine("dg", _plan, process_plan, Solver, _report, model=_model, processes=check_processes)

@@ -137,7 +137,7 @@ class Restart:
         everywhere = world.gather({name: int(number) for name, number in found.items()}) or [{}]
         names = dict.fromkeys(name for part in everywhere for name in part)
         summed = {n: sum(part.get(n, 0) for part in everywhere) % 2**64 for n in names}
-        return dict(world.share(summed))
+        return dict(world.broadcast(summed))
 
 
 def _fingerprint(values: np.ndarray, numbers: np.ndarray) -> np.uint64:

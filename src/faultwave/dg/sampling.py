@@ -267,7 +267,7 @@ class SurfaceSum:
             values = sum(p[: min(map(len, found))] for p in found)
             if self.before is not None:
                 values[: len(self.before)] += self.before
-        values = world.share(values)
+        values = world.broadcast(values)
         return np.arange(len(values)) * self.recorder.interval, values
 
     def finish(self, time: float) -> None:

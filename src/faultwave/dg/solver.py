@@ -118,7 +118,7 @@ class Solver:
             self.parts[part.name] = part.attach(self)
         self.prescribed = self._prescribed_faces()
         self.messages = Messages()
-        if plan.share is not None:
+        if plan.partition is not None:
             halo, rounding = numerics.halo, numerics.halo_compression
             self.messages = open_channels(world, self.operator, self.march, self.parts, halo, rounding)
         self.stepper = make_stepper(self.operator, self.messages.exchange, self.prescribed)
@@ -328,24 +328,24 @@ class Solver:
 
 def _build_operator(plan: Plan, backend: backends.Backend) -> AderOperator | MethodOfLines:
     """Return the operator of the process's cells, and start to compile its kernels."""
-    geo, top, share, numerics = plan.geometry, plan.topology, plan.share, plan.case.numerics
+    geo, top, partition, numerics = plan.geometry, plan.topology, plan.partition, plan.case.numerics
     connections = Connections(
         top.neighbours, top.neighbour_faces, plan.clustering.cluster, plan.frictional, plan.stored_derivatives,
         _cells_with_intermediate_state(plan), plan.driven, plan.penalised.faces if plan.penalised else None, plan.solved,
     )  # fmt: skip
-    border = share.border if share else None
+    border = partition.border if partition else None
     lanes, parts = max(backend.lanes, backend.fixed_lanes), cluster_places(plan.clustering.ratios)
     layout = reused(_arrange_cells, geo, connections, lanes, border, len(plan.clustering.steps), parts)
     cells = Cells(
         geo.inverse, geo.volume, geo.areas, geo.normals, top.neighbours, top.kinds, plan.frictional, plan.material, plan.walls,
-        plan.driven, top.neighbour_faces, share.beyond if share else None, plan.penalised, plan.reflection_coefficients,
-        share.cells if share else None,
+        plan.driven, top.neighbour_faces, partition.beyond if partition else None, plan.penalised, plan.reflection_coefficients,
+        partition.cells if partition else None,
     )  # fmt: skip
     (worst,) = plan.world.largest([worst_shape(geo.inverse, backend.dtype)])  # one form for all processes
     form = make_form(numerics, plan.law, plan.time_unit, allows_edge_components(worst))
     cell_work = [part.cell_work for part in plan.parts if part.cell_work is not None]
     flows = any(part.requirements.flows for part in plan.parts)
-    return make_operator(numerics, form, backend, layout, cells, share is None, cell_work, flows)
+    return make_operator(numerics, form, backend, layout, cells, partition is None, cell_work, flows)
 
 
 def _arrange_cells(
@@ -362,10 +362,10 @@ def _arrange_cells(
 
 def _cells_with_intermediate_state(plan: Plan) -> np.ndarray:
     """Return the cells (nc,) that correct and predict in separate passes, as others read or change them in between."""
-    if plan.share is None or plan.case.numerics.halo_compression == "exact":
+    if plan.partition is None or plan.case.numerics.halo_compression == "exact":
         return plan.observed
     observed = plan.observed.copy()
-    observed[plan.share.border.cell] = True
+    observed[plan.partition.border.cell] = True
     return observed
 
 

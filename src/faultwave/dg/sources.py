@@ -365,7 +365,7 @@ def errors_of_spread(part: Any, plan: Plan) -> tuple[np.ndarray, np.ndarray] | N
         item, size, speed = (x[strongest] for x in (item, size, speed))
         frequencies = RADII / radius[strongest].max() * speed.max() / (2.0 * np.pi)
         chosen = item, size, frequencies, 2.0 * np.pi * np.outer(1.0 / speed, frequencies)
-    item, size, frequencies, wavenumbers = world.share(chosen)
+    item, size, frequencies, wavenumbers = world.broadcast(chosen)
     met = world.gather(_met(part, plan, item, wavenumbers))
     if met is None:
         return None

@@ -290,8 +290,8 @@ class Engine(Generic[P]):
         Name of the engine.
     plan : callable
         ``plan(case)`` returns the plan; raises InputError with every problem.
-    share : callable
-        ``share(case, world)`` returns the plan of one of several processes; raises InputError with every problem.
+    process_plan : callable
+        ``process_plan(case, world)`` returns the plan of one of several processes; raises InputError with every problem.
     solver : callable
         ``solver(plan)`` returns the solver.
     report : callable
@@ -310,7 +310,7 @@ class Engine(Generic[P]):
 
     name: str
     plan: Callable[[Setting], P]
-    share: Callable[[Setting, World], P]
+    process_plan: Callable[[Setting, World], P]
     solver: Callable[[P], Solver]
     report: Callable[[P, Setting], Sections]
     resumed_case: Callable[[Setting, Record], Setting] = lambda case, notes: case

@@ -27,7 +27,7 @@ from faultwave.fd.method.program import Observer
 from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.method.surface_motion import observe_surface
 from faultwave.fd.operators.operator import Machine, Operator
-from faultwave.fd.operators.overlap import Shared
+from faultwave.fd.operators.overlap import ProcessPartition
 from faultwave.fd.operators.points import Drive, Sampler
 from faultwave.fd.operators.resources import Memory
 from faultwave.kernels.stencil import Box
@@ -78,7 +78,7 @@ class FdPlan:
     parts: Mapping[str, GridCapabilityPlan]
     warnings: tuple[Problem, ...]
     material: Field  # as the case gives it
-    shared: Shared | None = None  # where other processes have the rest of the grid
+    partition: ProcessPartition | None = None  # where other processes have the rest of the grid
     below: tuple[FdPlan, ...] = ()  # blocks of larger spacing below this one, without capabilities
     notes: tuple[str, ...] = ()  # automatic choices for the case, with reasons
     seconds: float = 0.0  # wall time of planning, imports included if planning began the process
@@ -107,7 +107,7 @@ class FdPlan:
     @property
     def world(self) -> World:
         """Processes of the run."""
-        return self.shared.world if self.shared else World()
+        return self.partition.world if self.partition else World()
 
     @property
     def points(self) -> int:
@@ -132,7 +132,7 @@ class FdPlan:
     @property
     def box(self) -> Box:
         """Box that this process computes on, its overlap with neighbours included."""
-        return self.shared.subdomain.box if self.shared else self.scheme.grid.box
+        return self.partition.subdomain.box if self.partition else self.scheme.grid.box
 
     @property
     def sources(self) -> Sources:

@@ -28,7 +28,7 @@ def _survey(case: Case) -> FdPlan:
     return survey(case)
 
 
-def _share(case: Case, world: World) -> FdPlan:
+def _process_plan(case: Case, world: World) -> FdPlan:
     from faultwave.fd.planning.plan import make_plan
 
     return make_plan(case, world)
@@ -66,5 +66,5 @@ def _processes(plan: FdPlan, count: int) -> Sequence[Problem]:
     return check_processes(plan, count)
 
 
-ENGINE = Engine("fd", _plan, _share, _solver, _report, _resumed_case, _model, _processes, _survey)
+ENGINE = Engine("fd", _plan, _process_plan, _solver, _report, _resumed_case, _model, _processes, _survey)
 """Finite differences of fourth order on staggered grids."""

@@ -15,7 +15,7 @@ from faultwave.comm import World
 from faultwave.comm.messages import swap
 from faultwave.fd.method.grid_block import Subdomain
 from faultwave.fd.method.scheme import Scheme
-from faultwave.fd.operators.overlap import Shared
+from faultwave.fd.operators.overlap import ProcessPartition
 from faultwave.fd.operators.points import Sampler, near
 from faultwave.kernels.stencil import SampleBuffer
 
@@ -27,9 +27,11 @@ ANY = "u"
 """Name of an array that every process has."""
 
 
-def sampler_of(shared: Shared | None, scheme: Scheme, places: np.ndarray, make: Make) -> Sampler:
+def sampler_of(partition: ProcessPartition | None, scheme: Scheme, places: np.ndarray, make: Make) -> Sampler:
     """Return ``make(places)`` for a whole grid, or a ``SharedSampler`` if processes share it."""
-    return make(places) if shared is None else SharedSampler(shared.world, shared.subdomain, scheme, places, make)
+    return (
+        make(places) if partition is None else SharedSampler(partition.world, partition.subdomain, scheme, places, make)
+    )
 
 
 @dataclass(frozen=True)

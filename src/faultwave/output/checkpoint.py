@@ -284,7 +284,7 @@ def latest(folder: Path, world: World | None = None) -> Checkpoint:
         If the folder holds no undamaged checkpoint.
     """
     world, damaged = world or World(), 0
-    for number in world.share(sorted(_numbers(folder), reverse=True)):
+    for number in world.broadcast(sorted(_numbers(folder), reverse=True)):
         try:
             return read(folder / f"{number:06d}", world)
         except InputError as error:
@@ -304,7 +304,7 @@ def read(folder: Path, world: World | None = None) -> Checkpoint:
         If the index or a part is damaged or missing.
     """
     world = world or World()
-    index = world.share(world.together(lambda: _index(folder)))
+    index = world.broadcast(world.together(lambda: _index(folder)))
 
     def check() -> None:
         for name in list(index["parts"])[world.rank :: world.size]:

@@ -244,7 +244,7 @@ class Digests:
 
     def __init__(self, world: World, paths: Iterable[Path]):
         self.world = world
-        self.sizes: dict[Path, int] = world.share({p: p.stat().st_size for p in paths} if world.first else None)
+        self.sizes: dict[Path, int] = world.broadcast({p: p.stat().st_size for p in paths} if world.first else None)
         pieces = [(path, start) for path, size in self.sizes.items() for start in range(0, max(size, 1), PIECE)]
         self._mine = pieces[world.rank :: world.size]
         self._found: list[tuple[Path, int, bytes | str]] = []

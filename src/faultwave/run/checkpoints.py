@@ -127,7 +127,7 @@ class CheckpointScheduler:
         If that fails on any process, the last checkpoint remains, the run continues, and process 0 reports where and why it failed.
         """
         world, writer = self.session.world, self.writer
-        parts, failure = dict[str, str](), world.share(self._begin() if world.first else "")
+        parts, failure = dict[str, str](), world.broadcast(self._begin() if world.first else "")
         if not failure:
             try:
                 if self.session.written is not None:
@@ -144,7 +144,7 @@ class CheckpointScheduler:
                 text = "no checkpoint at t = %g s: %s. The run continues; the last checkpoint is retained."
                 log.warning(text, notes["time"], failure.rstrip("."))
                 self.session.missing.append((notes["time"], failure))
-        self.session.checkpoints, writer.number = world.share((self.session.checkpoints, writer.number))
+        self.session.checkpoints, writer.number = world.broadcast((self.session.checkpoints, writer.number))
 
     def _begin(self) -> str:
         """Create the folder that all processes write to, and return the reason if that fails."""

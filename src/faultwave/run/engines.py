@@ -30,7 +30,7 @@ def engine_of(case: Case) -> Engine[Plan]:
     return replace(
         found,
         plan=_locating_problems(found.plan),
-        share=_locating_problems(found.share),
+        process_plan=_locating_problems(found.process_plan),
         survey=None if found.survey is None else _locating_problems(found.survey),
         processes=_locating_process_problems(found.processes),
     )

@@ -89,14 +89,14 @@ def estimate_errors(
     lower = together.agree(lambda: check_coarser(found.case))
     records, seconds = [], 0.0
     known = KnownErrors()
-    half = together.share(together.together(lambda: middle(read_receivers(found.seismograms)["receivers"])))
+    half = together.broadcast(together.together(lambda: middle(read_receivers(found.seismograms)["receivers"])))
     for i, (case, end) in enumerate(zip(lower.cases, lower.until(half, found.end), strict=True)):
         session = start(case)
         session.run(progress=report, until=end, write=False)
         records.append(session.receivers)
         known = known_errors(session, lower) if i == 0 else known
         seconds += sum(session.solver.timings().get(name, 0.0) for name in ("setup", "stepping"))
-    errors: Dataset = together.share(
+    errors: Dataset = together.broadcast(
         together.together(lambda: _estimate_and_write(found, lower, records, known, seconds))
     )
     return errors

@@ -292,7 +292,7 @@ class SnapshotFiles:
         self.sync_for_checkpoint(notes)
         world = self.session.world
         everywhere = world.gather(notes["files"])
-        return extents_from_notes(world.share(None if everywhere is None else merge_extents(everywhere)))
+        return extents_from_notes(world.broadcast(None if everywhere is None else merge_extents(everywhere)))
 
     def sync_for_checkpoint(self, notes: Settings) -> None:
         """Flush submitted snapshots to disk and record the extent of the files."""

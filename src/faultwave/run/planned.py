@@ -125,7 +125,9 @@ def plan(case: Case | Settings | str | Path, **overrides: object) -> PlannedCase
     """
     settings, problems = load_valid_case(case, overrides)
     engine = engine_of(settings)
-    made = engine.share(settings, World())  # the plan of a single process, which may exceed the memory of this machine
+    made = engine.process_plan(
+        settings, World()
+    )  # the plan of a single process, which may exceed the memory of this machine
     found = {title: [tuple(map(str, row)) for row in rows] for title, rows in engine.report(made, settings)}
     return PlannedCase(settings, made, found, (*problems.warnings, *doubts(settings, made)))
 

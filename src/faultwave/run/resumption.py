@@ -168,7 +168,7 @@ def _digests(together: World, notes: Record, case: Case | None) -> dict[str, Set
     own = set(notes["settings"].get("source_files", ()))  # the case files themselves, which are compared by settings
     paths = dict.fromkeys(Path(p) for p in (*names, *notes.get("inputs", {})) if p not in own)
     made = Digests(together, [p for p in paths if p.is_file()])
-    return dict(together.share(made.found()))
+    return dict(together.broadcast(made.found()))
 
 
 def _resolve_case(

@@ -172,4 +172,4 @@ def save_scattering(
     written = world().together(
         lambda: write_touchstone(name, found.frequencies, found.s, remarks, impedances=found.impedances)
     )
-    return Path(world().share(written))
+    return Path(world().broadcast(written))

@@ -195,9 +195,9 @@ class Session:
         return next((r.data for r in found), None)
 
     def _check_found(self, kind: str, found: list[Result]) -> None:
-        if self.world.share(bool(found)):
+        if self.world.broadcast(bool(found)):
             return
-        names = self.world.share(list(dict.fromkeys(r.kind for r in self.results())))
+        names = self.world.broadcast(list(dict.fromkeys(r.kind for r in self.results())))
         problem = Problem("result", f"there is no '{kind}'", ", ".join(names) or "none so far", suggest(kind, names))
         raise self.world.mark_raised_everywhere(InputError(problem))
 
@@ -294,7 +294,7 @@ class Session:
                 self.solver.take_memory()
                 self.resolved_frequency = -self.world.largest([-self.solver.resolved_frequency])[0]
                 if write:
-                    self.folder = self.world.share(self.world.together(self._prepare))
+                    self.folder = self.world.broadcast(self.world.together(self._prepare))
                     self.digests = digests = Digests(self.world, inputs(self))
                     self.inputs = digests.before()
                 with reporting(progress, self.world.first) as report:

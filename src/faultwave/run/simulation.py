@@ -36,7 +36,7 @@ def start(case: Case, force: bool = False, warnings: Sequence[Problem] = ()) -> 
     """
     together, engine = world(), engine_of(case)
     with recording_files() as read:
-        plan = together.agree(lambda: engine.share(case, together))
+        plan = together.agree(lambda: engine.process_plan(case, together))
     made: Session = together.agree(lambda: Session(engine.solver(plan), force, warnings))
     made.files_read = tuple(read)
     return made

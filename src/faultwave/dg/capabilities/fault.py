@@ -103,7 +103,7 @@ class AttachedSnapshots(MeshSnapshots):
         exact = (as_seissol or setting.degree is not None) and of_case is not None and of_case.points == "symmetric"
         mode = ReadingMode(exact, from_velocity, as_seissol)
         clusters, late = solver.layout.clusters, 1e-9 * setting.interval
-        most = PIECE if solver.plan.share is None else max(1, len(fault.faces.inside))
+        most = PIECE if solver.plan.partition is None else max(1, len(fault.faces.inside))
         pieces = [[items[at : at + most] for at in range(0, len(items), most)] for items in seen]
         probes = [
             [FaultProbe(fault, some, points, mode, clusters + i) for some in listed] for i, listed in enumerate(pieces)

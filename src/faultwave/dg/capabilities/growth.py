@@ -132,7 +132,7 @@ class EnergyMonitor(Capability):
 
     def _energy(self) -> float:
         """Compute the energies; a collective call with the same result on each process."""
-        found = self.solver.plan.world.share(self.solver.energies())
+        found = self.solver.plan.world.broadcast(self.solver.energies())
         return float(sum(value for key, value in found.items() if key.endswith("energy")))
 
     def _given(self) -> tuple[float, float, float]:
@@ -146,13 +146,13 @@ class EnergyMonitor(Capability):
         here = {"given": 0.0, "least": 0.0, "root": float(self.pushed[min(soon + 1, INTERVALS)])}
         if self.slip_sum is not None:
             here |= {"given": self.slip_sum(), "least": float(self.loads.sum()) * NEGLIGIBLE_SLIP}
-        found = self.solver.plan.world.share(self.solver.sum_over_processes(here))
+        found = self.solver.plan.world.broadcast(self.solver.sum_over_processes(here))
         return found["given"], found["least"], found["root"]
 
     def _given_by_others(self) -> dict[str, float]:
         """Return the bound of the energy [J] that each capability has given, by name, the same on each process."""
         here = {key: part.energy_given() for key, part in self.solver.parts.items()}
-        found = self.solver.plan.world.share(self.solver.sum_over_processes(here))
+        found = self.solver.plan.world.broadcast(self.solver.sum_over_processes(here))
         return {key: found[key] for key in here}
 
     def state(self) -> Mapping[str, State]:

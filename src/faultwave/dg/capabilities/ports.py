@@ -439,7 +439,7 @@ class AttachedPorts(Capability):
         count = min(map(len, signals))
         power = np.sum([x[:count, 0] * x[:count, 1] for x in signals], 0)
         held = np.cumsum(power) * self.sums[0].recorder.interval
-        now = self.solver.plan.world.share(self.solver.energies())
+        now = self.solver.plan.world.broadcast(self.solver.energies())
         most = float(held.max(initial=0.0))
         return sum(v for k, v in now.items() if k.endswith("energy")) / most if most > 0 else np.inf
 

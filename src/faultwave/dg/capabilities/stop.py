@@ -55,7 +55,9 @@ class AttachedStop(Capability):
         self.looks += 1
         if self.setting.energy_below is None or self.looks % EACH:
             return False
-        total = sum(v for k, v in self.solver.plan.world.share(self.solver.energies()).items() if k.endswith("energy"))
+        total = sum(
+            v for k, v in self.solver.plan.world.broadcast(self.solver.energies()).items() if k.endswith("energy")
+        )
         self.largest_energy = max(self.largest_energy, total)
         return bool(total < self.setting.energy_below * self.largest_energy)
 
@@ -73,7 +75,7 @@ class AttachedStop(Capability):
                 float(record["ruptured"].any()),
             )
         fastest, ruptured = world.largest([fastest, ruptured])
-        moment = world.share(self.solver.sum_over_processes({"rate": moment})["rate"])
+        moment = world.broadcast(self.solver.sum_over_processes({"rate": moment})["rate"])
         quiet = bool(ruptured)
         if stop.slip_rate_below is not None:
             quiet &= fastest < stop.slip_rate_below

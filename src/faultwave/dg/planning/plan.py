@@ -77,7 +77,7 @@ LARGEST_CFL = {2: 0.68, 3: 0.68, 4: 0.7, 5: 0.6, 6: 0.55, 7: 0.45, 8: 0.38}
 
 
 @dataclass(frozen=True)
-class Share:
+class ProcessPartition:
     """Partition of one of several processes, and its knowledge of the whole run.
 
     Attributes
@@ -122,7 +122,7 @@ class Plan:
     frictional: np.ndarray  # (nc, 4)
     walls: np.ndarray  # (nc, 4) impedance of the faces of kind impedance
     parts: tuple[CapabilityPlan, ...]
-    share: Share | None = None  # partition of this process; None for a single process
+    partition: ProcessPartition | None = None  # partition of this process; None for a single process
     warnings: tuple[Problem, ...] = ()
     penalised: PenalisedFaces | None = None  # faces with a flux other than Godunov's
     notes: tuple[str, ...] = ()  # automatic choices for the case, with reasons
@@ -149,18 +149,18 @@ class Plan:
             return 1.0
         if self.case.numerics.precision == "single":
             return float(self.clustering.steps[0])
-        smallest = self.share.smallest_step if self.share else float(self.step.min())
+        smallest = self.partition.smallest_step if self.partition else float(self.step.min())
         return 1.0 if smallest > 1e-4 else 2.0 ** round(np.log2(smallest))
 
     @property
     def numbers(self) -> np.ndarray:
         """Number (nc,) of every cell in the whole mesh."""
-        return self.share.cells if self.share else np.arange(self.cells)
+        return self.partition.cells if self.partition else np.arange(self.cells)
 
     @property
     def world(self) -> World:
         """Processes that share the run."""
-        return self.share.world if self.share else World()
+        return self.partition.world if self.partition else World()
 
     @property
     def cells(self) -> int:
@@ -170,7 +170,9 @@ class Plan:
     @property
     def identity(self) -> str:
         """Hash of vertices and cells by which a checkpoint identifies the mesh."""
-        return self.share.mesh_identity if self.share else as_text(fingerprint(self.mesh, np.arange(self.cells)))
+        return (
+            self.partition.mesh_identity if self.partition else as_text(fingerprint(self.mesh, np.arange(self.cells)))
+        )
 
     @property
     def output_size(self) -> float:

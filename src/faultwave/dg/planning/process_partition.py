@@ -13,7 +13,7 @@ from faultwave.dg.checks.memory import check_fits_memory
 from faultwave.dg.mesh.distributed_mesh import DistributedMesh, NeedsWholeMesh, stored_in_parts
 from faultwave.dg.mesh.placement import Cut, chosen
 from faultwave.dg.operators.layout import ProcessInterface
-from faultwave.dg.planning.plan import Plan, Share, as_text, capability_modules, make_plan
+from faultwave.dg.planning.plan import Plan, ProcessPartition, as_text, capability_modules, make_plan
 from faultwave.domain import tets
 from faultwave.domain.tets.formats.parts import stored_parts, stored_starts
 from faultwave.domain.tets.partition import Weights, partition, weights
@@ -39,13 +39,13 @@ def cut(plan: Plan, parts: int) -> np.ndarray:
     return partition(plan.topology.neighbours, plan.geometry.centroids, given, parts)
 
 
-def plan_for(case: Case, world: World) -> Plan:
+def process_plan(case: Case, world: World) -> Plan:
     """Return this process's part of the plan, planned on its part of a partitioned mesh file or cut from the whole plan."""
     if stored_in_parts(case, world) and not _needs_whole_mesh(case):
-        return plan_share(case, world)
+        return plan_stored_part(case, world)
     if world.size == 1:
         check_fits_memory(case)
-    return share(make_plan(case), world)
+    return cut_plan(make_plan(case), world)
 
 
 def _needs_whole_mesh(case: Case) -> bool:
@@ -54,7 +54,7 @@ def _needs_whole_mesh(case: Case) -> bool:
     return any(requested) or case.matched_layer is not None
 
 
-def plan_share(case: Case, world: World) -> Plan:
+def plan_stored_part(case: Case, world: World) -> Plan:
     """Return the plan of this process's part of a mesh stored in parts, so that no process reads the whole mesh.
 
     If parts meet along a fault with friction, all processes plan the whole mesh instead. Raises InputError.
@@ -63,7 +63,7 @@ def plan_share(case: Case, world: World) -> Plan:
     try:
         plan = make_plan(case, mesh_part.loaded, mesh_part)
     except NeedsWholeMesh:
-        return share(make_plan(case), world)
+        return cut_plan(make_plan(case), world)
     except FaultwaveError as error:
         if not mesh_part.agreed:  # other processes do not know of the error
             world.abort(error)
@@ -76,11 +76,11 @@ def plan_share(case: Case, world: World) -> Plan:
     border = ProcessInterface(cell, face, mesh_part.numbers[cell], mesh_part.rank, cluster, *mesh_part.theirs.T)
     at_fault = plan.clustering.cluster[plan.frictional.any(1)]
     fastest = mesh_part.least(float(at_fault.min()) if len(at_fault) else np.inf)
-    made = Share(
+    made = ProcessPartition(
         world, mesh_part.numbers, border, beyond, mesh_part.least(float(plan.step.min())), as_text(mesh_part.fingerprint()),
         int(fastest) if np.isfinite(fastest) else 0,
     )  # fmt: skip
-    return replace(plan, share=made)
+    return replace(plan, partition=made)
 
 
 def check_processes(plan: Plan, count: int) -> list[Problem]:
@@ -91,7 +91,7 @@ def check_processes(plan: Plan, count: int) -> list[Problem]:
     return [Problem("ranks", what, f"1 to {plan.cells:,}", "A process needs a few thousand cells.")]
 
 
-def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
+def cut_plan(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
     """Return the plan of this process, which is the whole plan if there is one process.
 
     Parameters
@@ -109,13 +109,13 @@ def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
     InputError
         If the partition separates the cells of a face with currents or incident waves.
     """
-    if world.size == 1 or plan.share is not None:
+    if world.size == 1 or plan.partition is not None:
         return plan
     if too_many := check_processes(plan, world.size):
         raise InputError(too_many)
     if part is None:
         part = world.together(lambda: cut(plan, world.size))
-    part = world.share(part)
+    part = world.broadcast(part)
     assert part is not None
     _check_driven(plan, part)
     top, clustering = plan.topology, plan.clustering
@@ -140,7 +140,7 @@ def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
         walls=plan.walls[cells] if plan.case.impedances else np.broadcast_to(np.nan, (len(cells), 4)),
         penalised=plan.penalised.of(cells) if plan.penalised else None,
         parts=tuple(p.partition(cut_here) for p in plan.parts),
-        share=Share(world, cells, border, beyond, float(plan.step.min()), plan.identity, fastest),
+        partition=ProcessPartition(world, cells, border, beyond, float(plan.step.min()), plan.identity, fastest),
     )
 
 

@@ -132,11 +132,11 @@ class BlockSteps:
 
 def _whole(op: Operator, count: int) -> Work:
     """Return all work of ``count`` steps of an operator after the exchange with neighbouring processes."""
-    program, shared = op.runner.program, op.shared
-    if shared is None:
+    program, partition = op.runner.program, op.partition
+    if partition is None:
         return [whole_work(program, level) for level in range(len(program.levels))] * count
-    found = shared.reach.last(count, len(program.levels))
-    return works(program, shared.subdomain.owned, found, ahead=False)[1]
+    found = partition.reach.last(count, len(program.levels))
+    return works(program, partition.subdomain.owned, found, ahead=False)[1]
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ def operator_of(plan: FdPlan, samplers: Sequence[Sampler]) -> Operator:
         return Blocks(plan, samplers)
     watching = observers(plan.parts, plan.scheme, plan.box)
     return Operator(
-        plan.scheme, plan.medium, plan.relaxation, drives_of(plan)[0], samplers, watching, plan.machine, plan.shared
+        plan.scheme, plan.medium, plan.relaxation, drives_of(plan)[0], samplers, watching, plan.machine, plan.partition
     )
 
 
@@ -240,11 +240,11 @@ class Blocks(Operator):
 
         watching = observers(plan.parts, plan.scheme, plan.box)
         super().__init__(
-            plan.scheme, plan.medium, plan.relaxation, drives[0], own(0), watching, plan.machine, plan.shared
+            plan.scheme, plan.medium, plan.relaxation, drives[0], own(0), watching, plan.machine, plan.partition
         )
         seen = [observers(plan.parts, b.scheme, b.box) for b in plan.below]
         self.below = tuple(
-            Operator(b.scheme, b.medium, b.relaxation, drives[n], own(n), seen[n - 1], plan.machine, b.shared)
+            Operator(b.scheme, b.medium, b.relaxation, drives[n], own(n), seen[n - 1], plan.machine, b.partition)
             for n, b in enumerate(plan.below, 1)
         )
         pairs = zip(self.blocks[:-1], self.below, strict=True)
@@ -339,7 +339,7 @@ class Blocks(Operator):
         None if the grid is distributed over processes, a side is periodic, or the backend has no joint steps.
         """
         make = backends.make_joint_steps(self.backend)
-        if make is None or self.shared is not None or self.scheme.periodic:
+        if make is None or self.partition is not None or self.scheme.periodic:
             return None
         coarsest = self.blocks[-1].scheme.grid.spacing
         rows = [round(coarsest / op.scheme.grid.spacing) for op in self.blocks]

@@ -180,8 +180,8 @@ class GridSampler:
         mine, first = list[np.ndarray](), 0
         for name, listed in points.items():
             here = np.arange(len(listed))
-            if plan.shared is not None:
-                subdomain = plan.shared.subdomain
+            if plan.partition is not None:
+                subdomain = plan.partition.subdomain
                 here = np.flatnonzero(subdomain.cut.rank_of(listed) == subdomain.rank)
             level = Level.VELOCITY if name in VELOCITY else Level.STRESS
             self.sample_buffers.append(SampleBuffer(level, name, listed[here]))
@@ -252,8 +252,8 @@ class GridRecording(GridCapability):
         points = outside(where, self.part.update)
         points = points[where.there(LIVES[name], points)]
         here = np.arange(len(points))
-        if plan.shared is not None:
-            here = np.flatnonzero(plan.shared.subdomain.cut.rank_of(points) == plan.shared.subdomain.rank)
+        if plan.partition is not None:
+            here = np.flatnonzero(plan.partition.subdomain.cut.rank_of(points) == plan.partition.subdomain.rank)
         found = gather_rows(plan.world, here, [stored_coefficient(plan, name, points[here])], len(points))
         return None if found is None else (nodes_of(grid, LIVES[name], points, where), found[0])
 
@@ -352,7 +352,7 @@ class LatticeRecord(GridCapabilityPlan):
         )
 
     def sampler(self, plan: FdPlan) -> Sampler | None:
-        return sampler_of(plan.shared, plan.scheme, self.points, lambda x: PointSampler(plan.scheme, x, False))
+        return sampler_of(plan.partition, plan.scheme, self.points, lambda x: PointSampler(plan.scheme, x, False))
 
     def attach(self, solver: Running) -> GridCapability:
         return LatticeRecording(self, solver.plan, solver.samplers[self.name].mine)

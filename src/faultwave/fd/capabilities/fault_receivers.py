@@ -420,7 +420,7 @@ class FaultReceivers(FaultReceiverPlan, GridCapabilityPlan):
         rupture = plan.parts.get("rupture")
         if not isinstance(rupture, Rupture) or rupture.directions is None or not len(self.request.points):
             return None
-        return sampler_of(plan.shared, plan.scheme, self.located, lambda places: self.reader(plan, places))
+        return sampler_of(plan.partition, plan.scheme, self.located, lambda places: self.reader(plan, places))
 
     @property
     def must_match(self) -> Json:

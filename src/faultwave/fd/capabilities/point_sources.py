@@ -114,8 +114,8 @@ class PointSources(GridCapabilityPlan):
         return Memory(8.0 * numbers * stored_source_steps(steps), "grid.time_dispersion", what, advice)
 
     def drive(self, plan: FdPlan) -> PointSourceInjector:
-        units = storage_units(plan.medium, plan.case.numerics.precision, plan.shared)
-        box = plan.shared.subdomain.box if plan.shared else None
+        units = storage_units(plan.medium, plan.case.numerics.precision, plan.partition)
+        box = plan.partition.subdomain.box if plan.partition else None
         made, moduli = plan.medium.coefficients, self.source_material[:, :2]
         return PointSourceInjector(plan.scheme, self.sources, moduli, made, box, units)
 

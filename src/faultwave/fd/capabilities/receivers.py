@@ -102,7 +102,7 @@ class Receivers(ReceiverPlan, GridCapabilityPlan):
         if not len(self.points):
             return None
         scheme, gradients = plan.scheme, self.request.gradients
-        return sampler_of(plan.shared, scheme, self.points, lambda x: PointSampler(scheme, x, gradients))
+        return sampler_of(plan.partition, scheme, self.points, lambda x: PointSampler(scheme, x, gradients))
 
     def attach(self, solver: Running) -> GridCapability:
         sampler = solver.samplers.get(self.name)

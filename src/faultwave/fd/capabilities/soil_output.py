@@ -155,8 +155,8 @@ class CellSampler:
 
     def __init__(self, cells: np.ndarray, plan: FdPlan):
         own = np.arange(len(cells))
-        if plan.shared is not None:
-            subdomain = plan.shared.subdomain
+        if plan.partition is not None:
+            subdomain = plan.partition.subdomain
             own = np.flatnonzero(subdomain.cut.rank_of(cells) == subdomain.rank)
         self.mine = own
         self.sample_buffers: list[SampleBuffer] = []

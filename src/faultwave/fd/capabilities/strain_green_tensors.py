@@ -56,7 +56,7 @@ class Strain(GridCapabilityPlan):
         return replace(self, points=self.points[numbers])
 
     def sampler(self, plan: FdPlan) -> Sampler:
-        return sampler_of(plan.shared, plan.scheme, self.points, lambda x: StrainSampler(plan.scheme, x))
+        return sampler_of(plan.partition, plan.scheme, self.points, lambda x: StrainSampler(plan.scheme, x))
 
     def attach(self, solver: Running) -> StrainRecording:
         return StrainRecording(self, solver)

@@ -142,7 +142,7 @@ class Piece:
         """Return the values of a field in the cells that this process owns."""
         if not all(len(a) for a in self.at):
             return np.zeros([len(a) for a in self.at])
-        around = () if self.plan.shared else self.plan.scheme.periodic
+        around = () if self.plan.partition else self.plan.scheme.periodic
         values, low = self.operator.runner.values(array), self.operator.subdomain.box.lo
         return at_centres(values, array, self.at, low, self.plan.scheme, around)
 

@@ -143,7 +143,7 @@ class InstabilityMonitor:
     def _sum(self, here: float) -> float:
         """Return the sum over all processes, identical on each."""
         found = self.plan.world.gather(here)
-        return float(self.plan.world.share(None if found is None else sum(found)))
+        return float(self.plan.world.broadcast(None if found is None else sum(found)))
 
     def steps(self) -> frozenset[int]:
         """Return the steps after which the motion is checked."""

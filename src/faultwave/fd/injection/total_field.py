@@ -331,7 +331,7 @@ def stored_coefficient(plan: FdPlan, name: str, points: np.ndarray) -> np.ndarra
     made, box = plan.medium.coefficients, plan.scheme.filled(plan.box)
     whole = np.broadcast_to(made[name], box.shape)
     values = np.asarray(whole[tuple((points - np.array(box.lo)).T)], float)
-    units = storage_units(plan.medium, plan.case.numerics.precision, plan.shared)
+    units = storage_units(plan.medium, plan.case.numerics.precision, plan.partition)
     if units is None:
         return values
     unit, number = units.of(name), list(made).index(name)

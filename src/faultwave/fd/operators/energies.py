@@ -35,13 +35,13 @@ class Side:
         Returns the values (ny, nx) of a quantity in a plane.
     unit : callable
         Returns the unit of a quantity in SI units.
-    share : callable
+    weight : callable
         Returns the weights of its points: a number, (nx,) or (ny, 1).
     """
 
     read: Callable[[str, int], np.ndarray]
     unit: Callable[[str], float]
-    share: Callable[[str], float | np.ndarray]
+    weight: Callable[[str], float | np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Sums:
             moved, densities = np.empty(given.shape), np.empty(given.shape)
             for rows, (speed, specific) in given.blocks():
                 rho = _over(weight, specific)
-                _weigh(rho, side.share(name), rows)
+                _weigh(rho, side.weight(name), rows)
                 np.multiply(rho, speed, out=moved[rows])
                 np.multiply(moved[rows], speed, out=densities[rows])
             energy += 0.5 * float(densities.sum())
@@ -121,7 +121,7 @@ class Sums:
             square -= share
             square /= 2.0 * stiff
             found = np.where(solid, square, trace / (18.0 * lam)) if fluid else square
-            _weigh(found, side.share("szz"), rows)
+            _weigh(found, side.weight("szz"), rows)
             densities[rows] = found
         return self._weight("szz", plane) * float(densities.sum())
 
@@ -134,7 +134,7 @@ class Sums:
             for rows, (mu, stress) in given.blocks():
                 stress *= stress
                 found = stress / mu if (mu > 0).all() else np.divide(stress, mu, out=np.zeros_like(mu), where=mu > 0)
-                _weigh(found, side.share(name), rows)
+                _weigh(found, side.weight(name), rows)
                 densities[rows] = found
             energy += 0.5 * self._weight(name, plane) * float(densities.sum())
         return energy

@@ -21,7 +21,7 @@ from faultwave.fd.method.scheme import LEVELS, Level, Scheme
 from faultwave.fd.method.split_nodes import high
 from faultwave.fd.method.stencils import FIELDS, VELOCITY
 from faultwave.fd.operators.energies import ENERGIES, Side, Sums
-from faultwave.fd.operators.overlap import Overlap, Shared
+from faultwave.fd.operators.overlap import Overlap, ProcessPartition
 from faultwave.fd.operators.points import RECORDED, Drive, Drives, Sampler, interpolation_stencils
 from faultwave.kernels.stencil import REACH, Box
 from faultwave.media.attenuation import ORDER, Relaxation
@@ -39,11 +39,11 @@ class Machine:
     threads: int | None = None
 
 
-def storage_units(medium: Medium, precision: str, shared: Shared | None) -> Units | None:
+def storage_units(medium: Medium, precision: str, partition: ProcessPartition | None) -> Units | None:
     """Return the units of coefficients stored in sixteen bits, or None if all bits are stored."""
     if precision != "single":
         return None
-    return shared.units if shared else Units.fitting(medium.coefficients)
+    return partition.units if partition else Units.fitting(medium.coefficients)
 
 
 def memory_tables(relaxation: Relaxation, step: float) -> dict[str, np.ndarray]:
@@ -77,7 +77,7 @@ class Operator:
         Arrays and launches of capabilities.
     machine : Machine or None
         Backend, precision and threads; None for the defaults.
-    shared : Shared or None
+    partition : ProcessPartition or None
         Partition over several processes.
 
     Attributes
@@ -99,18 +99,18 @@ class Operator:
     def __init__(
         self, scheme: Scheme, medium: Medium, relaxation: Relaxation | None = None, drives: Sequence[Drive] = (),
         samplers: Sequence[Sampler] = (), observers: Sequence[Observer] = (), machine: Machine | None = None,
-        shared: Shared | None = None,
+        partition: ProcessPartition | None = None,
     ):  # fmt: skip
         machine = machine or Machine()
         self.scheme, self.drives, self.samplers, self.steps = scheme, Drives(drives), tuple(samplers), 0
-        self.shared, self.subdomain = shared, shared.subdomain if shared else undivided(scheme.grid)
+        self.partition, self.subdomain = partition, partition.subdomain if partition else undivided(scheme.grid)
         self.box, precision = self.subdomain.box, machine.precision
-        self.units = storage_units(medium, precision, shared) or Units()
+        self.units = storage_units(medium, precision, partition) or Units()
         sample_buffers = [buffer for sampler in self.samplers for buffer in sampler.sample_buffers]
-        part = self.box if shared else None
+        part = self.box if partition else None
         program = build_program(scheme, self.drives.injections, sample_buffers, observers, self.units, part)
         self.backend = machine.backend
-        place = (shared.world if shared else World()).device_number  # processes on one machine use a device each
+        place = (partition.world if partition else World()).device_number  # processes on one machine use a device each
         self.runner = backends.make_stencils(machine.backend, program, precision, machine.threads, place)
         for number, (name, values) in enumerate(medium.coefficients.items()):
             if name in program.arrays:
@@ -124,10 +124,10 @@ class Operator:
         self.given, self.pushed = np.zeros((LEVELS, self.drives.count)), np.zeros(2)
         if relaxation is not None:
             self._memory_coefficients(relaxation)
-        self.overlap = Overlap(shared, program, self.runner, precision) if shared else None
+        self.overlap = Overlap(partition, program, self.runner, precision) if partition else None
         numbers = LEVELS * self.drives.count + sum(len(buffer.points) for buffer in sample_buffers)
         most = max(1, AT_ONCE // numbers)
-        self._most = int(-shared.world.largest([-float(most)])[0]) if shared else most
+        self._most = int(-partition.world.largest([-float(most)])[0]) if partition else most
 
     def _fill(self, name: str, values: np.ndarray, number: int) -> None:
         box = self.scheme.filled(self.box)
@@ -294,13 +294,13 @@ class Operator:
         self._wrap()
 
     def _wrap(self, names: Sequence[str] = FIELDS) -> None:
-        for name in names if self.shared is None else ():
+        for name in names if self.partition is None else ():
             for axis in self.scheme.periodic:
                 wrap_axis(self.runner.view(name, self.scheme.reach), "zyx".index(axis), self.scheme.reach)
 
     def sample(self, points: np.ndarray) -> np.ndarray:
         """Return the current quantities (n, 9) at points (n, 3) [m], NaN outside the grid; only in one process."""
-        if self.shared is not None:
+        if self.partition is not None:
             raise NotBuiltError(Problem("sample", "several processes share the grid", "one process"))
         found = np.full((len(points), len(RECORDED)), np.nan)
         here = ((points >= self.scheme.grid.lower) & (points <= self.scheme.grid.upper)).all(1)
@@ -314,7 +314,7 @@ class Operator:
     def finite(self) -> bool:
         """Return True if all velocities are finite; a value that is not soon spreads to all of them."""
         here = self._finite()
-        return not self.shared.world.any(not here) if self.shared else here
+        return not self.partition.world.any(not here) if self.partition else here
 
     def _finite(self) -> bool:
         return self.runner.finite(VELOCITY)
@@ -337,7 +337,7 @@ class Operator:
 
     def _total(self, sums: np.ndarray) -> np.ndarray:
         """Return the sums over all processes."""
-        return np.asarray(self.shared.world.total(sums)) if self.shared else sums
+        return np.asarray(self.partition.world.total(sums)) if self.partition else sums
 
     def energies(self) -> dict[str, float]:
         """Return strain energy, kinetic energy and momentum of the grid with its absorbing layers (``ENERGIES``).

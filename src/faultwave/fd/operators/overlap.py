@@ -19,7 +19,7 @@ from faultwave.kernels.stencil import Program, Runner, Work
 
 
 @dataclass(frozen=True)
-class Shared:
+class ProcessPartition:
     """Partition of a grid over several processes, as one of them sees it.
 
     Attributes
@@ -48,23 +48,23 @@ class Shared:
 class Overlap:
     """Steps of one of several processes, with work that is done while messages travel, and the rest."""
 
-    def __init__(self, shared: Shared, program: Program, runner: Runner, precision: str):
-        self.shared, self.program, self.runner = shared, program, runner
+    def __init__(self, partition: ProcessPartition, program: Program, runner: Runner, precision: str):
+        self.partition, self.program, self.runner = partition, program, runner
         self.works: dict[int, tuple[Work | None, Work]] = {}
         listed = []
-        for rank, direction, out, into in shared.subdomain.exchanges(program, shared.reach.depth):
+        for rank, direction, out, into in partition.subdomain.exchanges(program, partition.reach.depth):
             if out or into:
                 opposite = len(DIRECTIONS) - 1 - direction
                 listed.append(Neighbour(rank, direction, opposite, runner.halo_buffer(out), runner.halo_buffer(into)))
         dtype = number_type(precision)
-        self.way = shared.way(getattr(runner, "device", None), [n.rank for n in listed])
+        self.way = partition.way(getattr(runner, "device", None), [n.rank for n in listed])
         gpu_aware = self.way is not None and self.way.gpu_aware
-        self.halo = HaloExchange(shared.world, listed, dtype, shared.rounding, gpu_aware)
+        self.halo = HaloExchange(partition.world, listed, dtype, partition.rounding, gpu_aware)
 
     def run(self, steps: int, amplitudes: np.ndarray) -> list[np.ndarray]:
         parts: list[list[np.ndarray]] = []
-        for first in range(0, steps, self.shared.subdomain.steps):
-            count = min(self.shared.subdomain.steps, steps - first)
+        for first in range(0, steps, self.partition.subdomain.steps):
+            count = min(self.partition.subdomain.steps, steps - first)
             before, after = self.works_of(count)
             given = amplitudes[:, first : first + count]
             self.halo.start()
@@ -77,6 +77,6 @@ class Overlap:
     def works_of(self, count: int) -> tuple[Work | None, Work]:
         """Return the work of ``count`` steps before the messages arrive, and the rest."""
         if count not in self.works:
-            found = self.shared.reach.last(count, len(self.program.levels))
-            self.works[count] = works(self.program, self.shared.subdomain.owned, found)
+            found = self.partition.reach.last(count, len(self.program.levels))
+            self.works[count] = works(self.program, self.partition.subdomain.owned, found)
         return self.works[count]

@@ -29,7 +29,7 @@ from faultwave.fd.operators.topography import (
 from faultwave.fd.planning.case_input import grid_settings, read_case_input
 from faultwave.fd.planning.grid_layout import build_grid
 from faultwave.fd.planning.material import MaterialOnGrid, load_material
-from faultwave.fd.planning.process_partition import decompose, share
+from faultwave.fd.planning.process_partition import decompose, make_partition
 from faultwave.fd.planning.time_step import TimeStepping, check_plan
 
 SURVEY_NOTE = "checked the material at a sample of the {points:,} grid points; a run checks every point"
@@ -114,11 +114,13 @@ def _plan_in_precision(case: Case, world: World, surveying: bool = False) -> FdP
     blocks: list[FdPlan] = []
     for n, (block, scheme) in enumerate(zip(grid_blocks, _schemes(placing, grid_blocks, filled, stepped), strict=True)):
         own, subdomain = stepped.parts if n == 0 else {}, filled.subdomains[n]
-        shared = share(case, scheme, filled.media[n], subdomain, stepped.parts, world) if subdomain else None
+        partition = (
+            make_partition(case, scheme, filled.media[n], subdomain, stepped.parts, world) if subdomain else None
+        )
         lower, upper = (placing.lower, placing.upper) if n == 0 else (block.lower, block.upper)
         blocks.append(FdPlan(
             case, placing.law, scheme, lower, upper, filled.media[n], filled.relaxation, stepped.frequency, stepped.steps, own,
-            problems.warnings, filled.field, shared,
+            problems.warnings, filled.field, partition,
         ))  # fmt: skip
     made = replace(blocks[0], below=tuple(blocks[1:]))
     made = replace(made, notes=(SURVEY_NOTE.format(points=made.points),) if filled.surveyed else ())

@@ -18,7 +18,7 @@ from faultwave.fd.method.grid_block import FUSED, WORTH, GridBlock, Subdomain
 from faultwave.fd.method.program import build_program
 from faultwave.fd.method.scheme import Scheme
 from faultwave.fd.method.split_nodes import FaultPlane
-from faultwave.fd.operators.overlap import Shared
+from faultwave.fd.operators.overlap import ProcessPartition
 from faultwave.kernels.overlap import Reach, key_of, reach
 from faultwave.kernels.stencil import Program, record
 
@@ -174,18 +174,18 @@ def single_process_reason(
     return None
 
 
-def share(
+def make_partition(
     case: Case,
     scheme: Scheme,
     medium: Medium,
     subdomain: Subdomain,
     parts: Mapping[str, GridCapabilityPlan],
     world: World,
-) -> Shared:
+) -> ProcessPartition:
     """Return the data that a process needs to compute its box among the others."""
     units = Units.holding(*world.largest(largest_coefficients(medium.coefficients)))
     rounding, requested = case.numerics.halo_compression, case.numerics.halo
     reach = reach_of(parts, scheme, subdomain.steps)
-    return Shared(
+    return ProcessPartition(
         world, subdomain, units, rounding, lambda device, ranks: halo_path(world, requested, device, ranks), reach
     )

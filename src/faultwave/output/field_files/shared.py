@@ -176,9 +176,9 @@ class SharedFieldWriter(AtomicWriter):
         self.world = world
         pieces = world.gather(_Piece.of(points, cells, static, goes_on))
         self.whole: CellFieldWriter | None = world.together(lambda: make(*_joined(pieces)))  # type: ignore[arg-type]
-        counts = world.share([(p.points, p.cells) for p in pieces] if pieces is not None else None)
+        counts = world.broadcast([(p.points, p.cells) for p in pieces] if pieces is not None else None)
         point, self.start = (sum(c[k] for c in counts[: world.rank]) for k in (0, 1))
-        found = world.share(None if self.whole is None else self._described(self.whole))
+        found = world.broadcast(None if self.whole is None else self._described(self.whole))
         self.path, working, self.room, self.places, self.dtype, self.times, mesh, self.kind = found
         self.each = self.kind.per_cell(cells.shape[1])
         self.count = len(cells) * self.each

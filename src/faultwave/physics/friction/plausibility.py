@@ -129,7 +129,7 @@ class LoadedFault:
         energy = (w.peak - w.dynamic) * w.distance * self.modulus / (1.0 - self.poisson)
         return float(share @ energy[patch]) / (np.pi * drop**2) if drop > 0 else np.inf
 
-    def share(self, mask: np.ndarray) -> float:
+    def area_fraction(self, mask: np.ndarray) -> float:
         """Return the fraction of the fault area where ``mask`` (n,) is True."""
         return float(self.area[mask].sum() / self.area.sum())
 
@@ -167,7 +167,9 @@ def rows(fault: LoadedFault, patch: np.ndarray) -> list[tuple[str, str]]:
             )
         )
     if w.threshold:
-        found.append(("above strength at the start", f"{100 * fault.share(fault.tau > w.peak):.3g} % of the area"))
+        found.append(
+            ("above strength at the start", f"{100 * fault.area_fraction(fault.tau > w.peak):.3g} % of the area")
+        )
     if len(patch):
         half, griffith = _critical(fault, patch)
         text = f"{_radius(fault, patch):.4g} m in radius; critical half length {half:.4g} m (Uenishi & Rice 2003), "
@@ -197,8 +199,8 @@ def doubts(fault: LoadedFault, patch: np.ndarray, loads: Sequence[str] = ()) -> 
         _warn_start(fault, patch, loads, problems)
     slips = fault.may_slip
     low = slips & (fault.tau <= w.dynamic) & (fault.nucleated <= after.dynamic)
-    if slips.any() and fault.share(low) > 0.95 * fault.share(slips):
-        what = f"the shear stress is below the dynamic strength on {100 * fault.share(low):.3g} % of the fault"
+    if slips.any() and fault.area_fraction(low) > 0.95 * fault.area_fraction(slips):
+        what = f"the shear stress is below the dynamic strength on {100 * fault.area_fraction(low):.3g} % of the fault"
         problems.warn(
             WHERE,
             what,
@@ -229,13 +231,13 @@ def _warn_normal_stress(fault: LoadedFault, problems: Problems) -> None:
     pulled = fault.sigma >= 0
     if pulled.any():
         advice = "Friction needs compression, which is negative: only cohesion holds there."
-        if fault.share(fault.sigma > 0) > 0.5:
+        if fault.area_fraction(fault.sigma > 0) > 0.5:
             advice += " Is compression positive in the case? Write T_n: -120 MPa for a pressure of 120 MPa."
-        what = f"the normal stress is not compressive on {100 * fault.share(pulled):.3g} % of the fault"
+        what = f"the normal stress is not compressive on {100 * fault.area_fraction(pulled):.3g} % of the fault"
         problems.warn(WHERE, what, "T_n < 0", advice)
     opened = ~pulled & (fault.nucleated_sigma >= 0) if fault.nucleated_sigma is not None else np.zeros_like(pulled)
     if opened.any():
-        what = f"nucleation removes all compression on {100 * fault.share(opened):.3g} % of the fault"
+        what = f"nucleation removes all compression on {100 * fault.area_fraction(opened):.3g} % of the fault"
         advice = (
             "Only cohesion holds there afterwards. Are pore pressure and normal traction of nucleation "
             "in Pa and of realistic magnitude?"
@@ -246,7 +248,7 @@ def _warn_normal_stress(fault: LoadedFault, problems: Problems) -> None:
 def _warn_start(fault: LoadedFault, patch: np.ndarray, loads: Sequence[str], problems: Problems) -> None:
     w = fault.weakening
     assert w is not None
-    above = fault.share(fault.tau > w.peak)
+    above = fault.area_fraction(fault.tau > w.peak)
     if above > 0.5:
         many = "all of the fault is" if above > 0.999 else f"{100 * above:.3g} % of the fault are"
         advice = (

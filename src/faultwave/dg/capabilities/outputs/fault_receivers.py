@@ -163,7 +163,9 @@ class AttachedFaultReceivers(Capability):
         def read(cluster: int) -> None:
             probes[cluster].ask(names, then[cluster])
 
-        fastest = plan.share.fault_cluster if plan.share else int(plan.clustering.cluster[fault.faces.cells].min())
+        fastest = (
+            plan.partition.fault_cluster if plan.partition else int(plan.clustering.cluster[fault.faces.cells].min())
+        )
         leader = fastest if as_seissol else None
         recorder = FaultRecorder(members, setting.every, len(names), read, leader, keeps)
         recorder.begin(0.0)
@@ -207,7 +209,7 @@ class AttachedFaultReceivers(Capability):
         if self.recorder is not None:
             time, values = self.recorder.arrays()
             rows = [time.T, values.swapaxes(0, 1), *self._frame(part.points)]
-        if plan.share is not None:
+        if plan.partition is not None:
             length = int(plan.world.largest([rows[0].shape[1]])[0])
             for i in range(2):
                 missing = [(0, 0), (0, length - rows[i].shape[1]), *[(0, 0)] * (rows[i].ndim - 2)]

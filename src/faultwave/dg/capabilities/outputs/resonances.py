@@ -107,7 +107,7 @@ class AttachedResonances(Capability):
         material = {name: v[part.points.cells] for name, v in plan.material.items()}
         along = np.tile([1.0, 0.0, 0.0], (len(part.points.cells), 1))
         here = plan.law.impedance_at(material, along)[:, 0]
-        if plan.share is None:
+        if plan.partition is None:
             return here
         found = gather_rows(plan.world, part.items, [here], len(part.listed.cells))
         return None if found is None else found[0]
