@@ -88,7 +88,7 @@ def test_a_run_takes_the_memory_that_its_steps_write_to(tmp_path: Path, taken: l
     assert not taken
     session.run()
     op = session.solver.operator
-    changed = [op.q, op.kept, op.waves] if integrator == "ader" else [op.q, op.traces]
+    changed = [op.q, op.own_waves, op.waves] if integrator == "ader" else [op.q, op.traces]
     assert {b.storage.ctypes.data for b in changed} <= set(taken)
-    others = [op.cell, op.face] + ([] if integrator == "ader" else [op.kept, op.waves])
+    others = [op.cell, op.face] + ([] if integrator == "ader" else [op.own_waves, op.waves])
     assert not {b.storage.ctypes.data for b in others} & set(taken)

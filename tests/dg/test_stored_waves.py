@@ -85,7 +85,7 @@ def test_cells_of_rock_hold_few_constants() -> None:
 
 def test_memory_of_waves_is_half() -> None:
     exact, rounded = (shaken(n).operator for n in (False, True))
-    for a, b in ((exact.waves, rounded.waves), (exact.kept, rounded.kept)):
+    for a, b in ((exact.waves, rounded.waves), (exact.own_waves, rounded.own_waves)):
         assert a.nbytes == 2 * b.nbytes
     assert exact.q.nbytes == rounded.q.nbytes
 

@@ -175,7 +175,7 @@ def absent_device_memory(plan: Plan, target: Target) -> tuple[str, Rows]:
             f"{counting.held / plan.cells / 1024:,.1f} KiB; {int(most / (counting.held / plan.cells)):,} such cells fit",
         ),
         (
-            "kept for results",
+            "reserved for results",
             (
                 f"{readable_bytes(available - most)}; samples of receivers and surfaces, 16 MiB for each cluster "
                 "at most, in addition"

@@ -61,15 +61,15 @@ class PartialBackend:
         return getattr(self.inner, name)
 
     def batch(self, *given: Any, **options: Any) -> Buffer:
-        return self._kept(self.inner.batch(*given, **options))
+        return self._record(self.inner.batch(*given, **options))
 
     def store(self, *given: Any, **options: Any) -> Store:
-        return self._kept(self.inner.store(*given, **options))
+        return self._record(self.inner.store(*given, **options))
 
     def first_touch(self, buffers: Sequence[Buffer], ranges: Iterable[tuple[int, int]]) -> None:
         """Do nothing: pages are allocated only where they are used."""
 
-    def _kept(self, buffer: Kept) -> Kept:
+    def _record(self, buffer: Kept) -> Kept:
         self._buffers.append(weakref.ref(buffer))
         return buffer
 

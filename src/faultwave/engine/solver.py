@@ -97,7 +97,7 @@ class Unattended:
         return False
 
     def checkpoint(self) -> None:
-        raise NotImplementedError("nothing is kept")
+        raise NotImplementedError("this solver stores no checkpoint")
 
     def progress(self, state: Progress) -> None:
         """Do nothing."""

@@ -126,7 +126,7 @@ def blocks(operator: Operator) -> dict[str, dict[str, BlockState]]:
 
 
 def _block(op: Operator, name: str, halo: int) -> BlockState:
-    box = _kept(op, name)
+    box = _stored_box(op, name)
 
     def take(values: np.ndarray, low: Triple) -> None:
         layout = op.runner.program.arrays[name]
@@ -144,7 +144,7 @@ def _with_halo(box: Box, halo: int) -> Box:
     return Box(*(tuple(v + s * halo for v in c) for c, s in ((box.lo, -1), (box.hi, 1))))  # type: ignore[arg-type]
 
 
-def _kept(op: Operator, name: str) -> Box:
+def _stored_box(op: Operator, name: str) -> Box:
     """Return the box of an array that this process stores."""
     layout = op.runner.program.arrays[name]
     available, found = _with_halo(layout.box, layout.halo), op.subdomain.stored_box(layout.halo)

@@ -99,7 +99,7 @@ class Schedule:
         self.programs, self.rows, self.transfers, self.steps = programs, rows, transfers, steps
         self.own = [rows_behind(skew(p), steps) for p in programs]
         self.stages = [divmod(n, len(transfers)) for n in range(steps * len(transfers))]
-        apart = max(reach(t, rows) for reported in transfers for t in reported)
+        apart = max(reach(t, rows) for before in transfers for t in before)
         self.at = [0]  # by stage, rows of the coarsest program
         for n in range(len(self.stages) - 1):
             more = [max(apart * rows[b] + self._lag(b, n), self._lag(b, n, 1)) / rows[b] for b in range(len(programs))]
@@ -171,12 +171,12 @@ _PROGRAM: _Fields = [
     ("amplitude", ctypes.c_void_p), ("amplitude_steps", ctypes.c_long), ("sources", ctypes.c_long),
     ("tape", ctypes.c_void_p), ("taped", ctypes.c_long), ("calls", ctypes.c_void_p), ("first_call", ctypes.c_void_p),
 ]  # fmt: skip
-_TOLD: _Fields = [
+_TRANSFER: _Fields = [
     ("product", ctypes.c_void_p), ("width", ctypes.c_long), ("into", ctypes.c_void_p),
     *((name, ctypes.c_long) for name in ("stride", "ny", "nx")),
     ("row", ctypes.c_void_p), ("down", ctypes.c_void_p), ("downs", ctypes.c_long),
     ("place", ctypes.c_void_p), ("over", ctypes.c_void_p),
-    *((name, ctypes.c_long) for name in ("overs", "every", "step", "room")),
+    *((name, ctypes.c_long) for name in ("overs", "every", "step", "row_length")),
     ("source", ctypes.c_void_p),
     *((name, ctypes.c_long) for name in ("stride_of_source", "rows", "columns", "first_row", "first_column", "size", "deepest")),
 ]  # fmt: skip
@@ -191,7 +191,7 @@ class _Program(ctypes.Structure):
 
 
 class _TransferArguments(ctypes.Structure):
-    _fields_ = _TOLD
+    _fields_ = _TRANSFER
 
 
 class _Event(ctypes.Structure):
@@ -214,7 +214,7 @@ class JointSteps:
     def __init__(self, runners: Sequence[StencilRunner], rows: Sequence[int], transfers: Sequence[Sequence[Transfer]]):
         self.runners, self.rows, self.transfers = runners, rows, transfers
         self._programs = (_Program * len(runners))()
-        listed = [t for reported in transfers for t in reported]
+        listed = [t for before in transfers for t in before]
         self._tables = [Tables(t.rows, t.columns, t.width, t.into.dtype) for t in listed]
         self._arguments = (_TransferArguments * len(listed))(*map(_arguments, listed, self._tables))
         own = max(
@@ -222,7 +222,7 @@ class JointSteps:
             for t, tables in zip(self._arguments, self._tables, strict=True)
         )
         self._own = -(-own // 64) * 64
-        self._room = np.zeros(self._own * runners[0].threads, np.uint8)
+        self._scratch = np.zeros(self._own * runners[0].threads, np.uint8)
         self._events: dict[int, tuple[ctypes.Array[_Event], int]] = {}
         self.sweeps = Sweep.of(runners[0].program, 1) is not None
         source = resources.files("faultwave.backends.cpu").joinpath("include", "joint.h").read_text()
@@ -241,7 +241,7 @@ class JointSteps:
         tile = self.tile(works)
         coarsest = max(-(-r.program.box.shape[1] // n) for r, n in zip(self.runners, self.rows, strict=True))
         tiles = -(-(coarsest + most) // tile)
-        self._run(ctypes.addressof(events), len(events), tile, tiles, threads, self._room.ctypes.data, self._own)
+        self._run(ctypes.addressof(events), len(events), tile, tiles, threads, self._scratch.ctypes.data, self._own)
         return [part.sample_buffers for part in parts]
 
     def tile(self, works: Sequence[Work]) -> int:
@@ -258,11 +258,11 @@ class JointSteps:
         if steps not in self._events:
             found = Schedule([r.program for r in self.runners], self.rows, self.transfers, steps).events()
             first, size = ctypes.addressof(self._programs), ctypes.sizeof(_Program)
-            reported, each = ctypes.addressof(self._arguments), ctypes.sizeof(_TransferArguments)
+            start, each = ctypes.addressof(self._arguments), ctypes.sizeof(_TransferArguments)
             listed = (_Event * len(found))()
             for into, e in zip(listed, found, strict=True):
                 if e.half is None:
-                    into.arguments = reported + e.number * each
+                    into.arguments = start + e.number * each
                 else:
                     into.program, into.half = first + e.number * size, e.half
                     into.first, into.end = e.planes
@@ -288,5 +288,6 @@ def _arguments(of: Transfer, tables: Tables) -> _TransferArguments:
     deepest = int(of.rows[0].max()) + of.rows[1].shape[1] - int(of.rows[0].min())
     return _TransferArguments(
         address(function(of.into.dtype)), of.width, of.into.ctypes.data, of.into.strides[0] // of.into.itemsize, *of.into.shape,
-        *tables.arguments, tables.room, of.values.ctypes.data, of.values.strides[0], *of.values.shape, *of.first, of.into.itemsize, deepest,
+        *tables.arguments, tables.row_length, of.values.ctypes.data, of.values.strides[0], *of.values.shape, *of.first,
+        of.into.itemsize, deepest,
     )  # fmt: skip

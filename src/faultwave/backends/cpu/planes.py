@@ -27,14 +27,14 @@ class Tables:
         self.every, self.step = _period(*columns)
         self.row = np.ascontiguousarray(rows[0], np.int64)
         self.down, self.over = (np.ascontiguousarray(w, real) for w in (rows[1], columns[1][: self.every]))
-        self.room = width + 2 * (vector_bytes() // real.itemsize)
+        self.row_length = width + 2 * (vector_bytes() // real.itemsize)
         reads = columns[0][: self.every, None] + np.arange(self.over.shape[1])
-        self.place = np.ascontiguousarray(reads % self.step * self.room + reads // self.step, np.int64)
+        self.place = np.ascontiguousarray(reads % self.step * self.row_length + reads // self.step, np.int64)
 
     @property
     def across(self) -> int:
         """Size of the loop's work array [numbers]."""
-        return (1 + self.step * (self.step > 1)) * self.room
+        return (1 + self.step * (self.step > 1)) * self.row_length
 
     @property
     def arguments(self) -> tuple[int, ...]:
@@ -51,7 +51,7 @@ def plane_product(rows: Band, columns: Band, values: np.ndarray, into: np.ndarra
     across = np.zeros(tables.across, values.dtype)
     arguments = (
         values.ctypes.data, values.shape[1], into.ctypes.data, into.strides[0] // into.itemsize, *into.shape,
-        *tables.arguments, across.ctypes.data, tables.room,
+        *tables.arguments, across.ctypes.data, tables.row_length,
     )  # fmt: skip
 
     def product(owners: object = (values, into, tables, across)) -> None:

@@ -39,7 +39,7 @@ from faultwave.kernels.stencil import Axis, Box, Launch, Program, Work, check, w
 WORTH_TUNING = 2e10
 """Point updates of a run below which tuning takes longer than it saves."""
 
-KEPT = 64
+CACHED = 64
 """Number of work lists whose calls are cached."""
 
 _P, _N = [ctypes.c_void_p], [ctypes.c_long]
@@ -253,7 +253,7 @@ class StencilRunner:
         self._fixed = (ctypes.addressof(self._base), self._scalars.ctypes.data, self._points.addresses.ctypes.data)
         self._ends: dict[tuple[int, Axis], list[tuple[np.ndarray, np.ndarray]]] = {}
         self._calls = _Calls(program)
-        self._kept: dict[int, _Listed] = {}
+        self._cache: dict[int, _Listed] = {}
         self._whole = [self._calls.of(n, whole_work(program, n)) for n in range(self._levels)]
         self._passes: dict[int, _Listed] = {}
 
@@ -307,12 +307,12 @@ class StencilRunner:
 
     def _listed(self, work: Work) -> _Listed:
         """Return the calls of some work, cached because listing them takes longer than a step of a small grid."""
-        found = self._kept.get(id(work))
+        found = self._cache.get(id(work))
         if found is None or found.work is not work:
             found = _Listed.of([self._calls.of(n % self._levels, w) for n, w in enumerate(work)], work)
-            if len(self._kept) == KEPT:
-                del self._kept[next(iter(self._kept))]
-            self._kept[id(work)] = found
+            if len(self._cache) == CACHED:
+                del self._cache[next(iter(self._cache))]
+            self._cache[id(work)] = found
         return found
 
     @property

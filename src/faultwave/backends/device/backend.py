@@ -111,7 +111,7 @@ class DeviceBackend:
 
     Attributes
     ----------
-    room, held : int
+    capacity, held : int
         Memory [bytes] that was free at the start, and that has been allocated since.
     recording : Recording or None
         Recording of the work in progress.

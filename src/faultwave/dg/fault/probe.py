@@ -232,7 +232,7 @@ class FaultProbe:
         """
         op, where = self.fault.operator, self.fault.item[self.items]
         numbers, readers = op.form.b3 * op.form.Q, self.values.readers
-        changed = [(self.fault.buffers[name], some) for name, some in self.values.kept]
+        changed = [(self.fault.buffers[name], some) for name, some in self.values.buffers]
         given = [Source(b, where, b.nbytes // b.items // 8, fixed=True, some=some) for b, some in changed]
         now = [Source(op.q, r.position, numbers) for r in readers]
         if not op.predictor.starts_with_state or not all((r.slots > 0).all() for r in readers):
@@ -299,7 +299,7 @@ class FaultProbe:
 
         Sides on other processes have no rows.
         """
-        count, form = len(self.values.kept), self.fault.operator.form
+        count, form = len(self.values.buffers), self.fault.operator.form
         sides, shape = iter(values[count:]), (len(values[0]), -1, form.b3, form.Q)
         dofs = [next(sides).reshape(shape) if len(r) else np.zeros((shape[0], 0, *shape[2:])) for r in self.values.rows]
         return values[:count], dofs
@@ -310,9 +310,9 @@ class FaultProbe:
         self.before = [s[..., -1:, :] for s in sides]
         return [np.concatenate([b, s[..., :-1, :]], -2) for b, s in zip(before, sides, strict=True)]
 
-    def _share(self, asked: ReadingRequest, kept: Raw, sides: list[np.ndarray]) -> None:
+    def _share(self, asked: ReadingRequest, raw: Raw, sides: list[np.ndarray]) -> None:
         """Exchange one reading (n, ...) of faces whose other side is on another process, and evaluate it."""
-        seen = self.values.seen(kept)
+        seen = self.values.seen(raw)
         for rank, rows in self.rows_read_for.items():
             self.fault.far.send(rank, self.tag, sides[1][..., rows])
 
@@ -328,13 +328,13 @@ class FaultProbe:
         elif len(self.owned):
             finish()
 
-    def _work_out(self, asked: list[ReadingRequest], kept: Raw, sides: list[np.ndarray]) -> None:
+    def _work_out(self, asked: list[ReadingRequest], raw: Raw, sides: list[np.ndarray]) -> None:
         """Evaluate readings of faces whose two sides are local, grouped by requested quantities."""
         number = np.repeat(np.arange(len(asked)), [run.count for run in asked])  # request of each reading
         for names in dict.fromkeys(run.names for run in asked):
             alike = [i for i, run in enumerate(asked) if run.names == names]
             some: slice | np.ndarray = slice(None) if len(alike) == len(asked) else np.isin(number, alike)
-            mine, both = [v[some] for v in kept], [s[..., some, :] for s in sides]
+            mine, both = [v[some] for v in raw], [s[..., some, :] for s in sides]
             values = self.values.times(len(mine[0]))
             seen = values.seen([v.reshape(-1, v.shape[-1]) for v in mine])
             found = values(names, seen, [s.reshape(*s.shape[:-2], -1) for s in both])

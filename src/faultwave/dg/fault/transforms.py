@@ -241,14 +241,14 @@ class AlongLines:
         self.k.contract(out, np.ascontiguousarray(lines.T), sums)
 
 
-def line_tables(degree: int, kept: int) -> tuple[np.ndarray, np.ndarray]:
+def line_tables(degree: int, highest: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the two factors of the evaluation of modes at the points of the conical quadrature rule.
 
     Parameters
     ----------
     degree : int
         Degree for which the rule was made.
-    kept : int
+    highest : int
         Highest degree of the modes.
 
     Returns
@@ -261,11 +261,11 @@ def line_tables(degree: int, kept: int) -> tuple[np.ndarray, np.ndarray]:
     n = degree + 2
     along, weights = gauss_jacobi(n)
     points, _ = triangle_quadrature(n)
-    phi = triangle_basis(points[:, ::-1], kept).reshape(n, n, -1)  # collapsed towards the common corner of the lines
-    legendre = np.polynomial.legendre.legvander(along, kept)
+    phi = triangle_basis(points[:, ::-1], highest).reshape(n, n, -1)  # collapsed towards the common corner of the lines
+    legendre = np.polynomial.legendre.legvander(along, highest)
     squares = weights @ legendre**2
-    lines, at_points = np.zeros((n, kept + 1, phi.shape[2])), np.zeros((n, n, n, kept + 1))
-    for mode, (i, _) in enumerate(triangle_modes(kept)):
+    lines, at_points = np.zeros((n, highest + 1, phi.shape[2])), np.zeros((n, n, n, highest + 1))
+    for mode, (i, _) in enumerate(triangle_modes(highest)):
         lines[:, i, mode] = phi[:, :, mode] @ (weights * legendre[:, i]) / squares[i]
     for p in range(n):
         at_points[p, :, p] = legendre

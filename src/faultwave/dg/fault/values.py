@@ -93,7 +93,7 @@ class FaultValues:
 
     Attributes
     ----------
-    kept : list
+    buffers : list
         Names of the friction buffers to read and the indices (n, m) of the numbers to read of each face, None for all.
     """
 
@@ -126,7 +126,7 @@ class FaultValues:
         edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
         self.metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
         self.parameters = self._parameters(items)
-        self.kept = self._stored_fields(near)
+        self.buffers = self._stored_fields(near)
         self._tiled: tuple[int, FaultValues] = (1, self)
 
     def _basis_of_cells(self, items: np.ndarray, given: np.ndarray, points: np.ndarray) -> list[np.ndarray]:
@@ -174,7 +174,7 @@ class FaultValues:
         return [*found, ("record", np.tile(of_all, (len(near), 1)))]
 
     def seen(self, raw: Sequence[np.ndarray]) -> FaultSample:
-        """Arrange the buffers listed in ``kept``, (n, m) each, as ``FaultSample``."""
+        """Arrange the buffers listed in ``self.buffers``, (n, m) each, as ``FaultSample``."""
         n, points = len(raw[0]), len(self.fault.rule.weights)
         flat = [np.ascontiguousarray(v.T) for v in raw]
         if self.whole:

@@ -33,7 +33,7 @@ class Buffers:
         Modal degrees of freedom in the components of ``form``.
     remainder : batch buffer or None
         Rounding errors of sums in ``q``, if sums are compensated.
-    kept : batch buffer
+    own_waves : batch buffer
         Sums u = T + Z_R v of each face until the next correction.
     waves, history, friction : store
         Outgoing waves, coefficients of predictions, and face time expansions.
@@ -71,14 +71,14 @@ class Buffers:
         self.layout = lay
         self.q = b.batch(size, form.b3, form.Q)
         self.remainder = b.batch(size, form.b3, form.Q) if compensated else None
-        self.kept = b.batch(size, 4 * form.b2, form.faced, narrow=form.narrow)
+        self.own_waves = b.batch(size, 4 * form.b2, form.faced, narrow=form.narrow)
         self.waves = b.store(lay.wave_slots, form.b2 * form.faced, narrow=form.narrow)
         self.history = b.store(lay.history.count, sum(form.predictor.rows) * form.Q)
         self.friction = b.store(lay.friction.count, store_rows(form, flows) * form.faced)
         self.cell = b.batch(size, 1, form.cell_size)
         self.face = b.batch(size, *form.face_shape, narrow=form.narrow_faces)
         ranges = [*lay.observed_ranges, *lay.storing_ranges, *lay.plain_ranges]
-        b.first_touch([self.q, self.kept, self.waves, self.cell, self.face], ranges)
+        b.first_touch([self.q, self.own_waves, self.waves, self.cell, self.face], ranges)
         self._fill_constants()
         self.incoming = [b.index(turn) for turn in slots.incoming]
         same = slots.incoming is slots.outgoing
@@ -134,13 +134,13 @@ class Buffers:
 
     def take_memory(self) -> None:
         """Start to allocate the pages of buffers that are first written in a step, concurrently with the remaining setup."""
-        self.backend.take_memory([self.q, self.kept, self.waves, self.history, self.friction])
+        self.backend.take_memory([self.q, self.own_waves, self.waves, self.history, self.friction])
 
     def nbytes(self) -> int:
         """Return the memory of all buffers [bytes]."""
         optional = (self.remainder, self.part_slots)
         buffers = [
-            self.q, self.kept, self.waves, self.history, self.friction, self.cell, self.face, *self.incoming,
+            self.q, self.own_waves, self.waves, self.history, self.friction, self.cell, self.face, *self.incoming,
             *([] if self.outgoing is self.incoming else self.outgoing), *(x for x in optional if x is not None),
             *self.sum_slots,
         ]  # fmt: skip

@@ -93,7 +93,7 @@ def compensate(k: Kernel, q: Array, remainder: Array) -> None:
 
 @lru_cache(maxsize=CACHED)
 def predict(
-    form: Form, kept: StoringVariant | None = None, compensated: bool = False, to_slower: bool = False
+    form: Form, variant: StoringVariant | None = None, compensated: bool = False, to_slower: bool = False
 ) -> Kernel:
     """Return the kernel that advances q by a step without neighbours and publishes its waves.
 
@@ -108,26 +108,26 @@ def predict(
     ----------
     form : Form
         Wave form of the cells.
-    kept : StoringVariant, optional
+    variant : StoringVariant, optional
         Variant for storing cells.
     compensated : bool
         Use compensated summation, see ``compensate``.
     to_slower : bool
         Add waves to the sums for slower neighbours.
     """
-    k = Kernel("predict" + (kept.name if kept else ""))
+    k = Kernel("predict" + (variant.name if variant else ""))
     q, cell, face = k.batch("q", form.b3, form.Q, "inout"), form.cell(k), form.face(k)
     intent: Literal["out", "inout"] = "inout" if to_slower else "out"
     outgoing, waves = k.index("outgoing", 4), k.store("waves", form.b2, form.faced, intent, form.narrow)
-    u = k.batch("kept", 4 * form.b2, form.faced, "out", form.narrow)
-    predictor, count = form.predictor, max(0, kept.parts - 1) if kept else 0
+    u = k.batch("own_waves", 4 * form.b2, form.faced, "out", form.narrow)
+    predictor, count = form.predictor, max(0, variant.parts - 1) if variant else 0
     advance, integral = k.scalar("advance", predictor.terms), k.scalar("integral", len(predictor.rows))
     tables = [k.scalar(f"part{p}", len(predictor.rows)) for p in range(count)]
     total = k.temp("total", form.b3, form.Q)
     rows, face_rows = predictor.part_rows
     parts = [k.temp(f"total{p}", rows, form.Q) for p in range(count)]
     integrals = [Sum(total, integral, True), *[Sum(x, t, True, part=True) for x, t in zip(parts, tables, strict=True)]]
-    series = k.temp("series", sum(predictor.rows), form.Q) if kept and kept.derivatives else None
+    series = k.temp("series", sum(predictor.rows), form.Q) if variant and variant.derivatives else None
     if compensated:
         remainder = k.batch("remainder", form.b3, form.Q, "inout")
         predictor.expand(k, q, cell, [Sum(remainder, advance, change=True), *integrals], series)
@@ -135,7 +135,7 @@ def predict(
     else:
         predictor.expand(k, q, cell, [Sum(q, advance), *integrals], series)
     adjacent = ClusterWaveOutput(to_slower, tuple(parts), face_rows)
-    in_time = WavesInTime(k, form, series, kept.flows) if kept and kept.fault and series is not None else None
+    in_time = WavesInTime(k, form, series, variant.flows) if variant and variant.fault and series is not None else None
 
     def emit(i: int, wave: Array) -> None:
         k.scatter(wave, waves, outgoing, i)
@@ -144,26 +144,26 @@ def predict(
         adjacent.emit(k, "", waves, i, wave, lambda state, out: form.face_wave(k, state, i, out, cell, face))
 
     form.publish(k, total, cell, face, emit, u)
-    if kept and series is not None:
+    if variant and series is not None:
         slot, history = k.index("slot"), k.store("history", series.rows, form.Q, "out")
         k.when(slot, 0, lambda: k.scatter(series, history, slot))
-        if kept.penalty is not None:
-            kept.penalty.publish(k, total, cell, adjacent)
+        if variant.penalty is not None:
+            variant.penalty.publish(k, total, cell, adjacent)
     form.name_columns(k)
     return k
 
 
 @lru_cache(maxsize=CACHED)
-def correct(form: Form, kept: StoringVariant | None = None, compensated: bool = False) -> Kernel:
+def correct(form: Form, variant: StoringVariant | None = None, compensated: bool = False) -> Kernel:
     """Return the kernel that adds the lifted jumps of the four faces to the predicted q.
 
-    The neighbours' waves are read from the slots ``incoming``. For ``kept`` and ``compensated`` see ``predict``.
+    The neighbours' waves are read from the slots ``incoming``. For ``variant`` and ``compensated`` see ``predict``.
     """
-    penalty = kept.penalty if kept else None
+    penalty = variant.penalty if variant else None
     k = Kernel("correct_penalised" if penalty else "correct")
     q, cell, face = k.batch("q", form.b3, form.Q, "inout"), form.cell(k), form.face(k)
     incoming, waves = k.index("incoming", 4), k.store("waves", form.b2, form.faced, "in", form.narrow)
-    u = k.batch("kept", 4 * form.b2, form.faced, "in", form.narrow)
+    u = k.batch("own_waves", 4 * form.b2, form.faced, "in", form.narrow)
     target = k.batch("remainder", form.b3, form.Q, "inout") if compensated else q
     form.lift(k, target, cell, face, lambda i, arrived: k.gather(arrived, waves, incoming, i), u)
     if penalty is not None:
@@ -177,15 +177,15 @@ def correct(form: Form, kept: StoringVariant | None = None, compensated: bool = 
 @lru_cache(maxsize=CACHED)
 def correct_and_predict(
     form: Form,
-    kept: StoringVariant | None = None,
+    variant: StoringVariant | None = None,
     between: tuple[Kernel, ...] = (),
     compensated: bool = False,
     to_slower: bool = False,
 ) -> Kernel:
     """Return one kernel that corrects a step, executes ``between`` and predicts the next step in one pass through memory."""
-    first, last = correct(form, kept, compensated), predict(form, kept, compensated, to_slower)
+    first, last = correct(form, variant, compensated), predict(form, variant, compensated, to_slower)
     last = replace(last, statements=last.statements[form.unpacked :])  # the others are already done by the first
-    return fuse("correct_and_predict" + (kept.name if kept else ""), first, *between, last)
+    return fuse("correct_and_predict" + (variant.name if variant else ""), first, *between, last)
 
 
 def sample(form: Form, points: np.ndarray, columns: Sequence[int] | None = None) -> Kernel:

@@ -80,7 +80,7 @@ class LaunchTable:
         wanted += [fuse("between", *work)] if work else []
         compiled = op.backend.compile(wanted)
         common: dict[str, Bound | None] = {
-            "q": op.q, "cell": op.cell, "face": op.face, "waves": op.waves, "kept": op.kept, "history": op.history,
+            "q": op.q, "cell": op.cell, "face": op.face, "waves": op.waves, "own_waves": op.own_waves, "history": op.history,
             "slot": op.history_slot, "friction": op.friction, "friction_slots": op.friction_slots, "part_slots": op.part_slots,
             **op.own,
         }  # fmt: skip

@@ -40,7 +40,7 @@ class _Works:
         Everything but ``away``, for blocks that are stepped jointly.
     near : Work or None
         Both stages of the first step that need nothing of other blocks but are not in ``away``.
-    beside : list of list of Work
+    at_faces : list of list of Work
         The remaining work by step and stage. The last stage of a step includes the ``near`` work of the next step.
     """
 
@@ -48,7 +48,7 @@ class _Works:
     away: Work | None
     rest: Work
     near: Work | None
-    beside: list[list[Work]]
+    at_faces: list[list[Work]]
 
 
 class BlockSteps:
@@ -76,9 +76,9 @@ class BlockSteps:
         """Execute the remaining part of the first of ``count`` steps that needs nothing of other blocks."""
         self._run(first, 1, self.works(count).near)
 
-    def beside(self, first: int, count: int, step: int, stage: int) -> None:
+    def at_faces(self, first: int, count: int, step: int, stage: int) -> None:
         """Execute the rest of one stage of a step, and the part of the next step that can follow at once."""
-        work = self.works(count).beside[step][stage]
+        work = self.works(count).at_faces[step][stage]
         self._run(first + step, len(work) // len(self.operator.runner.program.levels), work)
 
     def pushes(self, first: int, count: int) -> np.ndarray:
@@ -284,7 +284,7 @@ class Blocks(Operator):
                 for interface in self.interfaces:
                     interface.tell(stage)
                 for block in self.block_steps:
-                    block.beside(first, count, step, stage)
+                    block.at_faces(first, count, step, stage)
 
     def _jointly(self, joint: backends.JointSteps, first: int, count: int) -> None:
         """Take ``count`` steps of all blocks near their faces tile by tile.

@@ -29,7 +29,7 @@ from faultwave.fd.injection.total_field import (
     block_with,
     box_corners,
     check_border,
-    check_dispersion_is_kept,
+    check_dispersion_is_uncorrected,
     needed,
     stored_coefficient,
     total_field,
@@ -61,7 +61,7 @@ def plan(planning: Planning) -> GridCapabilityPlan | None:
         problems.error(
             "output.box", "a record must start at rest, but the case has an initial state", "initial.kind: zero"
         )
-    check_dispersion_is_kept(case, "output.box", problems)
+    check_dispersion_is_uncorrected(case, "output.box", problems)
     if setting.spacing is None:
         return GridRecord(case, planning.sides["z+"] == SideKind.FREE_SURFACE)
     surface = float(planning.upper[2]) if planning.sides["z+"] == SideKind.FREE_SURFACE else None

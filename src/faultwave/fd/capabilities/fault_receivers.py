@@ -172,15 +172,15 @@ class FaultReader:
             for n, axis in self.names
         ]
         self.around_crossing = [
-            (Level.STRESS, array_at("slip_rate1", plane.along), self._beside(plane.along, -1)),
-            (Level.STRESS, array_at("slip_rate1", plane.along), self._beside(plane.along, 0)),
+            (Level.STRESS, array_at("slip_rate1", plane.along), self._neighbours(plane.along, -1)),
+            (Level.STRESS, array_at("slip_rate1", plane.along), self._neighbours(plane.along, 0)),
             (Level.STRESS, array_at("slip_rate2", "z"), self._below(-1)),
             (Level.STRESS, array_at("slip_rate2", "z"), self._below(0)),
-            *((Level.VELOCITY, self.normal_velocity, self._beside(plane.axis, n)) for n in range(-2, 2)),
+            *((Level.VELOCITY, self.normal_velocity, self._neighbours(plane.axis, n)) for n in range(-2, 2)),
         ]
         self.sample_buffers += [SampleBuffer(level, n, p.reshape(-1, 3)) for level, n, p in self.around_crossing]
 
-    def _beside(self, axis: Axis, ahead: int) -> np.ndarray:
+    def _neighbours(self, axis: Axis, ahead: int) -> np.ndarray:
         """Return the points of the normal velocity shifted by ``ahead`` points along an axis."""
         points = self.off_plane.points.copy()
         points[..., "zyx".index(axis)] += ahead
@@ -188,7 +188,7 @@ class FaultReader:
 
     def _below(self, ahead: int) -> np.ndarray:
         """Return the points of vertical slip below or above; the uppermost are on the ground."""
-        points = self._beside("z", ahead)
+        points = self._neighbours("z", ahead)
         points[..., 0] = np.minimum(points[..., 0], self.scheme.grid.shape[0] - 1 + ahead)
         return points
 

@@ -24,7 +24,7 @@ from faultwave.fd.injection.total_field import (
     block_with,
     box_corners,
     check_border,
-    check_dispersion_is_kept,
+    check_dispersion_is_uncorrected,
     levels,
     needed,
     stored_coefficient,
@@ -52,7 +52,7 @@ def plan(planning: Planning) -> InjectedWaves | None:
         problems.error(
             "injection", "injection needs a box at rest, but the case has an initial state", "initial.kind: zero"
         )
-    check_dispersion_is_kept(case, "injection", problems)
+    check_dispersion_is_uncorrected(case, "injection", problems)
     with collect_problems(problems):
         return InjectedWaves(case, source_of(case.injection), planning.sides["z+"] == SideKind.FREE_SURFACE)
     return None
@@ -198,7 +198,7 @@ class InjectedWaveInjector:
                 first += len(rows)
         self.incident: Incident | None = source.incident(plan, where, listed) if self.levels else None
         self.block = max(1, AT_ONCE // max(1, sum(map(len, listed.values()))))
-        self._kept: dict[int, dict[int, np.ndarray]] = {}
+        self._cached: dict[int, dict[int, np.ndarray]] = {}
 
     def amplitudes(self, first: int, steps: int) -> np.ndarray:
         """Return amplitudes (levels, steps, count) (see ``Drive``)."""
@@ -213,8 +213,8 @@ class InjectedWaveInjector:
         return found
 
     def _block(self, number: int) -> dict[int, np.ndarray]:
-        if number not in self._kept:
+        if number not in self._cached:
             assert self.incident is not None
             values = self.incident.values(number * self.block, self.block)
-            self._kept = {number: {level.number: level.increments(values) for level in self.levels}}
-        return self._kept[number]
+            self._cached = {number: {level.number: level.increments(values) for level in self.levels}}
+        return self._cached[number]

@@ -167,7 +167,7 @@ class Plasticity(GridCapabilityPlan):
 
     def volume_observers(self, scheme: Scheme, box: Box) -> Sequence[Observer]:
         rock = self.rock
-        return [yielding.observers(scheme, box, rock.law, rock.constants, rock.kept(scheme), rock.factors)]
+        return [yielding.observers(scheme, box, rock.law, rock.constants, rock.storage(scheme), rock.factors)]
 
     @property
     def must_match(self) -> Json:

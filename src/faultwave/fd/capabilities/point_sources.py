@@ -194,7 +194,7 @@ class PointSourceInjector:
         self.sources = sources
         self.injections: list[Injection] = []
         self._block = max(1, min(BLOCK, MAX_STORED_AMPLITUDES // (LEVELS * max(1, len(sources)))))
-        self._kept: dict[int, np.ndarray] = {}
+        self._cached: dict[int, np.ndarray] = {}
         if not len(sources):
             return
         points = sources.location
@@ -256,10 +256,10 @@ class PointSourceInjector:
         parts = []
         size = self._block
         for block in range(first // size, (first + steps - 1) // size + 1):
-            if block not in self._kept:
-                self._kept = {block: self._means(block * size)}  # computing one step at a time is slow
+            if block not in self._cached:
+                self._cached = {block: self._means(block * size)}  # computing one step at a time is slow
             low, high = max(first - block * size, 0), min(first + steps - block * size, size)
-            parts.append(self._kept[block][:, low:high])
+            parts.append(self._cached[block][:, low:high])
         return np.concatenate(parts, 1)
 
     def _means(self, first: int) -> np.ndarray:

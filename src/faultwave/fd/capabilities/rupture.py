@@ -385,7 +385,7 @@ class AttachedRupture(GridCapability):
         op, scheme, runner = solver.operator, solver.operator.scheme, solver.operator.runner
         whole = self.plane.box
         available, self.box = (intersect(whole, scheme.filled(box)) for box in (op.box, op.subdomain.owned.box))
-        self.at, self._in_room = _slices(self.box, whole), _slices(self.box, available)
+        self.at, self._in_storage = _slices(self.box, whole), _slices(self.box, available)
         for axis, given in part.given.items() if available.points else ():
             for n, values in {**given.values, **given.state, "least": np.full(whole.shape, HUGE)}.items():
                 runner.view(array_at(n, axis))[...] = values[_slices(available, whole)]
@@ -410,7 +410,7 @@ class AttachedRupture(GridCapability):
         """Return the present values (nz, ny, nx) of this process at the points of the velocity along an axis."""
         if not self.box.points:
             return np.zeros(self.box.shape)
-        return np.asarray(self.operator.runner.values(array_at(name, axis))[self._in_room], float)
+        return np.asarray(self.operator.runner.values(array_at(name, axis))[self._in_storage], float)
 
     def whole(self, names: Iterable[str], axis: Axis) -> dict[str, np.ndarray] | None:
         """Return the present values of the whole fault by name, on the first process; None elsewhere.

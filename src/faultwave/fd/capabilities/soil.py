@@ -339,7 +339,7 @@ class Soil(GridCapabilityPlan):
         Tiles of the whole grid, once there is a material.
     points : int
         Number of points of soil.
-    kept_points : int
+    stored_points : int
         Number of points whose states are stored.
     reference : ndarray (nz, ny, nx)
         Reference strain in the box of this process from plane ``first`` on, 0 in rock.
@@ -356,7 +356,7 @@ class Soil(GridCapabilityPlan):
     given: Field | None
     tiles: tuple[Tile, ...] | None = None
     points: int = 0
-    kept_points: int = 0
+    stored_points: int = 0
     reference: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0), np.float32))
     first: int = 0
     lower: np.ndarray = field(default_factory=lambda: np.zeros(3))
@@ -431,7 +431,7 @@ class Soil(GridCapabilityPlan):
             checking.problems.warn(
                 name, f"the S speed is nowhere below {limit:g} m/s, so the model has no soil", "raise soil.slower_than"
             )
-        kept_points = sum(
+        stored_points = sum(
             (nz + 1 - t.lowest) * (min(t.y[1], ny) - max(t.y[0], 0)) * (min(t.x[1], nx) - max(t.x[0], 0))
             for t in listed
         )
@@ -442,7 +442,7 @@ class Soil(GridCapabilityPlan):
             strains = reference[present]
             text += f", reference strain {strains.min():.3g} to {strains.max():.3g}"
         return replace(
-            self, tiles=listed, points=points, kept_points=kept_points, reference=reference[cut:].copy(),
+            self, tiles=listed, points=points, stored_points=stored_points, reference=reference[cut:].copy(),
             first=box.lo[0] + cut, summary=text,
         )  # fmt: skip
 
@@ -498,8 +498,8 @@ class Soil(GridCapabilityPlan):
 
     def memory(self, steps: int, world: World) -> Memory:
         arrays = len(stored_arrays(self.surfaces))
-        needed = float(self.kept_points) * arrays * number_bytes(self.case.numerics.precision) / world.size
-        what = f"yield surfaces of {self.kept_points:,} points"
+        needed = float(self.stored_points) * arrays * number_bytes(self.case.numerics.precision) / world.size
+        what = f"yield surfaces of {self.stored_points:,} points"
         return Memory(needed, name, what, "Use fewer surfaces, or lower soil.slower_than.")
 
     def volume_observers(self, scheme: Scheme, box: Box) -> Sequence[Observer]:

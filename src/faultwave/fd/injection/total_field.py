@@ -456,7 +456,7 @@ def check_border(checking: MaterialContext, where: TotalField, setting: str) -> 
         )
 
 
-def check_dispersion_is_kept(case: Case, where: str, problems: Problems) -> None:
+def check_dispersion_is_uncorrected(case: Case, where: str, problems: Problems) -> None:
     """Report an error if time dispersion is removed: recorded or injected waves must be the grid's own."""
     if removes(case):
         what = (

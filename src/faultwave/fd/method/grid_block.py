@@ -132,7 +132,7 @@ class Subdomain:
             for name, far in depth.items():
                 if name not in program.arrays or not any(far) or program.arrays[name].half:
                     continue
-                available = _room(program.arrays[name])
+                available = _storage_box(program.arrays[name])
                 leaves, comes = intersect(mine, moved.grown(far)), intersect(source, self.owned.grown(far))
                 for boxes, box in ((out, intersect(leaves, available)), (into, intersect(comes, available))):
                     if all(a < b for a, b in zip(box.lo, box.hi, strict=True)):
@@ -154,7 +154,7 @@ class Subdomain:
         return Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
 
 
-def _room(layout: Layout) -> Box:
+def _storage_box(layout: Layout) -> Box:
     """Return the box of an array with its halo."""
     lo, hi, halo = layout.box.lo, layout.box.hi, layout.halo
     return Box((lo[0] - halo, lo[1] - halo, lo[2] - halo), (hi[0] + halo, hi[1] + halo, hi[2] + halo))

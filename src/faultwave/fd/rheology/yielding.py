@@ -265,8 +265,8 @@ def yielding(storage: RockStorage, kind: PlaneKind) -> Stencil:
     """
 
     def shares(p: Point) -> dict[str, Number]:
-        kept_below = [n for n, axes in IN_PLANE.items() if kind == PlaneKind.SURFACE and "z" in axes]
-        return {n: mean(p, LOST_SHARE, axes, 1, kind) for n, axes in IN_PLANE.items() if n not in kept_below}
+        unchanged = [n for n, axes in IN_PLANE.items() if kind == PlaneKind.SURFACE and "z" in axes]
+        return {n: mean(p, LOST_SHARE, axes, 1, kind) for n, axes in IN_PLANE.items() if n not in unchanged}
 
     def changes(p: Point) -> Condition:
         return sum(shares(p).values()) + p.at(LOST_SHARE) > 0.0

@@ -218,7 +218,7 @@ class Rock:
     relief: Relief | None = None
     factors: Mapping[str, float] = field(default_factory=dict)
 
-    def kept(self, scheme: Scheme) -> yielding.RockStorage:
+    def storage(self, scheme: Scheme) -> yielding.RockStorage:
         """Return the storage of the rock in a grid or block."""
         return yielding.RockStorage(self.lateral, self.relief is not None, scheme.grid.relief is not None)
 

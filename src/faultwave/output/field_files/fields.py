@@ -120,7 +120,7 @@ class FieldWriter(AtomicWriter):
             with translate_os_errors(self.path):
                 if not (elsewhere.done and self._go_on(elsewhere.earlier, mesh, steps)):
                     self._create(self._working, mesh, max(steps, 1), self._fills)
-                if self._room < steps:
+                if self._capacity < steps:
                     self._resize(steps)
         except BaseException:
             self.abort()
@@ -133,7 +133,7 @@ class FieldWriter(AtomicWriter):
         self.shape, self.cell_count = shape, int(np.prod(shape))
         self._descriptor = -1
         self._promised, self._fills = False, False
-        self._room, self._places = 0, dict[str, np.ndarray]()
+        self._capacity, self._places = 0, dict[str, np.ndarray]()
 
     @classmethod
     def adopted(
@@ -192,8 +192,8 @@ class FieldWriter(AtomicWriter):
         retained = f"the snapshot at {time:g} s is incomplete; the {count} before it are retained" if count else ""
         try:
             with translate_os_errors(self.path, retained):
-                if count == self._room:
-                    self._resize(2 * self._room)
+                if count == self._capacity:
+                    self._resize(2 * self._capacity)
                 self._write_step(count, float(time), arrays)
         except RunError:
             self.keep_complete()
@@ -217,7 +217,7 @@ class FieldWriter(AtomicWriter):
             return
         try:
             with translate_os_errors(self.path):
-                if len(self.times) < self._room:
+                if len(self.times) < self._capacity:
                     self._resize(len(self.times))
                 self._finish()
         except BaseException:
@@ -241,7 +241,7 @@ class FieldWriter(AtomicWriter):
         try:
             self._open(self._working)  # not an unfinished copy
             try:
-                if len(self.times) < self._room:
+                if len(self.times) < self._capacity:
                     self._resize(len(self.times))
             except (OSError, RuntimeError):
                 self._open(self._working)
@@ -270,7 +270,7 @@ class FieldWriter(AtomicWriter):
 
     def target(self) -> tuple[Path, int, dict[str, np.ndarray]]:
         """Return the path of the file being written, its capacity in snapshots and the offset of each snapshot by field."""
-        return self._working, self._room, self._places
+        return self._working, self._capacity, self._places
 
     def close_with(self, times: Sequence[float]) -> None:
         """Close a file whose snapshots other processes have written at their positions.
@@ -361,7 +361,7 @@ class FieldWriter(AtomicWriter):
     def _open(self, path: Path) -> None:
         """Open ``path`` for writing and locate the snapshots in it."""
         with h5py.File(path, "r") as file:
-            self._room, self._places = self._find(file)
+            self._capacity, self._places = self._find(file)
         self._shut()
         self._descriptor = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
 

@@ -179,7 +179,7 @@ class SharedFieldWriter(AtomicWriter):
         counts = world.broadcast([(p.points, p.cells) for p in pieces] if pieces is not None else None)
         point, self.start = (sum(c[k] for c in counts[: world.rank]) for k in (0, 1))
         found = world.broadcast(None if self.whole is None else self._described(self.whole))
-        self.path, working, self.room, self.places, self.dtype, self.times, mesh, self.kind = found
+        self.path, working, self.capacity, self.places, self.dtype, self.times, mesh, self.kind = found
         self.each = self.kind.per_cell(cells.shape[1])
         self.count = len(cells) * self.each
         self.sums: list[int] = [] if self.whole is None else list(self.whole.sums)  # checksums of the local portion
@@ -214,8 +214,8 @@ class SharedFieldWriter(AtomicWriter):
         step = len(self.times)
         if self.file is None:
             raise ValueError(f"{self.path.name} is closed")
-        if step >= self.room:
-            raise ValueError(f"{self.path.name} can store {self.room} snapshots")
+        if step >= self.capacity:
+            raise ValueError(f"{self.path.name} can store {self.capacity} snapshots")
         if TIME in self.places and self.start == 0:
             values = {**values, TIME: np.array([time])}
         with translate_os_errors(self.path, "the snapshots that all processes have written are retained"):

@@ -27,8 +27,9 @@ from faultwave.verify.exact import Array
 SPACING, END = 250.0, 9.0
 STATIONS = ((9e3, 4e3, 0.0), (-8e3, 6e3, 0.0), (1e3, 8e3, 0.0), (-1e4, -2e3, 0.0), (3e3, -8e3, -3e3))
 BAND = 0.5
-"""Fraction of the resolved frequency below which seismograms are compared: 12 points per S wavelength, which sources near the free
-surface require (docs/guide/sources.md)."""
+"""Fraction of the resolved frequency below which seismograms are compared.
+
+It gives 12 points per S wavelength, which sources near the free surface require (docs/guide/sources.md)."""
 MISFIT, MOMENT, PLACE, TIME = 0.01, 1e-3, 1.0, 0.01
 """Limits: relative misfit, relative difference of the moment, distance of centroids [m], difference of mean slip times [s]."""
 SLIPS = 0.01

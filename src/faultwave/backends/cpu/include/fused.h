@@ -1,4 +1,4 @@
-/* a b + c, rounded once where the processor can. The compiler is told not to join products and sums by itself (-ffp-contract=off). */
+/* a b + c, rounded once where the processor can. -ffp-contract=off keeps the compiler from joining products and sums by itself. */
 #if defined(__AVX512F__) && LANES * (R_IS_DOUBLE + 1) == 16
 #if R_IS_DOUBLE
 F V fused(V a, V b, V c) { return (V)X86(__builtin_ia32_vfmaddpd512_mask(a, b, c, -1, 4), _mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c)); }

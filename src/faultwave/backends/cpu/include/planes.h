@@ -1,6 +1,6 @@
 /* into[j stride + i] = sum over b of down[j][b] times the sum over a of over[i % every][a] values[row[j] + b][column[i % every] + step (i / every) + a],
    rows first, in the order of the weights, and all by the same instructions: so no cut of a plane changes a bit. ``across``: memory for
-   rows of ``room`` numbers each: one of values, and ``step`` more, of every step-th of them, so that i runs along memory; ``place``: where
+   rows of ``row_length`` numbers each: one of values, and ``step`` more, of every step-th of them, so that i runs along memory; ``place``: where
    what each column needs begins there. */
 F V some(const R *from, long lanes) {
   if (lanes >= LANES) return *(const VU *)from;
@@ -10,8 +10,8 @@ F V some(const R *from, long lanes) {
 }
 
 void plane_product(const R *values, long width, R *into, long stride, long ny, long nx, const long *row, const R *down, long downs,
-                   const long *place, const R *over, long overs, long every, long step, R *across, long room) {
-  R *parts = step > 1 ? across + room : across;
+                   const long *place, const R *over, long overs, long every, long step, R *across, long row_length) {
+  R *parts = step > 1 ? across + row_length : across;
   for (long j = 0; j < ny; ++j) {
     const R *from = values + row[j] * width;
     for (long i = 0; i < width; i += LANES) {
@@ -20,7 +20,7 @@ void plane_product(const R *values, long width, R *into, long stride, long ny, l
       *(VU *)(across + i) = sum;
     }
     for (long s = 0; s < step && step > 1; ++s)
-      for (long i = s, t = 0; i < width; i += step, ++t) parts[s * room + t] = across[i];
+      for (long i = s, t = 0; i < width; i += step, ++t) parts[s * row_length + t] = across[i];
     for (long q = 0; q < every; ++q)
       for (long i = q, t = 0; i < nx; i += LANES * every, t += LANES) {
         V sum = {0};

@@ -1,13 +1,13 @@
 #include <math.h>
 #include <omp.h>
-/* Compilers of others (clang, Intel's icc, NVIDIA's nvc) say that they are GCC, too, and do not know all of its own words. */
+/* Other compilers (clang, Intel's icc, NVIDIA's nvc) also define __GNUC__ but lack some of GCC's built-in functions. */
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__INTEL_COMPILER) && !defined(__NVCOMPILER)
 #define IS_GCC 1
 #else
 #define IS_GCC 0
 #endif
-/* Instructions that C has no words for. GCC is asked by its own names: it reads <immintrin.h> for a fifth of a second, a third of what it
-   takes for most kernels. */
+/* Instructions without an expression in C. With GCC its built-in functions are used: reading <immintrin.h> takes a fifth of a second, a
+   third of the compile time of most kernels. */
 #ifdef __AVX__
 #if IS_GCC
 #define X86(of_gcc, of_others) (of_gcc)

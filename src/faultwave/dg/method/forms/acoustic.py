@@ -114,7 +114,7 @@ class ContravariantAcoustic(ComponentForm):
         return [[w], [traction - (beyond.z * beyond.height) * trace.flow]]
 
     def lift(
-        self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array
+        self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], own_waves: Array
     ) -> None:
         arrived, jump = k.temp("arrived", self.b2, 1), k.temp("jump", self.b2, 1)
         lifted = k.temp("lifted", self.b3, 4)
@@ -125,7 +125,7 @@ class ContravariantAcoustic(ComponentForm):
 
         for i in range(4):
             receive(i, arrived)
-            k.pointwise(flow_jump, [arrived, kept.view(i * self.b2, self.b2), cell, face.view(i, 1)], [jump])
+            k.pointwise(flow_jump, [arrived, own_waves.view(i * self.b2, self.b2), cell, face.view(i, 1)], [jump])
             self.extend(k, jump.view(), i, lifted.view(), [(0, i)])
 
         def add(x: Numbers, cell: Numbers, q: Numbers, *faces: Numbers) -> Outputs:

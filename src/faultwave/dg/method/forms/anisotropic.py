@@ -216,7 +216,7 @@ class FullStiffness(ComponentForm):
         return self._flow(cell, TRACE.row(t).velocity)
 
     def lift(
-        self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array
+        self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], own_waves: Array
     ) -> None:
         def add(x: Numbers, cell: Numbers, q: Numbers, *faces: Numbers) -> Outputs:
             jumps = [x[3 * i : 3 * i + 3] for i in range(4)]
@@ -229,7 +229,7 @@ class FullStiffness(ComponentForm):
                 force = [a + b for a, b in zip(force, _symmetric([share * z for z in side.own], j), strict=True)]
             return [[a + b for a, b in zip(q, self.rate([*force, *strain], cell), strict=True)]]
 
-        self.lift_vectors(k, q, cell, face, receive, kept, add)
+        self.lift_vectors(k, q, cell, face, receive, own_waves, add)
 
     def _gradient(self, rows: Sequence[Numbers], face: int) -> list[Number]:
         """Return J^-T g of a face."""

@@ -165,7 +165,7 @@ class ComponentForm(Form):
         raise NotImplementedError
 
     def lift_vectors(
-        self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array,
+        self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], own_waves: Array,
         add: Formula,
     ) -> None:  # fmt: skip
         """Apply ``lift`` for a flow of three components.
@@ -181,7 +181,7 @@ class ComponentForm(Form):
             def flow_jump(w: Numbers, u: Numbers, cell: Numbers, face: Numbers, i: int = i) -> Outputs:
                 return [self.flow_jump(w, u, cell, face, i)]
 
-            k.pointwise(flow_jump, [arrived, kept.view(i * self.b2, self.b2), cell, face.view(i, 1)], [jump])
+            k.pointwise(flow_jump, [arrived, own_waves.view(i * self.b2, self.b2), cell, face.view(i, 1)], [jump])
             self.extend(k, jump.view(), i, lifted.view(), [(a, 3 * i + a) for a in range(3)])
         k.pointwise(add, [lifted, cell, q, *[face.view(i, 1) for i in range(4)]], [q])
 

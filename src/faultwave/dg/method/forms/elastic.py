@@ -259,7 +259,7 @@ class ContravariantElastic(ComponentForm):
         return [ys * x[c] + normal[c] * amount for c in range(3)]
 
     def lift(
-        self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array
+        self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], own_waves: Array
     ) -> None:
         def add(x: Numbers, cell: Numbers, q: Numbers, *faces: Numbers) -> Outputs:
             jumps = [x[3 * i : 3 * i + 3] for i in range(4)]
@@ -275,7 +275,7 @@ class ContravariantElastic(ComponentForm):
             change = self.rate([*force, *gradient], cell)
             return [[a + b for a, b in zip(q, change, strict=True)]]
 
-        self.lift_vectors(k, q, cell, face, receive, kept, add)
+        self.lift_vectors(k, q, cell, face, receive, own_waves, add)
 
 
 LEAN_CELL = Columns(jacobian=9, rho=None, zp=None, zs=None)

@@ -57,7 +57,7 @@ class Form(FaceCoupling):
             (self.face_columns.component_names, ("face", "whole_face")),
             (self.derivative_columns.component_names if self.derivative_columns else (), ("after",)),
             (self.trace_columns.component_names if self.trace_columns else (), ("trace",)),
-            (vector, ("wave", "waves", "kept", "arrived", "jump", "pair")),
+            (vector, ("wave", "waves", "own_waves", "arrived", "jump", "pair")),
             (faces, ("lifted",)),
         ]
         for columns, arrays in names:

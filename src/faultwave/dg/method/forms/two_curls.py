@@ -177,7 +177,7 @@ class CovariantCurls(ComponentForm):
         return [self._wave(t, cell, face), [x + other * y for x, y in zip(*self._along(t, face), strict=True)]]
 
     def lift(
-        self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array
+        self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], own_waves: Array
     ) -> None:
         arrived, jump = k.temp("arrived", self.b2, 2), k.temp("jump", self.b2, 2)
         lifted = k.temp("lifted", self.b3, 8)
@@ -190,7 +190,7 @@ class CovariantCurls(ComponentForm):
 
         for i in range(4):
             receive(i, arrived)
-            k.pointwise(flow_jump, [arrived, kept.view(i * self.b2, self.b2), face.view(i, 1)], [jump])
+            k.pointwise(flow_jump, [arrived, own_waves.view(i * self.b2, self.b2), face.view(i, 1)], [jump])
             self.extend(k, jump.view(), i, lifted.view(), [(0, 2 * i), (1, 2 * i + 1)])
 
         def add(x: Numbers, cell: Numbers, q: Numbers, *faces: Numbers) -> Outputs:
