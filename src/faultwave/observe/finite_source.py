@@ -20,6 +20,8 @@ UPRIGHT = 1e-3
 """Vertical component of a unit normal below which a plane counts as vertical."""
 FAINT = 1e-5
 """Fraction of the largest slip rate of a subfault below which samples at both ends are omitted."""
+ROUNDING = 1e-6
+"""Fraction of the largest slip rate of a subfault below which slip across its rake is rounding."""
 _TOGETHER = 2_000_000
 """Number of values that are summed at once."""
 
@@ -209,10 +211,23 @@ class FiniteSource:
         """Number of the subfault that slips first."""
         return int(np.nanargmin(self.onset))
 
-    def along_rake(self, number: int) -> np.ndarray:
-        """Return the slip rates (samples, 2) of a subfault along its rake and across it, 90 degrees further [m/s]."""
+    @property
+    def slipping(self) -> np.ndarray:
+        """Numbers (m,) of the subfaults that slip."""
+        return np.flatnonzero([len(rates) > 0 for rates in self.rates])
+
+    @property
+    def directions(self) -> np.ndarray:
+        """Unit vectors (n, 2, 3) along the rake of the final slip and across it, 90 degrees further."""
+        c, s = np.cos(self.rake)[:, None], np.sin(self.rake)[:, None]
+        return np.stack([c * self.strike + s * self.up, c * self.up - s * self.strike], 1)
+
+    def along_rake(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the slip rates (samples,) [m/s] of a subfault along its rake and across it; empty without slip across it."""
         c, s = np.cos(self.rake[number]), np.sin(self.rake[number])
-        return np.asarray(self.rates[number] @ np.array([[c, -s], [s, c]]))
+        along, across = (self.rates[number] @ np.array([[c, -s], [s, c]])).T
+        crosses = np.abs(across).max(initial=0.0) > ROUNDING * np.abs(self.rates[number]).max(initial=0.0)
+        return along, across if crosses else across[:0]
 
 
 def finite_source(histories: SlipHistories, spacing: float | None, frequency: float) -> FiniteSource:
