@@ -46,6 +46,7 @@ from faultwave.verify.meshes import write_gmsh
 from tests.media.models import files as models
 from tests.physics.sources.test_damaged import CMT, RATES, SRF
 from tests.physics.sources.test_fsp import model as fsp_model
+from tests.physics.sources.test_param import PARAM
 from tests.physics.sources.test_readers import write_nrf
 from tests.run.test_torn_files import FSRM, LAYERS, maps, receivers
 from tools.fuzz_places import PLACES
@@ -426,6 +427,7 @@ READERS: dict[str, Reader] = {
     "fsrm": Reader(texts(FSRM), _sources("fsrm")),
     "srf": Reader(texts(SRF), _sources("srf")),
     "fsp": Reader(texts(FSP), _sources("fsp")),
+    "param": Reader(texts(PARAM), _sources("param")),
     "cmt": Reader(texts(CMT), _sources("cmtsolution")),
     "awp": Reader(texts(f"3 4 5\n{RATES}\n1 1 1\n{RATES}\n"), _sources("awp")),
     "gmsh": Reader(_gmsh, _mesh, ".msh"),

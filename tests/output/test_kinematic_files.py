@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import h5py
 import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.base.projection import Projection
-from faultwave.observe.finite_source import finite_source
+from faultwave.observe.finite_source import SlipTimes, finite_source
+from faultwave.output.formats.finite_sources.histories import read_histories
+from faultwave.output.formats.finite_sources.param import cosine_parts
 from faultwave.output.results import convert
 from faultwave.physics.sources.readers.fsp import read_fsp
+from faultwave.physics.sources.readers.param import read_param
 from tests.messages import raises
 
 from .finite_source_runs import PROJECTION, SIZES, in_two_segments, moment_tensor
 
 EARTH = Projection(PROJECTION["crs"], PROJECTION["origin"], PROJECTION["azimuth"])
-READERS = {"fsp": read_fsp}
+READERS = {"fsp": read_fsp, "param": read_param}
 TIMES = np.linspace(0.0, 4.0, 4001)
 
 
@@ -79,8 +83,9 @@ def test_times_and_rakes_are_those_of_the_subfaults(run, tmp_path, kind) -> None
         vector = source.slip[n] @ [source.strike[n], source.up[n]]
         one = source.rigidity[n] * source.area[n] * np.outer(vector, source.normal[n])
         tensor = full(found.moment_tensors(0.0, 0.0)[row]) * until[-1]
-        # a segment has one strike from true north, which changes by 0.1 degrees along it
-        assert np.abs(tensor - one - one.T).max() < 2e-3 * np.abs(one).max()
+        # a segment of fsp has one strike from true north, which changes by 0.1 degrees along it
+        largest = {"fsp": 2e-3, "param": 2e-6}[kind]
+        assert np.abs(tensor - one - one.T).max() < largest * np.abs(one).max()
         assert np.linalg.norm(found.location[row] - source.place[n]) < spacing
 
 
@@ -99,6 +104,37 @@ def test_header_of_fsp(run, tmp_path) -> None:
     assert values["Nsg"] == text.count("% SEGMENT #") == 2
 
 
-def test_formats_on_lattices_need_a_spacing(run, tmp_path) -> None:
+@pytest.mark.parametrize("kind", READERS)
+def test_formats_on_lattices_need_a_spacing(run, tmp_path, kind) -> None:
     with raises(InputError):
-        convert(run.folder, "fsp", tmp_path)
+        convert(run.folder, kind, tmp_path)
+
+
+@pytest.mark.parametrize(("rise", "fall"), [(0.5, 0.5), (0.2, 1.0), (1.5, 0.3)])
+def test_parts_of_cosines_are_found_again(rise, fall) -> None:
+    t = np.linspace(0.0, rise + fall, 20001)
+    rate = np.where(t < rise, 1 - np.cos(np.pi * t / rise), 1 + np.cos(np.pi * (t - rise) / fall))
+    mean = (t * rate).sum() / rate.sum()
+    deviation = np.sqrt(((t - mean) ** 2 * rate).sum() / rate.sum())
+    times = SlipTimes(*(np.array([x]) for x in (3.0, 3.0 + mean, deviation)))
+    assert np.ravel(cosine_parts(times)) == pytest.approx([rise, fall], rel=1e-3)
+
+
+def test_faults_that_bend_are_no_lattice(run, tmp_path) -> None:
+    """One strike and dip of a segment would turn the slip of its subfaults; rows of param have their own."""
+    folder = in_two_segments(run.folder, tmp_path / "run")
+    with h5py.File(folder / "run-slip.h5", "r+") as file:
+        turn = np.radians(np.where(file["tag"][()] == 1, 12.0, -12.0))
+        c, s = np.cos(turn), np.sin(turn)
+        for name in ("normal", "strike", "dip"):
+            x, y, z = file[name][()].T
+            file[name][...] = np.stack([c * x - s * y, s * x + c * y, z], 1)
+        file["tag"][...] = 1
+        middle = np.abs(file["corners"][()].mean(1)[:, 0] - 500.0) < 1500.0
+        file["slip"][...] = np.where(middle[:, None, None], 0.0, file["slip"][()])  # no subfault slips on both sides
+    with raises(InputError):
+        convert(folder, "fsp", tmp_path, spacing=SIZES[run.engine])
+    found = read_param(convert(folder, "param", tmp_path, spacing=SIZES[run.engine])[0], EARTH)
+    tensor = full(found.moment_tensors(0.0, 0.0).sum(0))
+    exact = moment_tensor(read_histories(folder / "run-slip.h5"))
+    assert np.abs(tensor - exact).max() < 1e-3 * np.abs(exact).max()

@@ -142,7 +142,7 @@ class Source(Kinds):
     )
     file: InputFile | None = Field(
         None,
-        description="Source file: NRF (NetCDF), FSRM, SRF, FSP (SRCMOD), CMTSOLUTION (text), AWP's moment rates.",
+        description="Source file: NRF (NetCDF), FSRM, SRF, FSP (SRCMOD), param (USGS), CMTSOLUTION (text), AWP's moment rates.",
         json_schema_extra=only_for_kinds(*FILES),
     )
     slip_rate: Literal["triangle", "cosine", "yoffe"] = Field(

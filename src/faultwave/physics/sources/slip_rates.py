@@ -10,6 +10,8 @@ SHAPES = ("triangle", "cosine", "yoffe")
 """Shapes of a slip rate that lasts for a rise time."""
 INTERVALS = 128
 """Number of intervals of a sampled shape."""
+SHORTEST = 1e-9
+"""Duration [s] that replaces a part of zero length."""
 ACCELERATION = 0.1
 """Time of acceleration tau_S of the regularised Yoffe function as a fraction of the rise time, its whole duration."""
 
@@ -22,14 +24,14 @@ def asymmetric_cosine(t: np.ndarray, rise: np.ndarray, fall: np.ndarray) -> np.n
     t : ndarray of shape (n, k)
         Times after the onset [s].
     rise, fall : ndarray of shape (n,)
-        Durations of both parts [s], positive.
+        Durations of both parts [s]; either may be zero.
 
     Returns
     -------
     ndarray of shape (n, k)
         Rates [1/s].
     """
-    rise, fall = rise[:, None], fall[:, None]
+    rise, fall = (np.maximum(part, SHORTEST)[:, None] for part in (rise, fall))
     up = 1.0 - np.cos(np.pi * t / rise)
     down = 1.0 + np.cos(np.pi * (t - rise) / fall)
     inside = (t > 0) & (t < rise + fall)

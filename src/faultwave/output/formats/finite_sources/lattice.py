@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.observe.finite_source import SlipTimes
-from faultwave.output.formats.finite_sources.request import Request, azimuths
+from faultwave.observe.finite_source import FiniteSource, SlipTimes
+from faultwave.output.formats.finite_sources.request import Request, azimuths, depths
 
 MOST_INCLINED = 5.0
 """Largest angle [deg] between a subfault that slips and the plane of its segment."""
@@ -76,6 +76,12 @@ class LatticeModel:
         return 1e-3 * float(self.moment[slips] @ self.distance[slips]) / total if total > 0 else 0.0
 
 
+def slip_over_cells(source: FiniteSource) -> np.ndarray:
+    """Return the slip (n,) over the whole area of the cells of the lattices which releases the moment of the subfaults [m]."""
+    cells = np.concatenate([np.full(s.end - s.first, s.edges[0] * s.edges[1]) for s in source.segments])
+    return np.asarray(np.linalg.norm(source.slip, axis=1) * source.area / cells)
+
+
 def lattice_model(request: Request) -> LatticeModel:
     """Return the model of a source on lattices, with one mechanism of each segment.
 
@@ -88,10 +94,6 @@ def lattice_model(request: Request) -> LatticeModel:
     place = np.concatenate([s.centres for s in source.segments])
     normals = np.concatenate([np.tile(np.cross(s.dip, s.strike), (s.end - s.first, 1)) for s in source.segments])
     _check_planes(request, normals)
-    if (place[:, 2] > 0).any():
-        what = f"{(place[:, 2] > 0).sum()} subfaults lie above z = 0, where the format has no depth"
-        raise InputError(Problem(str(request.target.parent), what, "a fault below z = 0"))
-    cells = np.concatenate([np.full(s.end - s.first, s.edges[0] * s.edges[1]) for s in source.segments])
     direction, rake = source.directions[:, 0], np.zeros(len(place))
     for s in source.segments:
         items = slice(s.first, s.end)
@@ -103,8 +105,8 @@ def lattice_model(request: Request) -> LatticeModel:
     north = earth.norths(*lonlat[-1:].T)[0]
     away = place - hypocentre
     return LatticeModel(
-        lonlat[:-1], np.stack([away[:, :2] @ [north[1], -north[0]], away[:, :2] @ north], 1), -place[:, 2],
-        np.linalg.norm(source.slip, axis=1) * source.area / cells, rake, source.moments, source.times(),
+        lonlat[:-1], np.stack([away[:, :2] @ [north[1], -north[0]], away[:, :2] @ north], 1),
+        depths(request, place[:, 2]), slip_over_cells(source), rake, source.moments, source.times(),
         azimuths(earth, tops, along), np.degrees([np.arcsin(np.clip(-s.dip[2], 0.0, 1.0)) for s in source.segments]),
         np.maximum(0.0, -tops[:, 2]), lonlat[-1], float(-hypocentre[2]), np.linalg.norm(away, axis=1),
     )  # fmt: skip
@@ -119,9 +121,9 @@ def _check_planes(request: Request, normals: np.ndarray) -> None:
         what = f"subfaults are inclined by up to {angle:.3g} degrees to the plane of their segment, which has one strike and dip"
         raise InputError(
             Problem(
-                str(request.target.parent),
+                str(request.folder),
                 what,
                 f"up to {MOST_INCLINED:g} degrees",
-                "Use srf, nrf, or tags for plane parts.",
+                "Use srf, nrf or param, or one tag for each plane part of the fault.",
             )
         )

@@ -12,7 +12,7 @@ from faultwave.base.wording import option
 from faultwave.observe.finite_source import FiniteSource
 from faultwave.output.atomic import atomic_text
 from faultwave.output.formats import Conversion, Converter
-from faultwave.output.formats.finite_sources.request import OPTIONS, Request, azimuths, requested_source
+from faultwave.output.formats.finite_sources.request import OPTIONS, Request, azimuths, depths, requested_source
 
 VERSIONS = ("2.0", "1.0")
 IN_LINE = 6
@@ -26,10 +26,7 @@ def _write(conversion: Conversion) -> list[Path]:
     if version not in VERSIONS:
         raise InputError(Problem(option("srf_version", version), "is not a known version", ", ".join(VERSIONS)))
     request = requested_source(conversion, geographic=True)
-    depth = -1e-3 * request.source.place[:, 2]
-    if (depth < 0).any():
-        what = f"{(depth < 0).sum()} subfaults lie above z = 0, where the format has no depth"
-        raise InputError(Problem(str(conversion.results.folder), what, "a fault below z = 0"))
+    depth = 1e-3 * depths(request, request.source.place[:, 2])
     path = request.path(".srf")
     with atomic_text(path) as file:
         file.write(f"{version}\n")
