@@ -6,7 +6,7 @@ import pytest
 from faultwave.base.errors import InputError
 from faultwave.base.projection import Projection
 from faultwave.domain.build.faults import Fault, clipped
-from faultwave.domain.build.surfaces import from_plane, read_planes
+from faultwave.domain.build.planes import from_plane, read_planes
 from tests.messages import raises
 
 PROJECTION = Projection("EPSG:32611", (-117.0, 34.0))
@@ -71,6 +71,25 @@ def test_fsp(tmp_path):
     assert plane.middle == pytest.approx((-117.0, 34.0), abs=1e-5)
     assert (plane.length, plane.width, plane.top) == pytest.approx((6e3, 3e3, 3e3), rel=1e-3)
     assert (plane.strike, plane.dip) == (90.0, 45.0)
+
+
+@pytest.mark.parametrize(("stated", "top"), [("center", "Xtop = 0"), ("top-center", "Htop = 3.00 km")])
+def test_fsp_with_coordinates_of_centres(tmp_path, stated, top):
+    """The depth of the upper edge decides, else the statement."""
+    dip = np.sin(np.radians(45))
+    rows = []
+    for j in range(2):
+        for i in range(3):
+            x, down = 2.0 * (i - 1), 1.5 * (j + 0.5)
+            y, z = -down * np.cos(np.radians(45)), 3.0 + down * dip
+            rows.append(
+                f"{34.0 + y / 111.195:.6f} {-117.0 + x / (111.195 * np.cos(np.radians(34))):.6f} {x} {y} {z:.5f} 1.0"
+            )
+    head = HEAD.replace("Htop = 3.00 km", top).replace("% LAT", f"% Coordinates are given for {stated} of each\n% LAT")
+    (tmp_path / "a.fsp").write_text(head + "\n".join(rows) + "\n")
+    (plane,) = read_planes(tmp_path / "a.fsp")
+    assert plane.middle == pytest.approx((-117.0, 34.0), abs=1e-5)
+    assert (plane.length, plane.width, plane.top) == pytest.approx((6e3, 3e3, 3e3), rel=1e-3)
 
 
 def test_fsp_of_segments(tmp_path):

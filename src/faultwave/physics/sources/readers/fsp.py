@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.files.fsp import RowDepths, stated_as_upper_edges
 from faultwave.base.formulas import magnitude
 from faultwave.base.projection import Projection, needed
 from faultwave.base.types import Setting
@@ -26,7 +27,6 @@ from faultwave.physics.sources.time_functions import SampledFunctions
 
 VALUE = re.compile(r"\b([A-Za-z]\w*)\s*=\s*([-+]?\d*\.?\d+(?:[eE][-+]?\d+)?)")
 LABEL = re.compile(r"%+\s*(Loc|Size|Mech|Rupt|Invs)\b[^:=]*:", re.IGNORECASE)
-CENTRES = re.compile(r"given for (top[- ]*)?cent(?:er|re)", re.IGNORECASE)
 NEEDED = ("LAT", "LON", "Z", "SLIP", "TRUP", "RISE")
 ALIKE = 0.1
 """Largest relative difference between lengths, and between moments, that state the same; and difference of magnitudes."""
@@ -125,8 +125,8 @@ def _parse(path: Path) -> _File:
     segments, top = list[_Segment](), None
     for number, line in enumerate(read_text_lines(path), 1):
         if line.lstrip().startswith("%"):
-            if found := CENTRES.search(line):
-                top = found[1] is not None
+            stated = stated_as_upper_edges(line)
+            top = top if stated is None else stated
             _header_line(number, line.strip(), values, segments)
         elif line.strip():
             where = f"{path}:{number}"
@@ -269,23 +269,15 @@ def _moved(lon: np.ndarray, lat: np.ndarray, distance: float, azimuth: float) ->
 
 
 def _is_top(file: _File, segment: _Segment, depth: np.ndarray, value: dict[str, float], warnings: Problems) -> bool:
-    """Return True if places of a segment are the middles of the upper edges of subfaults, False for centres.
-
-    The depth of the upper edge of the segment decides, since some files state the contrary; without it, the statement of
-    the file; without that, they are upper edges.
-    """
-    stated = True if file.top is None else file.top
+    """Return True if places of a segment are the middles of the upper edges of subfaults, False for centres."""
     top = file.value("mech.htop" if len(file.segments) == 1 else "", segment, "z2top")
-    height = value["Dz"] * np.sin(np.radians(value["dip"]))
-    if top is None or not height > 0:
-        return stated
-    below = (float(depth.min()) - top[0]) / height
-    if not -0.25 < below < 0.75:
-        what = f"subfaults begin at a depth of {depth.min():g} km, below an upper edge at {top[0]:g} km"
+    height = float(value["Dz"] * np.sin(np.radians(value["dip"])))
+    depths = RowDepths(float(depth.min()), None if top is None else top[0], height)
+    found = depths.are_upper_edges(file.top)
+    if top is not None and not depths.agree:
+        what = f"subfaults begin at a depth of {depths.first:g} km, below an upper edge at {top[0]:g} km"
         warnings.warn(top[1], what, "the upper edge of the first row", "The depths of the subfaults are used.")
-        return stated
-    found = below < 0.25
-    if file.top is not None and found != file.top:
+    elif top is not None and file.top is not None and found != file.top:
         names = {True: "the middles of upper edges", False: "centres"}
         what = f"depths of subfaults are those of {names[found]}, and the file states {names[file.top]}"
         warnings.warn(top[1], what, advice="The depths decide.")
