@@ -1,7 +1,8 @@
-"""Fault planes from files of other programs: segments of finite sources (SRF, FSP)."""
+"""Fault planes from files of other programs: segments of finite sources (SRF, FSP), and ruptures of ShakeMap."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -53,9 +54,15 @@ def read_planes(path: Path) -> list[Plane]:
     except OSError as error:
         raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
     problems = Problems()
-    found = _fsp(path, lines, problems) if any(line.startswith("%") for line in lines) else _srf(path, lines, problems)
-    if not found:
-        problems.error(str(path), "names no plane", "an SRF with a PLANE block, or an FSP file of SRCMOD")
+    if "".join(lines[:1]).lstrip().startswith("{"):
+        found = _rupture_json(path, "\n".join(lines), problems)
+    elif any(line.startswith("%") for line in lines):
+        found = _fsp(path, lines, problems)
+    else:
+        found = _srf(path, lines, problems)
+    if not found and not problems.errors:
+        what = "an SRF with a PLANE block, an FSP file of SRCMOD, or a rupture.json of ShakeMap"
+        problems.error(str(path), "names no plane", what)
     for plane in found:
         if not (plane.length > 0 and plane.width > 0 and plane.top >= 0 and GENTLE <= plane.dip <= 90):
             what = f"a plane {plane.length:g} by {plane.width:g} m, {plane.top:g} m deep, dips by {plane.dip:g} degrees"
@@ -155,6 +162,83 @@ def _plane(where: str, segment: _Segment, size: tuple[float, float], stated: boo
     return Plane(
         (float(lon), float(lat)), 1e3 * length, 1e3 * width, strike, dip, 1e3 * max(0.0, top), where
     )  # fmt: skip
+
+
+DEEPEST = 1000.0  # km
+LEVEL = 0.05
+"""Largest departure from a rectangle with level edges, as a fraction of the length of a side."""
+
+
+def _rupture_json(path: Path, text: str, problems: Problems) -> list[Plane]:
+    """Return the quadrilaterals of a rupture of ShakeMap, GeoJSON with a MultiPolygon of longitude, latitude and depth [km].
+
+    Each polygon holds the points of its upper edge along strike, as many of its lower edge in reverse, and the first again.
+    """
+    try:
+        feature = json.loads(text)["features"][0]["geometry"]
+        kind, polygons = feature["type"], feature["coordinates"]
+        rings = [np.array(ring, float) for polygon in polygons for ring in polygon] if kind == "MultiPolygon" else []
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError) as error:
+        allowed = "a FeatureCollection with a MultiPolygon of longitude, latitude and depth"
+        problems.error(str(path), f"is no rupture of ShakeMap: {type(error).__name__}", allowed)
+        return []
+    if kind != "MultiPolygon":
+        problems.error(str(path), f"has the geometry {kind}", "MultiPolygon, which has an extent")
+    found = list[Plane]()
+    for number, ring in enumerate(rings, 1):
+        where = f"{path}: polygon {number}"
+        if ring.ndim != 2 or ring.shape[1] != 3 or len(ring) < 5 or len(ring) % 2 == 0 or (ring[0] != ring[-1]).any():
+            what = f"has points of shape {ring.shape}"
+            allowed = "an upper edge, as many points of the lower edge in reverse, and the first point again, each with a depth"
+            problems.error(where, what, allowed)
+        elif not (np.abs(ring) <= (360.0, 90.0, DEEPEST)).all():  # False for NaN
+            problems.error(where, "has points that are not on Earth", "longitude and latitude in degrees, depth in km")
+        else:
+            found += _quadrilaterals(where, ring, problems)
+    return found
+
+
+def _quadrilaterals(where: str, ring: np.ndarray, problems: Problems) -> list[Plane]:
+    """Return a plane for each pair of neighbouring points of the upper edge of a polygon."""
+    count = len(ring) // 2
+    upper, lower = ring[:count], ring[count:-1][::-1]
+    found = list[Plane]()
+    for n in range(count - 1):
+        plane, across = _quadrilateral(where, upper[n : n + 2], lower[n : n + 2])
+        if plane is None:
+            what = "has a quadrilateral that is no rectangle with level edges"
+            problems.error(where, what, f"within {100 * LEVEL:g} % of its sides")
+        elif across < -LEVEL * plane.width:
+            advice = "Reverse the order of the points of each edge."
+            problems.error(where, "dips to the left of its upper edge", "an upper edge along strike", advice)
+        else:
+            found.append(plane)
+    return found
+
+
+def _quadrilateral(where: str, upper: np.ndarray, lower: np.ndarray) -> tuple[Plane | None, float]:
+    """Return the plane of two points (2, 3) of the upper and of the lower edge, and its width to the right of strike [m].
+
+    The plane is None if the points are not the corners of a rectangle with level edges.
+    """
+    import pyproj
+
+    geod = pyproj.Geod(ellps="WGS84")
+    strike, _, length = geod.inv(*upper[0, :2], *upper[1, :2])
+    azimuth, _, distance = geod.inv(*upper[:, :2].T, *lower[:, :2].T)
+    turn = np.radians(np.array(azimuth) - strike)
+    along, across = np.array(distance) * np.cos(turn), np.array(distance) * np.sin(turn)
+    drop = 1e3 * (lower[:, 2] - upper[:, 2])
+    width = float(np.hypot(drop.mean(), across.mean()))
+    departures = [*np.abs(along), np.ptp(across), *(1e3 * np.ptp(edge[:, 2]) for edge in (upper, lower))]
+    if not length > 0 or not width > 0 or max(departures) > LEVEL * max(length, width):
+        return None, 0.0
+    lon, lat, _ = geod.fwd(upper[0, 0], upper[0, 1], strike, 0.5 * length)
+    dip = float(np.degrees(np.arctan2(drop.mean(), max(across.mean(), 0.0))))
+    top = 1e3 * float(upper[:, 2].mean())
+    return Plane((float(lon), float(lat)), float(length), width, float(strike % 360.0), dip, top, where), float(
+        across.mean()
+    )
 
 
 def from_plane(plane: Plane, name: str, size: float, stops_at: tuple[str, ...], projection: Projection | None) -> Fault:
