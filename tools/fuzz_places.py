@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.projection import Projection
+from faultwave.domain.build.planes import read_planes
 from faultwave.domain.build.surfaces import read_triangles
 from faultwave.domain.build.traces import read_traces
 from faultwave.media.rasters import load_ground
+from tests.domain.build.test_planes import RING, rupture_json
 from tests.media import test_rasters as rasters
 from tools.fuzz_reader import Reader, Silent, finite, texts
 
@@ -112,6 +114,11 @@ def _triangles(path: Path, projection: Projection | None = None) -> None:
         raise Silent(f"triangles {found}")
 
 
+def _planes(path: Path) -> None:
+    for plane in read_planes(path):
+        finite("plane", np.array([*plane.middle, plane.length, plane.width, plane.strike, plane.dip, plane.top]))
+
+
 def _stl(folder: Path) -> list[Path]:
     record = np.zeros(2, np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("rest", "<u2")]))
     record["corners"] = [[[0, 0, 0], [1e3, 0, 0], [0, 0, -1e3]], [[1e3, 0, 0], [1e3, 0, -1e3], [0, 0, -1e3]]]
@@ -131,5 +138,6 @@ PLACES: dict[str, Reader] = {
         texts(TSURF.replace("1000 0", "500000 3700000")), functools.partial(_triangles, projection=PROJECTION), ".ts"
     ),
     "stl": Reader(_stl, _triangles, ".stl"),
+    "rupture-json": Reader(texts(rupture_json([RING])), _planes, ".json"),
     "vtk-polydata": Reader(texts(VTK), _triangles, ".vtk"),
 }

@@ -45,6 +45,8 @@ from faultwave.physics.sources.load import load_sources
 from faultwave.verify.meshes import write_gmsh
 from tests.media.models import files as models
 from tests.physics.sources.test_damaged import CMT, RATES, SRF
+from tests.physics.sources.test_fsp import model as fsp_model
+from tests.physics.sources.test_param import PARAM
 from tests.physics.sources.test_readers import write_nrf
 from tests.run.test_torn_files import FSRM, LAYERS, maps, receivers
 from tools.fuzz_places import PLACES
@@ -116,7 +118,7 @@ def _numbers(node: Any, name: str) -> Iterable[tuple[str, float]]:
 
 def _sources(kind: str) -> Callable[[Path], None]:
     nodes = SimpleNamespace(spacing=100.0, origin=(1000.0, 2000.0, 0.0), interval=0.1, steps=4)
-    setting = {"kind": kind, "onset": 0.0, "nodes": nodes}
+    setting = {"kind": kind, "onset": 0.0, "nodes": nodes, "slip_rate": "triangle"}
 
     def read(path: Path) -> None:
         for source in load_sources([SimpleNamespace(file=path, **setting)], projection=models.CASE):
@@ -410,6 +412,7 @@ def _face_map(path: Path) -> None:
         deck.unlink()
 
 
+FSP = fsp_model()
 READERS: dict[str, Reader] = {
     "units": Reader(texts("5 km", "70 MPa", "1e3", "-2.5e-3 g/cm^3"), _units),
     "case": Reader(_cases, _case, ".yaml"),
@@ -423,6 +426,8 @@ READERS: dict[str, Reader] = {
     "nrf": Reader(by(write_nrf), _sources("nrf")),
     "fsrm": Reader(texts(FSRM), _sources("fsrm")),
     "srf": Reader(texts(SRF), _sources("srf")),
+    "fsp": Reader(texts(FSP), _sources("fsp")),
+    "param": Reader(texts(PARAM), _sources("param")),
     "cmt": Reader(texts(CMT), _sources("cmtsolution")),
     "awp": Reader(texts(f"3 4 5\n{RATES}\n1 1 1\n{RATES}\n"), _sources("awp")),
     "gmsh": Reader(_gmsh, _mesh, ".msh"),

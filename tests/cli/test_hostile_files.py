@@ -131,7 +131,7 @@ SLOTS = {
     "layers": lambda f, out: case(out, material={"layers": f}),
     "mesh": lambda f, out: case(out, mesh={"file": f}),
     "shape": lambda f, out: case(out, mesh={"file": f, "size": 500.0}),
-    **{kind: sources(kind) for kind in ("srf", "nrf", "fsrm", "cmtsolution")},
+    **{kind: sources(kind) for kind in ("srf", "nrf", "fsrm", "fsp", "param", "cmtsolution")},
     "receivers": received(file=True),
     "stations": lambda f, out: received(geographic_file=True)(f, out) | {"projection": {"crs": "EPSG:32611"}},
     "sfile": models("sfile", crs="EPSG:32611"),

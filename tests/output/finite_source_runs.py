@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 
 from faultwave.observe.finite_source import SlipHistories
@@ -14,6 +16,8 @@ from faultwave.run import simulate
 from tests.run.rupture.setup import ROCK, settings, small_mesh
 
 PROJECTION = {"crs": "EPSG:32611", "origin": [-117.0, 34.0], "azimuth": 20.0}
+SIZES = {"fd": 1000.0, "dg": 2300.0}
+"""Edges of subfaults that hold several elements, by engine [m]."""
 SHAPE = "max(0.0, 1.0 - x*x/9000000.0) * max(0.0, 1.0 - (z + {z:.1f})*(z + {z:.1f})/{w:.1f})"
 ONSET = "return 0.1 + sqrt((x - 800.0)*(x - 800.0) + (z + {z:.1f})*(z + {z:.1f})) / 2800.0;"
 
@@ -83,3 +87,15 @@ def moment_tensor(h: SlipHistories) -> np.ndarray:
     slip = h.slip[:, -1, :1] * h.strike + h.slip[:, -1, 1:] * h.dip
     one = (h.rigidity * h.area)[:, None, None] * slip[:, :, None] * h.normal[:, None, :]
     return (one + one.swapaxes(1, 2)).sum(0)
+
+
+def in_two_segments(folder: Path, made: Path) -> Path:
+    """Copy a run to ``made`` with two tags, which divide the fault across its strike at x = 500 m."""
+    made.mkdir()
+    for path in folder.glob("run-*"):
+        if path.suffix in (".h5", ".json", ".csv"):
+            shutil.copy(path, made)
+    with h5py.File(made / "run-slip.h5", "r+") as file:
+        middle = file["corners"][()].mean(1)[:, 0]
+        file["tag"][...] = np.where(middle < 500.0, 1, 2)
+    return made

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,17 +14,9 @@ from faultwave.output.results import convert
 from faultwave.physics.sources.readers.srf import read_srf
 from faultwave.run import simulate
 
-from .finite_source_runs import PROJECTION, grid_case, grid_run, histories, mesh_case, mesh_run, moment_tensor
+from .finite_source_runs import PROJECTION, SIZES, grid_case, mesh_case, moment_tensor
 
 EARTH = Projection(PROJECTION["crs"], PROJECTION["origin"], PROJECTION["azimuth"])
-SIZES = {"fd": 1000.0, "dg": 2300.0}
-
-
-@pytest.fixture(scope="module", params=["fd", "dg"])
-def run(request, tmp_path_factory):
-    path = tmp_path_factory.mktemp(request.param)
-    folder = grid_run(path / "out") if request.param == "fd" else mesh_run(path)
-    return SimpleNamespace(engine=request.param, folder=folder, slip=histories(folder))
 
 
 def sums(sources):

@@ -160,7 +160,8 @@ def convert(
         str,
         typer.Argument(
             metavar="FORMAT",
-            help="csv, sac, mseed, stationxml, motions, scec, dtopo, srf, or a format of an installed package.",
+            help="csv, sac, mseed, stationxml, motions, scec, dtopo, srf, nrf, fsrm, fsp, param, rupture-json, or a "
+            "format of an installed package.",
         ),
     ],
     output: Annotated[
@@ -190,7 +191,8 @@ def convert(
     """Write the results of a run in another format.
 
     Receivers as csv, sac, mseed, stationxml (their positions), motions (tables of intensity measures), or scec station files and contours;
-    the motion of the sea floor as dtopo, for tsunami codes; a rupture as srf, a finite source for other codes.
+    the motion of the sea floor as dtopo, for tsunami codes; a rupture as srf, nrf, fsrm, fsp or param, a finite source for
+    other codes; its extent as rupture-json, for ShakeMap.
     """
     from faultwave.output.results import convert as convert_run
 

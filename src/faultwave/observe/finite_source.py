@@ -20,6 +20,8 @@ UPRIGHT = 1e-3
 """Vertical component of a unit normal below which a plane counts as vertical."""
 FAINT = 1e-5
 """Fraction of the largest slip rate of a subfault below which samples at both ends are omitted."""
+ROUNDING = 1e-6
+"""Fraction of the largest slip rate of a subfault below which slip across its rake is rounding."""
 _TOGETHER = 2_000_000
 """Number of values that are summed at once."""
 
@@ -145,6 +147,18 @@ class Segment:
         """Centre (3,) of the upper edge [m]."""
         return np.asarray(self.corner + 0.5 * self.length * self.strike)
 
+    @property
+    def edges(self) -> tuple[float, float]:
+        """Lengths of the subfaults of a lattice along strike and down dip [m]."""
+        return self.length / self.shape[0], self.width / self.shape[1]
+
+    @property
+    def centres(self) -> np.ndarray:
+        """Centres (n, 3) of the subfaults of a lattice on the plane, along strike first [m]."""
+        along, down = self.edges
+        j, i = (a.reshape(-1, 1) + 0.5 for a in np.indices(self.shape[::-1]))
+        return np.asarray(self.corner + i * along * self.strike + j * down * self.dip)
+
     def on_plane(self, place: np.ndarray) -> tuple[float, float]:
         """Return the distances of a place along strike from the centre of the upper edge and down dip from that edge [m]."""
         away = place - self.top_centre
@@ -209,10 +223,66 @@ class FiniteSource:
         """Number of the subfault that slips first."""
         return int(np.nanargmin(self.onset))
 
-    def along_rake(self, number: int) -> np.ndarray:
-        """Return the slip rates (samples, 2) of a subfault along its rake and across it, 90 degrees further [m/s]."""
+    @property
+    def slipping(self) -> np.ndarray:
+        """Numbers (m,) of the subfaults that slip."""
+        return np.flatnonzero([len(rates) > 0 for rates in self.rates])
+
+    @property
+    def directions(self) -> np.ndarray:
+        """Unit vectors (n, 2, 3) along the rake of the final slip and across it, 90 degrees further."""
+        c, s = np.cos(self.rake)[:, None], np.sin(self.rake)[:, None]
+        return np.stack([c * self.strike + s * self.up, c * self.up - s * self.strike], 1)
+
+    def along_rake(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the slip rates (samples,) [m/s] of a subfault along its rake and across it; empty without slip across it."""
         c, s = np.cos(self.rake[number]), np.sin(self.rake[number])
-        return np.asarray(self.rates[number] @ np.array([[c, -s], [s, c]]))
+        along, across = (self.rates[number] @ np.array([[c, -s], [s, c]])).T
+        crosses = np.abs(across).max(initial=0.0) > ROUNDING * np.abs(self.rates[number]).max(initial=0.0)
+        return along, across if crosses else across[:0]
+
+    def times(self) -> SlipTimes:
+        """Return when the subfaults slip, from the slip rates along their rake."""
+        found = np.full((3, len(self.onset)), np.nan)
+        for n in self.slipping:
+            found[:, n] = _slip_times(self.rates[n], self.along_rake(n)[0], self.interval)
+            found[:2, n] += self.onset[n]
+        return SlipTimes(found[0], found[1], found[2])
+
+
+BEGINS = 0.01
+"""Fraction of the largest slip rate of a subfault at which its slip begins."""
+
+
+@dataclass(frozen=True)
+class SlipTimes:
+    """Times of the slip of subfaults, NaN without slip.
+
+    Attributes
+    ----------
+    onset : ndarray of shape (n,)
+        Time at which the slip rate reaches a hundredth of its largest value [s].
+    centroid : ndarray of shape (n,)
+        Mean time of the slip along the rake, at least half a sampling interval later than the onset [s].
+    deviation : ndarray of shape (n,)
+        Standard deviation of the times of the slip along the rake [s].
+    """
+
+    onset: np.ndarray
+    centroid: np.ndarray
+    deviation: np.ndarray
+
+
+def _slip_times(rates: np.ndarray, along: np.ndarray, interval: float) -> tuple[float, float, float]:
+    """Return onset and centroid after the first sample, and deviation [s], of rates (samples, 2) and those along the rake."""
+    size = np.linalg.norm(rates, axis=1)
+    level = BEGINS * size.max()
+    k = int(np.flatnonzero(size >= level)[0])  # the first sample is zero
+    onset = interval * (k - 1 + (level - size[k - 1]) / (size[k] - size[k - 1]))
+    t = interval * np.arange(len(along))
+    mean = float(t @ along / along.sum())
+    variance = max(0.0, float((t - mean) ** 2 @ along / along.sum())) + interval**2 / 6.0  # of the linear interpolation
+    return onset, max(mean, onset + 0.5 * interval), float(np.sqrt(variance))
 
 
 def finite_source(histories: SlipHistories, spacing: float | None, frequency: float) -> FiniteSource:
@@ -331,10 +401,9 @@ def _summed(
 def _fill_lattice(segments: Sequence[Segment], filled: np.ndarray, place: np.ndarray, normal: np.ndarray) -> None:
     """Set place and normal of the subfaults of lattices that contain no element."""
     for s in segments:
-        for n in np.flatnonzero(~filled[s.first : s.end]):
-            i, j = n % s.shape[0], n // s.shape[0]
-            away = (i + 0.5) * s.length / s.shape[0] * s.strike + (j + 0.5) * s.width / s.shape[1] * s.dip
-            place[s.first + n], normal[s.first + n] = s.corner + away, np.cross(s.dip, s.strike)
+        empty = np.flatnonzero(~filled[s.first : s.end])
+        if len(empty):
+            place[s.first + empty], normal[s.first + empty] = s.centres[empty], np.cross(s.dip, s.strike)
 
 
 def _projections(

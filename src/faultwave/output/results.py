@@ -238,7 +238,8 @@ def convert(
     kind : str
         Output format. ``sac``, ``mseed``: velocities of the off-fault receivers; ``stationxml``: their locations; ``motions``: tables of
         their intensity measures; ``csv``: all quantities of all receivers; ``scec``: station files, and the contour file if the fault's
-        snapshots exist; ``dtopo``: motion of the sea floor, for tsunami codes; ``srf``: a finite source from the rupture.
+        snapshots exist; ``dtopo``: motion of the sea floor, for tsunami codes; ``srf``, ``nrf``,
+        ``fsrm``, ``fsp``, ``param``: a finite source from the rupture; ``rupture-json``: its extent, for ShakeMap.
     out : str or Path, optional
         Folder of the files, by default the run folder.
     prefix : str, optional

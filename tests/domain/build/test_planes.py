@@ -1,12 +1,14 @@
 """Planes of finite sources as faults, and faults that are cut off at the region's sides."""
 
+import json
+
 import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.base.projection import Projection
 from faultwave.domain.build.faults import Fault, clipped
-from faultwave.domain.build.surfaces import from_plane, read_planes
+from faultwave.domain.build.planes import from_plane, read_planes
 from tests.messages import raises
 
 PROJECTION = Projection("EPSG:32611", (-117.0, 34.0))
@@ -73,6 +75,25 @@ def test_fsp(tmp_path):
     assert (plane.strike, plane.dip) == (90.0, 45.0)
 
 
+@pytest.mark.parametrize(("stated", "top"), [("center", "Xtop = 0"), ("top-center", "Htop = 3.00 km")])
+def test_fsp_with_coordinates_of_centres(tmp_path, stated, top):
+    """The depth of the upper edge decides, else the statement."""
+    dip = np.sin(np.radians(45))
+    rows = []
+    for j in range(2):
+        for i in range(3):
+            x, down = 2.0 * (i - 1), 1.5 * (j + 0.5)
+            y, z = -down * np.cos(np.radians(45)), 3.0 + down * dip
+            rows.append(
+                f"{34.0 + y / 111.195:.6f} {-117.0 + x / (111.195 * np.cos(np.radians(34))):.6f} {x} {y} {z:.5f} 1.0"
+            )
+    head = HEAD.replace("Htop = 3.00 km", top).replace("% LAT", f"% Coordinates are given for {stated} of each\n% LAT")
+    (tmp_path / "a.fsp").write_text(head + "\n".join(rows) + "\n")
+    (plane,) = read_planes(tmp_path / "a.fsp")
+    assert plane.middle == pytest.approx((-117.0, 34.0), abs=1e-5)
+    assert (plane.length, plane.width, plane.top) == pytest.approx((6e3, 3e3, 3e3), rel=1e-3)
+
+
 def test_fsp_of_segments(tmp_path):
     rows = "34.0 -117.0 0 0 1.0 1.0\n34.0 -116.98 2 0 1.0 1.0\n"
     segments = "".join(
@@ -81,6 +102,50 @@ def test_fsp_of_segments(tmp_path):
     )
     (tmp_path / "a.fsp").write_text("% Dx = 2.00 km Dz = 2.00 km\n" + segments)
     assert [(p.strike, p.dip, p.width) for p in read_planes(tmp_path / "a.fsp")] == [(90, 80, 2e3), (85, 70, 2e3)]
+
+
+def rupture_json(rings, kind="MultiPolygon"):
+    geometry = {"type": kind, "coordinates": [rings]}
+    feature = {"type": "Feature", "properties": {"rupture type": "rupture extent"}, "geometry": geometry}
+    return json.dumps({"type": "FeatureCollection", "metadata": {"reference": "none"}, "features": [feature]})
+
+
+KM = 1.0 / 110.922  # of latitude at 34 degrees
+EAST = 1.0 / (111.320 * np.cos(np.radians(34.0)) * 1.00105)
+RING = [  # strikes north, first 4 km, then 2 km, and dips by 60 degrees to the east
+    [-117.0, 34.0, 2.0], [-117.0, 34.0 + 4 * KM, 2.0], [-117.0, 34.0 + 6 * KM, 2.0],
+    *[[-117.0 + 1.5 * EAST, 34.0 + y * KM, 2.0 + 1.5 * np.sqrt(3.0)] for y in (6, 4, 0)], [-117.0, 34.0, 2.0],
+]  # fmt: skip
+
+
+def test_ruptures_of_shakemap(tmp_path):
+    (tmp_path / "rupture.json").write_text(rupture_json([RING, RING]))
+    planes = read_planes(tmp_path / "rupture.json")
+    assert len(planes) == 4
+    for plane, length, middle in zip(planes[:2], (4e3, 2e3), (2, 5), strict=True):
+        assert plane.middle == pytest.approx((-117.0, 34.0 + middle * KM), abs=1e-5)
+        assert (plane.length, plane.width, plane.top) == pytest.approx((length, 3e3, 2e3), rel=1e-3)
+        assert (plane.strike % 360.0, plane.dip) == pytest.approx((0.0, 60.0), abs=0.05)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        rupture_json([RING[:-1]]),
+        rupture_json([[point[:2] for point in RING]]),
+        rupture_json([[*RING[2::-1], *RING[5:2:-1], RING[2]]]),
+        rupture_json([[[lat, lon, z] for lon, lat, z in RING]]),
+        rupture_json([[RING[0], [-117.0, 34.04, 4.0], *RING[2:]]]),
+        rupture_json([RING], kind="Point"),
+        '{"type": "FeatureCollection"}',
+        "{",
+    ],
+    ids=["open", "no depth", "reversed", "exchanged", "not level", "point", "no feature", "no json"],
+)
+def test_mistakes_in_ruptures_of_shakemap(tmp_path, text):
+    (tmp_path / "rupture.json").write_text(text)
+    with raises(InputError):
+        read_planes(tmp_path / "rupture.json")
 
 
 @pytest.mark.parametrize(

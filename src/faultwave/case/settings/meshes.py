@@ -68,7 +68,8 @@ class BuildFault(Settings):
     )
     planes: InputFile | None = Field(
         None,
-        description="Segments of a finite source, SRF or FSP: each becomes a fault with its own strike, dip, length, width and depth.",
+        description="Segments of a finite source, SRF or FSP, or rupture.json of ShakeMap: each becomes a fault with its own "
+        "strike, dip, length, width and depth.",
     )
     outside: Literal["error", "clip"] = Field(
         "error",

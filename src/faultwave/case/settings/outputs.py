@@ -336,7 +336,7 @@ class RuptureOutput(Settings):
     slip_interval: Quantity("s", gt=0) | None = Field(
         None,
         description="Also store the slip of the whole fault, at this interval or at that of the rows if it is longer, "
-        "for `faultwave convert` to finite sources (srf).",
+        "for `faultwave convert` to finite sources (srf, nrf, fsrm, fsp, param, rupture-json).",
     )
 
 

@@ -142,8 +142,14 @@ class Source(Kinds):
     )
     file: InputFile | None = Field(
         None,
-        description="Source file: NRF (NetCDF), FSRM, SRF, CMTSOLUTION (text), AWP's moment rates.",
+        description="Source file: NRF (NetCDF), FSRM, SRF, FSP (SRCMOD), param (USGS), CMTSOLUTION (text), AWP's moment rates.",
         json_schema_extra=only_for_kinds(*FILES),
+    )
+    slip_rate: Literal["triangle", "cosine", "yoffe"] = Field(
+        "triangle",
+        description="Shape of the slip rate of a file that states rise times: each lasts for the rise time; yoffe is the "
+        "regularised one with tau_S of a tenth of it.",
+        json_schema_extra=only_for_kinds("fsp"),
     )
     nodes: AwpNodes | None = Field(
         None, description="Location of the nodes and time steps of the file.", json_schema_extra=only_for_kinds("awp")

@@ -23,9 +23,10 @@ from faultwave.base.types import Setting
 from faultwave.domain.build import child, coast, region
 from faultwave.domain.build.faults import VARIANTS, Fault, check_inside, clipped, facets, from_trace, join
 from faultwave.domain.build.flat import GROUND, SIDES, FlatBox, Meshed, Sizes, lattice, refined, wanted
+from faultwave.domain.build.planes import from_plane, read_planes
 from faultwave.domain.build.region import Heights, Relief
 from faultwave.domain.build.repair import repaired
-from faultwave.domain.build.surfaces import from_plane, read_planes, read_triangles
+from faultwave.domain.build.surfaces import read_triangles
 from faultwave.domain.build.traces import check_scale, check_trace, other_units, read_traces, trace_warnings
 from faultwave.domain.tets.assemble import Parts, assemble
 from faultwave.domain.tets.generators.generate import GMSH_ADVICE, MESHING, meshing_seconds

@@ -40,6 +40,8 @@ class Request:
         Date and time of the start of the run, empty if unknown.
     histories : SlipHistories
         Slip of the elements of the fault.
+    folder : Path
+        Folder of the run.
     target : Path
         Folder and first part of the name of the file.
     """
@@ -49,6 +51,7 @@ class Request:
     title: str
     origin_time: str
     histories: SlipHistories
+    folder: Path
     target: Path
 
     def path(self, ending: str) -> Path:
@@ -103,7 +106,8 @@ def requested_source(conversion: Conversion, geographic: bool, lattice: bool = F
     projection = projected(SimpleNamespace(**setting), "projection") if setting else None
     origin = case.get("output", {}).get("origin_time") or ""
     target = conversion.folder / results.prefix
-    return Request(source, projection, str(case.get("title") or results.prefix), str(origin), histories, target)
+    title = str(case.get("title") or results.prefix)
+    return Request(source, projection, title, str(origin), histories, results.folder, target)
 
 
 def _manifest(path: Path) -> Any:
@@ -195,6 +199,15 @@ def _check_moment(source: FiniteSource, histories: SlipHistories) -> None:
         raise InputError(
             Problem(option("spacing"), what, f"a difference of {100 * MOMENT:g} %", "Use a smaller spacing.")
         )
+
+
+def depths(request: Request, z: np.ndarray) -> np.ndarray:
+    """Return the depths (n,) of heights ``z`` (n,) [m] below z = 0; raise InputError if some are above."""
+    above = int((z > 0).sum())
+    if above:
+        what = f"{above} subfaults lie above z = 0, where the format has no depth"
+        raise InputError(Problem(str(request.folder), what, "a fault below z = 0"))
+    return np.asarray(-z)
 
 
 def azimuths(projection: Projection | None, place: np.ndarray, vectors: np.ndarray) -> np.ndarray:

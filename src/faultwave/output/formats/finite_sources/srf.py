@@ -12,7 +12,7 @@ from faultwave.base.wording import option
 from faultwave.observe.finite_source import FiniteSource
 from faultwave.output.atomic import atomic_text
 from faultwave.output.formats import Conversion, Converter
-from faultwave.output.formats.finite_sources.request import OPTIONS, Request, azimuths, requested_source
+from faultwave.output.formats.finite_sources.request import OPTIONS, Request, azimuths, depths, requested_source
 
 VERSIONS = ("2.0", "1.0")
 IN_LINE = 6
@@ -26,10 +26,7 @@ def _write(conversion: Conversion) -> list[Path]:
     if version not in VERSIONS:
         raise InputError(Problem(option("srf_version", version), "is not a known version", ", ".join(VERSIONS)))
     request = requested_source(conversion, geographic=True)
-    depth = -1e-3 * request.source.place[:, 2]
-    if (depth < 0).any():
-        what = f"{(depth < 0).sum()} subfaults lie above z = 0, where the format has no depth"
-        raise InputError(Problem(str(conversion.results.folder), what, "a fault below z = 0"))
+    depth = 1e-3 * depths(request, request.source.place[:, 2])
     path = request.path(".srf")
     with atomic_text(path) as file:
         file.write(f"{version}\n")
@@ -76,9 +73,8 @@ def _points(request: Request, depth: np.ndarray, version: str) -> Iterator[str]:
     dip, rake = np.degrees(source.dip_angle), np.degrees(source.rake)
     density = source.rigidity / np.maximum(source.shear_speed, 1e-30) ** 2
     for n in range(len(depth)):
-        rates = 1e2 * source.along_rake(n)
-        across = np.abs(rates[:, 1]).max(initial=0.0) > 1e-6 * np.abs(rates).max(initial=0.0)
-        onset = source.onset[n] if len(rates) else 0.0
+        columns = [1e2 * rates for rates in source.along_rake(n)]
+        onset = source.onset[n] if len(columns[0]) else 0.0
         where = f"{lonlat[n, 0]:.7f} {lonlat[n, 1]:.7f} {depth[n]:.6f}"
         line = f"{where} {strike[n]:.5f} {dip[n]:.5f} {areas[n]:.7e} {onset:.6f} {source.interval:.9g}"
         if version == "2.0":
@@ -86,7 +82,6 @@ def _points(request: Request, depth: np.ndarray, version: str) -> Iterator[str]:
             rock = (1e2 * source.shear_speed[n], 1e-3 * density[n]) if known else (-1.0, -1.0)
             line += f" {rock[0]:.8e} {rock[1]:.8e}"
         yield line + "\n"
-        columns = [rates[:, 0], rates[:, 1] if across else rates[:0, 1]]
         slips = " ".join(f"{c.sum() * source.interval:.6e} {len(c)}" for c in columns)
         yield f"{rake[n]:.5f} {slips} 0.000000e+00 0\n"
         for column in columns:
