@@ -18,7 +18,7 @@ def invert(
         bool, typer.Option("--dry-run", help="Check everything, show sizes, and compute nothing.")
     ] = False,
 ) -> None:
-    """Find kinematic slip, with its uncertainty, from seismograms and stored strain Green tensors.
+    """Find kinematic slip, with its uncertainty, from seismograms, static offsets and stored strain Green tensors.
 
     All problems are reported before the computation. The result is one NetCDF file, a picture, and SRF files of the mean and of samples
     of the posterior.

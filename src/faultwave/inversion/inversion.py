@@ -29,7 +29,7 @@ INITIAL_LENGTH = 0.25
 
 
 class Inversion:
-    """Inversion of seismograms for kinematic slip from stored strain Green tensors.
+    """Inversion of seismograms and static offsets for kinematic slip from stored strain Green tensors.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Inversion:
 
 
 def invert(source: str | Path | Mapping[str, object], folder: str | Path | None = None) -> InversionResult:
-    """Invert seismograms for slip, write the results and return them.
+    """Invert seismograms and static offsets for slip, write the results and return them.
 
     Parameters
     ----------
@@ -127,8 +127,8 @@ def sample_path(folder: Path, number: int) -> Path:
 def solve(plan: InversionPlan) -> InversionResult:
     """Return the posterior of a plan."""
     settings = plan.inversion
-    forward = assemble(plan.sources, plan.seismograms, plan.window, plan.every)
-    data, noise = make_data(plan.seismograms, plan.window, settings.noise, settings.unit == "m")
+    forward = assemble(plan.sources, plan.seismograms, plan.window, plan.every, plan.offsets)
+    data, noise = make_data(plan.seismograms, plan.window, settings.noise, settings.unit == "m", plan.offsets)
     prior = _first_prior(plan)
     posterior, evidence, prior, noise = _posterior(plan, forward, prior, noise, data)
     rng = np.random.default_rng(settings.seed)
@@ -172,7 +172,7 @@ def _numbers(
     plan: InversionPlan, posterior: Posterior, evidence: float, prior: SlipPrior, noise: Noise
 ) -> dict[str, float]:
     sources = plan.sources
-    finder = PointFinder(plan.seismograms[0].site.file)
+    finder = PointFinder(plan.file)
     stiffness = sources.moduli(finder.lame(finder.nearest(sources.location)[0])) * plan.fault.column("area")
     weights = np.zeros((sources.windows, sources.potency.shape[1], len(plan.fault)))
     weights[:, 0] = stiffness
@@ -180,17 +180,25 @@ def _numbers(
     deviation = float(np.sqrt(posterior.covariance_of(weights.reshape(-1, 1))[0][0]))
     predicted = posterior.forward.matmat(posterior.mean[:, None])[:, 0]
     residuals = posterior.data - predicted
-    white = noise.whiten(residuals[:, None])
+    white = noise.whiten(residuals[:, None])[:, 0]
+    series, static = slice(plan.samples), slice(plan.samples, None)
     magnitude = moment_magnitude(moment) if moment > 0 else float("nan")
     along, down = prior.correlations[0].lengths
     limited = "correlation_length" in plan.searched and at_limit(along / _first_prior(plan).correlations[0].lengths[0])
     return {
         "moment": moment, "moment_deviation": deviation, "magnitude": magnitude,
         "magnitude_deviation": deviation / (1.5 * np.log(10.0) * moment) if moment > 0 else float("nan"),
-        "variance_reduction": float(1.0 - (residuals**2).sum() / (posterior.data**2).sum()),
-        "chi2": float((white**2).mean()), "log_evidence": evidence, "amplitude": prior.amplitude,
+        "variance_reduction": _reduction(residuals[series], posterior.data[series]),
+        "offset_variance_reduction": _reduction(residuals[static], posterior.data[static]),
+        "chi2": float((white**2).mean()), "offset_chi2": float((white[static] ** 2).mean()) if len(plan.offsets) else float("nan"),
+        "log_evidence": evidence, "amplitude": prior.amplitude,
         "length_strike": along, "length_dip": down, "length_limited": float(limited), "noise_scale": noise.scale,
     }  # fmt: skip
+
+
+def _reduction(residuals: np.ndarray, data: np.ndarray) -> float:
+    """Return one minus the squared residuals over the squared data, NaN without data."""
+    return float(1.0 - (residuals**2).sum() / (data**2).sum()) if len(data) else float("nan")
 
 
 def _result(
@@ -204,9 +212,12 @@ def _result(
     for number, part in enumerate(plan.fault.segments):
         along[part.rows], down[part.rows], segment[part.rows] = part.along, part.down, number + 1
     predicted = posterior.forward.matmat(posterior.mean[:, None])[:, 0]
+    series, static, offsets = slice(plan.samples), slice(plan.samples, None), plan.offsets
+    deviations = posterior.noise.deviations
     return InversionResult(
         mean, mean.sum(0), np.sqrt(variance).reshape(directions, count), resolution.reshape(directions, count),
         samples.T.reshape(-1, *shape), plan.fault.column("geographic"), along, down, segment, plan.sources.onset,
-        tuple(plan.channels), plan.window.time, posterior.data.reshape(channels), predicted.reshape(channels),
-        posterior.noise.deviations.reshape(channels), numbers,
+        tuple(plan.channels), plan.window.time, posterior.data[series].reshape(channels), predicted[series].reshape(channels),
+        deviations[series].reshape(channels), offsets.names, offsets.place, offsets.direction, posterior.data[static],
+        predicted[static], deviations[static], numbers,
     )  # fmt: skip

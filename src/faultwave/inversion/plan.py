@@ -17,6 +17,7 @@ from faultwave.case.settings_file import Where
 from faultwave.inversion.assembly import SourceModel, make_data, make_window, needed_end
 from faultwave.inversion.fault import Fault, read_fault
 from faultwave.inversion.observations import Seismogram, read_seismograms
+from faultwave.inversion.offsets import Offsets, check_rest, read_offsets
 from faultwave.inversion.processing import Window
 from faultwave.inversion.settings import InversionSettings, SlipSettings
 from faultwave.output.folder import check_folder
@@ -49,7 +50,11 @@ class InversionPlan:
     sources : SourceModel
         Sources of unit slip.
     seismograms : tuple of Seismogram
-        Observations.
+        Observed seismograms.
+    offsets : Offsets
+        Observed static offsets.
+    file : TensorFile
+        First file of tensors, which contains the material.
     window : Window
         Time axis of the data.
     every : int
@@ -63,6 +68,8 @@ class InversionPlan:
     fault: Fault
     sources: SourceModel
     seismograms: tuple[Seismogram, ...]
+    offsets: Offsets
+    file: TensorFile
     window: Window
     every: int
     warnings: tuple[Problem, ...]
@@ -76,8 +83,13 @@ class InversionPlan:
 
     @property
     def samples(self) -> int:
-        """Number of data."""
+        """Number of samples of all channels."""
         return len(self.channels) * self.window.count
+
+    @property
+    def size(self) -> int:
+        """Number of data: samples and static offsets."""
+        return self.samples + len(self.offsets)
 
     @property
     def parameters(self) -> int:
@@ -87,28 +99,33 @@ class InversionPlan:
     @property
     def searched(self) -> tuple[str, ...]:
         """Settings that the evidence determines."""
-        slip, noise = self.inversion.slip, self.inversion.noise
-        chosen = {"amplitude": slip.amplitude, "correlation_length": slip.correlation_length, "noise": noise.scale}
+        slip = self.inversion.slip
+        chosen = {
+            "amplitude": slip.amplitude,
+            "correlation_length": slip.correlation_length,
+            "noise": self.inversion.noise_scale,
+        }
         return tuple(name for name, value in chosen.items() if value == "auto")
 
     @property
     def dense(self) -> bool:
         """True if the solution is by a Cholesky factor."""
         solver = self.inversion.solver
-        return self.samples <= DENSE if solver == "auto" else solver == "cholesky"
+        return self.size <= DENSE if solver == "auto" else solver == "cholesky"
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the rows of ``faultwave invert --dry-run``."""
         memory = (
-            8.0 * self.samples**2 * (3 if self.searched else 2)
+            8.0 * self.size**2 * (3 if self.searched else 2)
             if self.dense
-            else 8.0 * self.samples * self.window.count
+            else 8.0 * (self.samples * self.window.count + len(self.offsets) ** 2)
         )
         return [
             ("subfaults", f"{len(self.fault):,}, segments: {len(self.fault.segments)}"),
             ("parameters", f"{self.parameters:,} in {self.sources.windows} time windows"),
             ("data", f"{self.samples:,} samples of {len(self.channels)} channels at {self.window.interval:g} s"),
             ("stations", f"{len(self.seismograms)}"),
+            ("static offsets", f"{len(self.offsets):,} at {len(list(self.offsets.by_site())):,} sites"),
             ("estimated", ", ".join(self.searched) or "nothing but slip"),
             ("solver", "Cholesky factor" if self.dense else "conjugate gradients"),
             ("memory", f"{memory / 2**20:,.0f} MiB"),
@@ -135,11 +152,14 @@ def make_plan(inversion: InversionSettings, where: Where) -> InversionPlan:
     problems.extend(p for p in check_folder(inversion.results) if p.severity == "error")
     problems.raise_errors()
     projection = _projection(inversion, sites, where)
-    _check_files(inversion, sites, where, problems)
+    if inversion.data is not None:
+        _check_files(inversion, sites, where, problems)
     fault = read_fault(inversion.slip, projection, problems)
     seismograms = read_seismograms(inversion, sites, projection, where, problems)
     window, every = make_window(inversion, sites[0].file.interval)
-    _check_records(inversion, seismograms, window, where, problems)
+    if inversion.data is not None:
+        _check_records(inversion, seismograms, window, where, problems)
+    offsets = read_offsets(inversion, sites, projection, where, problems)
     if fault is None:
         problems.raise_errors()
         raise AssertionError
@@ -148,8 +168,21 @@ def make_plan(inversion: InversionSettings, where: Where) -> InversionPlan:
     used = {s.file.path: s.file for s in sites}.values()
     for file in used:
         _check_points(inversion, sources, file, where, problems)
-        _check_length(inversion, file, needed_end(window, sources), where, problems)
-    found = InversionPlan(inversion, projection, fault, sources, tuple(seismograms), window, every, problems.warnings)
+        if inversion.data is not None:
+            _check_length(inversion, file, needed_end(window, sources), where, problems)
+    check_rest(offsets, sources.location, problems)
+    found = InversionPlan(
+        inversion,
+        projection,
+        fault,
+        sources,
+        tuple(seismograms),
+        offsets,
+        sites[0].file,
+        window,
+        every,
+        problems.warnings,
+    )
     _check_solver(found, where, problems)
     problems.raise_errors()
     _check_noise(found, where, problems)
@@ -195,7 +228,7 @@ def _check_hypocentre(
 
 def _check_files(inversion: InversionSettings, sites: Sequence[Site], where: Where, problems: Problems) -> None:
     """Check the band against sampling and forces of the tensors, and equal intervals."""
-    high, first = inversion.band.high, sites[0].file
+    high, first = inversion.passband.high, sites[0].file
     for file in {s.file.path: s.file for s in sites}.values():
         largest = float(np.sqrt(2 * np.log(LARGEST_GAIN)) / (2 * np.pi * file.sigma * STOP))
         largest = min(largest, 0.5 / file.interval / STOP)
@@ -217,9 +250,10 @@ def _check_records(
     inversion: InversionSettings, seismograms: Sequence[Seismogram], window: Window, where: Where, problems: Problems
 ) -> None:
     """Check that records cover the window and the noise before it, and are sampled finely enough."""
-    before = inversion.noise.pre_event or 0.0
+    pre_event = None if inversion.noise is None else inversion.noise.pre_event
+    before = pre_event or 0.0
     begin, end = window.begin - before, window.begin + (window.count - 1) * window.interval
-    low = inversion.band.low
+    low = inversion.passband.low
     if low is not None and (end - window.begin) * low < 1.0:
         what = f"window is {end - window.begin:.4g} s long, shorter than a period of band.low"
         problems.error(where(("window",)), what, f"{1.0 / low:.4g} s at least", "Increase band.low, or omit it.")
@@ -229,24 +263,24 @@ def _check_records(
     if window.count < FEWEST:
         what = f"window contains {window.count} samples at {window.interval:g} s"
         problems.error(where(("window",)), what, f"{FEWEST} at least")
-    if inversion.noise.pre_event is not None and before < FEWEST * window.interval:
+    if pre_event is not None and before < FEWEST * window.interval:
         what = f"noise.pre_event is {before:g} s"
         problems.error(where(("noise", "pre_event")), what, f"{FEWEST * window.interval:.4g} s at least")
     for seismogram in seismograms:
-        time, place = seismogram.time, f"{inversion.data}: {seismogram.name}"
+        time, place = seismogram.time, f"{inversion.records}: {seismogram.name}"
         interval = float(np.diff(time).max()) if len(time) > 1 else np.inf
         tolerance = 1e-6 * window.interval
         if time[0] > begin + tolerance or time[-1] < end - tolerance:
             what = f"is recorded from {time[0]:.4g} to {time[-1]:.4g} s"
             allowed = f"{begin:.4g} to {end:.4g} s" + (", window and noise.pre_event" if before else ", the window")
             problems.error(place, what, allowed, "Check origin_time, or change window.")
-        elif (cut := _cut_motion(seismogram, begin, end, 1.0 / inversion.band.high)) > CUT:
+        elif (cut := _cut_motion(seismogram, begin, end, 1.0 / inversion.passband.high)) > CUT:
             what = f"is cut less than a period of band.high from the window, where it moves {cut:.2g} of its maximum"
             advice = "The low-pass is inaccurate there. Make window shorter, or use longer records."
             problems.warn(place, what, f"up to {CUT:g}", advice)
-        if interval > 0.5 / (STOP * inversion.band.high):
+        if interval > 0.5 / (STOP * inversion.passband.high):
             what = f"has a sampling interval of {interval:.4g} s"
-            problems.error(place, what, f"up to {0.5 / (STOP * inversion.band.high):.4g} s for band.high")
+            problems.error(place, what, f"up to {0.5 / (STOP * inversion.passband.high):.4g} s for band.high")
 
 
 def _cut_motion(seismogram: Seismogram, begin: float, end: float, period: float) -> float:
@@ -285,6 +319,8 @@ def _check_length(
 def _check_noise(plan: InversionPlan, where: Where, problems: Problems) -> None:
     """Check the size of the noise of each channel; there is none in simulated motion before the first arrival."""
     settings = plan.inversion
+    if not plan.channels:
+        return
     data, noise = make_data(plan.seismograms, plan.window, settings.noise, settings.unit == "m")
     peaks = abs(data.reshape(len(plan.channels), -1)).max(1)
     for name, size, peak in zip(plan.channels, noise.scale * np.sqrt(noise.columns[:, 0]), peaks, strict=True):
@@ -297,7 +333,7 @@ def _check_noise(plan: InversionPlan, where: Where, problems: Problems) -> None:
 def _check_solver(plan: InversionPlan, where: Where, problems: Problems) -> None:
     extent, lengths = plan.fault.extent(), plan.inversion.slip.correlation_length
     if plan.searched and not plan.dense:
-        what = f"{', '.join(plan.searched)} cannot be estimated from {plan.samples:,} samples with conjugate gradients"
+        what = f"{', '.join(plan.searched)} cannot be estimated from {plan.size:,} data with conjugate gradients"
         problems.error(where(("solver",)), what, "cholesky", "Set numbers instead of auto, or use fewer data.")
     if lengths != "auto" and max(lengths) > 20 * max(*extent, 1.0):
         what = f"slip.correlation_length of {max(lengths):.4g} m is far larger than the fault"

@@ -14,6 +14,10 @@ NAME = "inversion.nc"
 LARGE = 2.0
 """Misfit above which residuals are no noise of the stated size."""
 DIRECTIONS = ("along", "across")
+REDUCTIONS = (
+    ("variance reduction", "variance_reduction"),
+    ("variance reduction of offsets", "offset_variance_reduction"),
+)
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,12 @@ class InversionResult:
         Times of the data [s].
     data, predicted, deviations : ndarray (channels, samples)
         Processed data, prediction of the mean, and standard deviation of the noise [m/s].
+    offset_names : tuple of str
+        Names of the static offsets.
+    offset_place, offset_direction : ndarray (offsets, 2), ndarray (offsets, 3)
+        Places x, y [m], and unit vectors along x, y and z.
+    offset_data, offset_predicted, offset_deviations : ndarray (offsets,)
+        Static offsets, prediction of the mean, and standard deviation of the noise [m].
     numbers : dict of str to float
         Moment, magnitude, fit, evidence and settings that were estimated.
     """
@@ -61,6 +71,12 @@ class InversionResult:
     data: np.ndarray
     predicted: np.ndarray
     deviations: np.ndarray
+    offset_names: tuple[str, ...]
+    offset_place: np.ndarray
+    offset_direction: np.ndarray
+    offset_data: np.ndarray
+    offset_predicted: np.ndarray
+    offset_deviations: np.ndarray
     numbers: dict[str, float]
 
     @property
@@ -75,10 +91,12 @@ class InversionResult:
             ("moment along the rake", f"{n['moment']:.4g} +- {n['moment_deviation']:.2g} N m"),
             ("magnitude", f"{n['magnitude']:.3f} +- {n['magnitude_deviation']:.3f}"
              if np.isfinite(n["magnitude"]) else "none: the mean moment is not positive"),
-            ("variance reduction", f"{100 * n['variance_reduction']:.1f} %"),
+            *((name, f"{100 * n[key]:.1f} %") for name, key in REDUCTIONS if np.isfinite(n[key])),
             ("misfit", f"{n['chi2']:.3g} (squared residuals over noise variance, mean)"
              + ("; intervals are too narrow" if n["chi2"] > LARGE else "")),
         ]  # fmt: skip
+        if np.isfinite(n["offset_chi2"]) and len(self.channels):
+            found.append(("misfit of offsets", f"{n['offset_chi2']:.3g}"))
         if np.isfinite(n["log_evidence"]):
             found.append(("log evidence", f"{n['log_evidence']:.2f}"))
         found += [
@@ -110,6 +128,11 @@ DIMENSIONS = {
     "data": (("channel", "time"), "m/s", "processed velocity"),
     "predicted": (("channel", "time"), "m/s", "velocity predicted from the posterior mean"),
     "deviations": (("channel", "time"), "m/s", "standard deviation of the noise"),
+    "offset_place": (("offset", "horizontal"), "m", "places x, y of static offsets"),
+    "offset_direction": (("offset", "axis"), "1", "unit vectors of static offsets along x, y, z"),
+    "offset_data": (("offset",), "m", "static offsets"),
+    "offset_predicted": (("offset",), "m", "static offsets predicted from the posterior mean"),
+    "offset_deviations": (("offset",), "m", "standard deviation of the noise of static offsets"),
 }
 
 
@@ -132,8 +155,12 @@ def write_result(path: Path, result: InversionResult, title: str) -> Path:
         residuals = file.createVariable("residuals", "f8", ("channel", "time"), zlib=True, complevel=1)
         residuals.units, residuals.long_name = "m/s", "data minus prediction"
         residuals[:] = result.residuals
-        names = file.createVariable("channel_name", str, ("channel",))
-        names[:] = np.array(result.channels, object)
+        for name, dim, texts in (
+            ("channel_name", "channel", result.channels),
+            ("offset_name", "offset", result.offset_names),
+        ):
+            names = file.createVariable(name, str, (dim,))
+            names[:] = np.array(texts, object)
     return path
 
 
@@ -146,6 +173,7 @@ def read_result(path: Path) -> InversionResult:
             file.set_auto_mask(False)
             arrays = {name: np.asarray(file[name][:]) for name in DIMENSIONS}
             numbers = {n: float(file.getncattr(n)) for n in file.ncattrs() if n not in ("Conventions", "title")}
-            return InversionResult(**arrays, channels=tuple(map(str, file["channel_name"][:])), numbers=numbers)
+            channels, offsets = (tuple(map(str, file[name][:])) for name in ("channel_name", "offset_name"))
+            return InversionResult(**arrays, channels=channels, offset_names=offsets, numbers=numbers)
     except (OSError, RuntimeError, AttributeError, IndexError) as error:
         raise InputError(Problem(str(path), f"cannot be read as the result of an inversion: {error}")) from error

@@ -58,6 +58,53 @@ class NoiseSettings(Settings):
         return self
 
 
+class GnssSettings(Settings):
+    """Static offsets of GNSS stations."""
+
+    file: InputFile = Field(
+        description="Table (CSV): station, x and y [m] or longitude and latitude [deg], east, north, up, sigma_east, sigma_north, sigma_up."
+    )
+    unit: Literal["m", "cm", "mm"] = Field("m", description="Unit of offsets and standard deviations.")
+
+
+class InsarSettings(Settings):
+    """Static offsets in the line of sight of a satellite."""
+
+    file: InputFile = Field(
+        description="Table (CSV): x and y or longitude and latitude, offset, sigma, look_east, look_north, look_up."
+    )
+    unit: Literal["m", "cm", "mm"] = Field("m", description="Unit of offsets and standard deviations.")
+    sill: Quantity("m^2", ge=0) = Field(
+        0.0, description="Variance of noise that is correlated in space, in addition to `sigma` of each place."
+    )
+    range: Quantity("m", gt=0) | None = Field(
+        None, description="Distance over which this noise is correlated: its covariance is sill exp(-distance / range)."
+    )
+    constant: Quantity("m", ge=0) = Field(
+        0.0, description="Standard deviation of an unknown constant that all offsets of the file contain."
+    )
+
+    @model_validator(mode="after")
+    def _both(self) -> Self:
+        need(((self.sill > 0.0) == (self.range is not None), "sill and range belong together"))
+        return self
+
+
+class OffsetSettings(Settings):
+    """Static offsets, in addition to seismograms or alone."""
+
+    gnss: tuple[GnssSettings, ...] = Field((), description="Files of GNSS stations, a list of groups.")
+    insar: tuple[InsarSettings, ...] = Field((), description="Files of InSAR, a list of groups.")
+    nearest: Quantity("m", ge=0) = Field(
+        10.0, description="Largest horizontal distance between an offset and the site whose tensors it uses."
+    )
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        need((bool(self.gnss or self.insar), "needs gnss or insar"))
+        return self
+
+
 class SlipSettings(Settings):
     """Kinematic slip on the subfaults of SRF files."""
 
@@ -95,7 +142,7 @@ class SlipSettings(Settings):
 
 
 class InversionSettings(Settings):
-    """Inversion of seismograms for slip."""
+    """Inversion of seismograms and static offsets for slip."""
 
     title: str = Field("", description="Title.")
     tensors: Annotated[tuple[LaterFile, ...], BeforeValidator(_as_tuple)] = Field(
@@ -104,19 +151,25 @@ class InversionSettings(Settings):
     projection: Projection | None = Field(
         None, description="Map projection of the case of the tensors; needed only before they exist."
     )
-    data: Path = Field(
-        description="Folder of a run with receivers, or of miniSEED, SAC, GSE or K-NET files with StationXML."
+    data: Path | None = Field(
+        None,
+        description="Folder of a run with receivers, or of miniSEED, SAC, GSE or K-NET files with StationXML; none with `offsets` alone.",
     )
-    unit: Literal["m/s", "m"] = Field(description="Unit of the data. Counts are an error.")
+    unit: Literal["m/s", "m"] | None = Field(
+        None, description="Unit of the data, needed with `data`. Counts are an error."
+    )
     origin_time: datetime | None = Field(
         None, description="UTC time zero of the source; needed for seismological files."
     )
-    band: BandSettings = Field(description="Band of data and Green's functions.")
-    window: tuple[Quantity("s"), Quantity("s")] = Field(description="First and last time of the data.")
+    band: BandSettings | None = Field(None, description="Band of data and Green's functions, needed with `data`.")
+    window: tuple[Quantity("s"), Quantity("s")] | None = Field(
+        None, description="First and last time of the data, needed with `data`."
+    )
+    offsets: OffsetSettings | None = Field(None, description="Static offsets of GNSS and InSAR.")
     nearest: Quantity("m", ge=0) = Field(
         1.0, description="Largest distance between a subfault and the point whose tensors it uses."
     )
-    noise: NoiseSettings = Field(description="Covariance of noise.")
+    noise: NoiseSettings | None = Field(None, description="Covariance of noise of the data, needed with `data`.")
     slip: SlipSettings = Field(description="Slip to find.")
     solver: Literal["auto", "cholesky", "conjugate-gradients"] = Field(
         "auto", description="Solution in data space; `auto`: Cholesky factor up to 10,000 samples."
@@ -129,8 +182,41 @@ class InversionSettings(Settings):
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
-        need((self.window[0] < self.window[1], "window must end after it begins"))
+        needed = {"unit": self.unit, "band": self.band, "window": self.window, "noise": self.noise}
+        waveforms = self.data is not None
+        need(
+            (waveforms or self.offsets is not None, "needs data, offsets or both"),
+            *(
+                (not waveforms or value is not None, f"{name} is missing, which data needs")
+                for name, value in needed.items()
+            ),
+            *((waveforms or value is None, f"{name} has no effect without data") for name, value in needed.items()),
+            (self.window is None or self.window[0] < self.window[1], "window must end after it begins"),
+        )
         return self
+
+    @property
+    def records(self) -> Path:
+        """Folder of the seismograms of an inversion that has some."""
+        assert self.data is not None
+        return self.data
+
+    @property
+    def motion_unit(self) -> str:
+        """Unit of the seismograms of an inversion that has some."""
+        assert self.unit is not None
+        return self.unit
+
+    @property
+    def passband(self) -> BandSettings:
+        """Band of an inversion that has seismograms."""
+        assert self.band is not None
+        return self.band
+
+    @property
+    def noise_scale(self) -> float | Literal["auto"]:
+        """Factor of all standard deviations of noise."""
+        return 1.0 if self.noise is None else self.noise.scale
 
     @property
     def results(self) -> Path:
@@ -153,13 +239,16 @@ def load_inversion(source: object, folder: str | Path | None = None) -> tuple[In
     found = validated(InversionSettings, data, folders, where, "inversion")
     name = Path(str(source)).stem if not isinstance(source, Mapping) else "inversion"
     results = Path(folder).absolute() if folder is not None else found.folder or Path.cwd() / name
-    changes = {"folder": results, "data": (folders[0] / found.data.expanduser()).absolute()}
+    changes: dict[str, Path] = {"folder": results}
+    if found.data is not None:
+        changes["data"] = (folders[0] / found.data.expanduser()).absolute()
     return found.model_copy(update=changes), where
 
 
 def inversion_markdown() -> str:
     """Return the reference of the settings of an inversion: a table for each group."""
     groups = (
-        ("An inversion", InversionSettings), ("`band`", BandSettings), ("`noise`", NoiseSettings), ("`slip`", SlipSettings),
+        ("An inversion", InversionSettings), ("`band`", BandSettings), ("`noise`", NoiseSettings), ("`offsets`", OffsetSettings),
+        ("`offsets.gnss`", GnssSettings), ("`offsets.insar`", InsarSettings), ("`slip`", SlipSettings),
     )  # fmt: skip
     return markdown_tables(groups)
