@@ -35,8 +35,8 @@ class SourceModel:
         Shear modulus [Pa], NaN where that of the tensors applies.
     onset : ndarray (n,)
         Onset of the first window [s].
-    windows : int
-        Number of time windows, each beginning half a duration after the last.
+    steps : ndarray (windows,)
+        Onset of each time window after the first one, or earlier, with the time function of unit slip [s].
     duration : float
         Duration of the triangle of a window [s].
     """
@@ -45,13 +45,23 @@ class SourceModel:
     potency: np.ndarray
     modulus: np.ndarray
     onset: np.ndarray
-    windows: int
+    steps: np.ndarray
     duration: float
+
+    @property
+    def windows(self) -> int:
+        """Number of time windows."""
+        return len(self.steps)
+
+    @property
+    def begin(self) -> float:
+        """Time at which the first window begins [s]."""
+        return float(self.onset.min() + self.steps.min())
 
     @property
     def end(self) -> float:
         """Time at which the last window ends [s]."""
-        return float(self.onset.max() + 0.5 * (self.windows + 1) * self.duration)
+        return float(self.onset.max() + self.steps.max() + self.duration)
 
     def moduli(self, lame: np.ndarray | None) -> np.ndarray:
         """Return the shear moduli (n,) [Pa], for lambda and mu (n, 2) [Pa] of the tensors."""
@@ -71,7 +81,7 @@ def make_window(inversion: InversionSettings, interval: float) -> tuple[Window, 
 
 def needed_end(window: Window, sources: SourceModel) -> float:
     """Return the time after the centre of the forces until which strain is needed [s]."""
-    return window.begin + (window.count - 1) * window.interval - float(sources.onset.min())
+    return window.begin + (window.count - 1) * window.interval - sources.begin
 
 
 def assemble(
@@ -81,13 +91,13 @@ def assemble(
     from scipy import fft
 
     directions = sources.potency.shape[1]
-    onset, steps = np.tile(sources.onset, directions), 0.5 * sources.duration * np.arange(sources.windows)
+    onset, steps = np.tile(sources.onset, directions), sources.steps
     static = _static_rows(sources, offsets)
     if not seismograms:
         return Forward(np.zeros((1, 0, len(onset))), np.zeros(1), onset, steps, 1, window, static)
     files = [s.site.file for s in seismograms]
     interval, high = files[0].interval, window.band.high
-    after, late = reach(interval, high), int(np.ceil(max(0.0, sources.end) / interval))
+    after, late = reach(interval, high), int(np.ceil((max(0.0, sources.end) + max(0.0, -sources.begin)) / interval))
     before = max(int(np.ceil(-(window.begin + f.centre - f.start) / interval)) for f in files)
     needed = [_needed(s.site, window, sources) for s in seismograms]
     length = int(fft.next_fast_len(-(-(max(needed) + 2 * after + late + max(0, before)) // every), real=True))

@@ -13,6 +13,12 @@ from faultwave.campaign.sources import moment_magnitude
 from faultwave.inversion.assembly import assemble, make_data
 from faultwave.inversion.evidence import at_limit, estimate
 from faultwave.inversion.forward import Forward
+from faultwave.inversion.moment_tensor.plan import MomentTensorPlan, make_moment_tensor_plan
+from faultwave.inversion.moment_tensor.quakeml import NAME as QUAKEML
+from faultwave.inversion.moment_tensor.quakeml import write_quakeml
+from faultwave.inversion.moment_tensor.result import NAME as MOMENT_TENSOR
+from faultwave.inversion.moment_tensor.result import TABLE, MomentTensorResult, write_centroids, write_moment_tensor
+from faultwave.inversion.moment_tensor.solution import solve_moment_tensor
 from faultwave.inversion.noise import Noise
 from faultwave.inversion.plan import InversionPlan, make_plan
 from faultwave.inversion.posterior import CholeskySolver, IterativeSolver, Posterior, predicted_covariance
@@ -29,7 +35,7 @@ INITIAL_LENGTH = 0.25
 
 
 class Inversion:
-    """Inversion of seismograms and static offsets for kinematic slip from stored strain Green tensors.
+    """Inversion of seismograms and static offsets for kinematic slip or a moment tensor from stored strain Green tensors.
 
     Parameters
     ----------
@@ -55,7 +61,7 @@ class Inversion:
         """Folder of the results."""
         return self.settings.results
 
-    def plan(self) -> InversionPlan:
+    def plan(self) -> InversionPlan | MomentTensorPlan:
         """Check everything and return the plan; nothing is written.
 
         Raises
@@ -63,6 +69,8 @@ class Inversion:
         InputError
             With every problem found.
         """
+        if self.settings.moment_tensor is not None:
+            return make_moment_tensor_plan(self.settings, self._where)
         return make_plan(self.settings, self._where)
 
     def check(self) -> Problems:
@@ -74,8 +82,8 @@ class Inversion:
             problems.extend(error.problems)
         return problems
 
-    def run(self, plan: InversionPlan | None = None) -> InversionResult:
-        """Compute the posterior, write the results and return them.
+    def run(self, plan: InversionPlan | MomentTensorPlan | None = None) -> InversionResult | MomentTensorResult:
+        """Compute the posterior of slip, or the moment tensor, write the results and return them.
 
         Raises
         ------
@@ -85,6 +93,8 @@ class Inversion:
             If the solution fails, or results cannot be written.
         """
         plan = plan or self.plan()
+        if isinstance(plan, MomentTensorPlan):
+            return self._moment_tensor(plan)
         found = solve(plan)
         write_result(self.folder / NAME, found, self.settings.title)
         remove(*sample_path(self.folder, 0).parent.glob("sample-*.srf"))  # of an earlier, longer list
@@ -93,9 +103,22 @@ class Inversion:
         write_srf(self.folder / "mean.srf", plan.fault, plan.sources, found.mean)
         return found
 
+    def _moment_tensor(self, plan: MomentTensorPlan) -> MomentTensorResult:
+        """Compute the moment tensor, write the results and return them."""
+        found, settings = solve_moment_tensor(plan), self.settings
+        write_moment_tensor(self.folder / MOMENT_TENSOR, found, settings.title)
+        write_centroids(self.folder / TABLE, found)
+        if settings.origin_time is not None:
+            write_quakeml(self.folder / QUAKEML, found, settings.title, settings.origin_time)
+        else:
+            remove(self.folder / QUAKEML)  # of an earlier run
+        return found
 
-def invert(source: str | Path | Mapping[str, object], folder: str | Path | None = None) -> InversionResult:
-    """Invert seismograms and static offsets for slip, write the results and return them.
+
+def invert(
+    source: str | Path | Mapping[str, object], folder: str | Path | None = None
+) -> InversionResult | MomentTensorResult:
+    """Invert seismograms and static offsets for slip or a moment tensor, write the results and return them.
 
     Parameters
     ----------
@@ -106,8 +129,8 @@ def invert(source: str | Path | Mapping[str, object], folder: str | Path | None 
 
     Returns
     -------
-    InversionResult
-        Posterior mean, standard deviation, resolution, samples, and the fit of the data.
+    InversionResult or MomentTensorResult
+        Posterior mean of slip, standard deviation, resolution, samples, and the fit of the data; or moment tensor and centroid.
 
     Raises
     ------
@@ -138,7 +161,7 @@ def solve(plan: InversionPlan) -> InversionResult:
 
 
 def _first_prior(plan: InversionPlan) -> SlipPrior:
-    slip, (along, down) = plan.inversion.slip, plan.fault.extent()
+    slip, (along, down) = plan.inversion.kinematic, plan.fault.extent()
     amplitude = INITIAL_AMPLITUDE if slip.amplitude == "auto" else slip.amplitude
     lengths = slip.correlation_length
     if lengths == "auto":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -138,29 +139,37 @@ DIMENSIONS = {
 
 def write_result(path: Path, result: InversionResult, title: str) -> Path:
     """Write a result atomically and return its path."""
+    arrays = {name: getattr(result, name) for name in DIMENSIONS} | {"residuals": result.residuals}
+    texts = {"channel_name": ("channel", result.channels), "offset_name": ("offset", result.offset_names)}
+    about = DIMENSIONS | {"residuals": (("channel", "time"), "m/s", "data minus prediction")}
+    return write_arrays(path, {"title": title, **result.numbers}, about, arrays, texts)
+
+
+def write_arrays(
+    path: Path,
+    attributes: Mapping[str, str | float],
+    about: Mapping[str, tuple[tuple[str, ...], str, str]],
+    arrays: Mapping[str, np.ndarray],
+    texts: Mapping[str, tuple[str, tuple[str, ...]]],
+) -> Path:
+    """Write arrays with their dimensions, units and texts, and lists of names by dimension, to a file atomically."""
     import netCDF4
 
     with translate_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(path) as temporary, netCDF4.Dataset(temporary, "w") as file:
-        file.setncatts({"Conventions": "CF-1.10", "title": title, **result.numbers})
-        for name, (dims, unit, text) in DIMENSIONS.items():
-            values = getattr(result, name)
+        file.setncatts({"Conventions": "CF-1.10", **attributes})
+        for name, (dims, unit, text) in about.items():
+            values = arrays[name]
             for dim, size in zip(dims, values.shape, strict=True):
                 if dim not in file.dimensions:
                     file.createDimension(dim, size)
             made = file.createVariable(name, "f8", dims, zlib=values.ndim > 1, complevel=1)
             made.units, made.long_name = unit, text
             made[:] = values
-        residuals = file.createVariable("residuals", "f8", ("channel", "time"), zlib=True, complevel=1)
-        residuals.units, residuals.long_name = "m/s", "data minus prediction"
-        residuals[:] = result.residuals
-        for name, dim, texts in (
-            ("channel_name", "channel", result.channels),
-            ("offset_name", "offset", result.offset_names),
-        ):
-            names = file.createVariable(name, str, (dim,))
-            names[:] = np.array(texts, object)
+        for name, (dim, names) in texts.items():
+            made = file.createVariable(name, str, (dim,))
+            made[:] = np.array(names, object)
     return path
 
 

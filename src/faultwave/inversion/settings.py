@@ -141,8 +141,44 @@ class SlipSettings(Settings):
         return self
 
 
+class MomentTensorSettings(Settings):
+    """Moment tensor of a point source, whose place and time are searched."""
+
+    kind: Literal["full", "deviatoric", "double-couple"] = Field(
+        "deviatoric", description="Tensors: all, those without change of volume, or slip on a plane."
+    )
+    half_duration: Quantity("s", gt=0) = Field(
+        description="Half the duration of the triangle of moment rate of a time window."
+    )
+    windows: int = Field(
+        1,
+        ge=1,
+        le=50,
+        description="Number of time windows with a tensor each; each begins `half_duration` after the last.",
+    )
+    times: tuple[Quantity("s"), Quantity("s")] = Field(
+        description="First and last time that is tried for the middle of the first time window."
+    )
+    time_step: Quantity("s", gt=0) | None = Field(
+        None, description="Step of these times; by default the interval of the data."
+    )
+    near: Geographic | None = Field(
+        None,
+        description="Longitude, latitude [deg] and z [m] around which points of the tensors are tried; all by default.",
+    )
+    within: Quantity("m", gt=0) | None = Field(None, description="Largest distance of these points from `near`.")
+
+    @model_validator(mode="after")
+    def _ranges(self) -> Self:
+        need(
+            (self.times[0] <= self.times[1], "the last of times is before the first"),
+            ((self.near is None) == (self.within is None), "near and within belong together"),
+        )
+        return self
+
+
 class InversionSettings(Settings):
-    """Inversion of seismograms and static offsets for slip."""
+    """Inversion of seismograms and static offsets for slip or for a moment tensor."""
 
     title: str = Field("", description="Title.")
     tensors: Annotated[tuple[LaterFile, ...], BeforeValidator(_as_tuple)] = Field(
@@ -167,10 +203,14 @@ class InversionSettings(Settings):
     )
     offsets: OffsetSettings | None = Field(None, description="Static offsets of GNSS and InSAR.")
     nearest: Quantity("m", ge=0) = Field(
-        1.0, description="Largest distance between a subfault and the point whose tensors it uses."
+        1.0,
+        description="Largest distance between a subfault, or a point of another file, and the point whose tensors it uses.",
     )
     noise: NoiseSettings | None = Field(None, description="Covariance of noise of the data, needed with `data`.")
-    slip: SlipSettings = Field(description="Slip to find.")
+    slip: SlipSettings | None = Field(None, description="Slip on faults to find; this or `moment_tensor`.")
+    moment_tensor: MomentTensorSettings | None = Field(
+        None, description="Moment tensor of a point source to find, with its centroid; this or `slip`."
+    )
     solver: Literal["auto", "cholesky", "conjugate-gradients"] = Field(
         "auto", description="Solution in data space; `auto`: Cholesky factor up to 10,000 samples."
     )
@@ -183,8 +223,10 @@ class InversionSettings(Settings):
     @model_validator(mode="after")
     def _sound(self) -> Self:
         needed = {"unit": self.unit, "band": self.band, "window": self.window, "noise": self.noise}
-        waveforms = self.data is not None
+        waveforms, slip = self.data is not None, self.slip is not None
         need(
+            (slip != (self.moment_tensor is not None), "needs either slip or moment_tensor"),
+            (slip or self.solver == "auto", "solver has no effect with moment_tensor"),
             (waveforms or self.offsets is not None, "needs data, offsets or both"),
             *(
                 (not waveforms or value is not None, f"{name} is missing, which data needs")
@@ -219,6 +261,18 @@ class InversionSettings(Settings):
         return 1.0 if self.noise is None else self.noise.scale
 
     @property
+    def kinematic(self) -> SlipSettings:
+        """Slip of an inversion for slip."""
+        assert self.slip is not None
+        return self.slip
+
+    @property
+    def point_source(self) -> MomentTensorSettings:
+        """Moment tensor of an inversion for a moment tensor."""
+        assert self.moment_tensor is not None
+        return self.moment_tensor
+
+    @property
     def results(self) -> Path:
         """Folder of the results."""
         assert self.folder is not None
@@ -250,5 +304,6 @@ def inversion_markdown() -> str:
     groups = (
         ("An inversion", InversionSettings), ("`band`", BandSettings), ("`noise`", NoiseSettings), ("`offsets`", OffsetSettings),
         ("`offsets.gnss`", GnssSettings), ("`offsets.insar`", InsarSettings), ("`slip`", SlipSettings),
+        ("`moment_tensor`", MomentTensorSettings),
     )  # fmt: skip
     return markdown_tables(groups)

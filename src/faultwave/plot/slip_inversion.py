@@ -105,8 +105,9 @@ def draw_offsets(fig: style.Figure, grid: object, row: int, arrays: dict[str, np
     panels[0].legend(fontsize="x-small")
     residuals = data - predicted
     norm, extend = style.signed_scale(1e3 * residuals)
+    x, y = places.T
     dots = panels[1].scatter(
-        *places.T, c=1e3 * residuals, cmap=style.colours("RdBu_r"), norm=norm, s=18, edgecolors=style.INK, lw=0.4
+        x, y, c=1e3 * residuals, cmap=style.colours("RdBu_r"), norm=norm, s=18, edgecolors=style.INK, lw=0.4
     )
     style.colour_bar(panels[1], dots, "mm", extend)
     panels[1].set_title("residuals of offsets")
