@@ -20,6 +20,8 @@ CLASSES = (
     "faultwave.inversion.inversion:Inversion",
     "faultwave.inversion.plan:InversionPlan",
     "faultwave.inversion.result:InversionResult",
+    "faultwave.inversion.moment_tensor.plan:MomentTensorPlan",
+    "faultwave.inversion.moment_tensor.result:MomentTensorResult",
     "faultwave.observe.dataset:Dataset",
     "faultwave.observe.model:Model",
     "faultwave.output.trace:Results",

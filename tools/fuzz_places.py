@@ -1,4 +1,4 @@
-"""Readers of what places are made of, for ``tools/fuzz.py``: rasters of heights, traces and surfaces of faults."""
+"""Readers of what places are made of, for ``tools/fuzz.py``: rasters of heights, traces and surfaces of faults, static offsets."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.errors import Problems
 from faultwave.base.projection import Projection
 from faultwave.domain.build.planes import read_planes
 from faultwave.domain.build.surfaces import read_triangles
 from faultwave.domain.build.traces import read_traces
+from faultwave.inversion.offset_files import read_gnss, read_insar
+from faultwave.inversion.settings import GnssSettings, InsarSettings
 from faultwave.media.rasters import load_ground
 from tests.domain.build.test_planes import RING, rupture_json
 from tests.media import test_rasters as rasters
@@ -31,6 +34,11 @@ TRACES = {
     ),
     ".csv": ("x_km,y_km\n0,0\n10,5\n\n3,4\n5,6\n", "-117.0 34.0\n-117.1 34.1\n> b\n-117 34.2\n-117.1 34.3\n"),
 }
+GNSS = (
+    "station,longitude,latitude,east,north,up,sigma_east,sigma_north,sigma_up,correlation_en\n"
+    "ONE,-117.1,34.2,0.12,-0.3,,0.002,0.003,,0.1\nTWO,-117.2,34.1,0.1,-0.2,0.01,0.002,0.003,0.005,\n"
+)
+INSAR = "x,y,offset,sigma,look_east,look_north,look_up\n100,200,0.1,0.01,0.6,0,0.8\n900,-20,-0.12,0.01,0.6,0,0.8\n"
 TSURF = """GOCAD TSurf 1
 HEADER {
 name: a
@@ -127,7 +135,22 @@ def _stl(folder: Path) -> list[Path]:
     return [folder / "binary", folder / "text"]
 
 
+def _offsets(path: Path, image: bool) -> None:
+    problems = Problems()
+    if image:
+        found = read_insar(InsarSettings(file=path), PROJECTION, problems)
+    else:
+        found = read_gnss(GnssSettings(file=path), PROJECTION, problems)
+    problems.raise_errors()
+    if found is None:
+        raise Silent("offsets are missing")
+    finite("offsets", found.values)
+    finite("covariance", np.linalg.cholesky(found.covariance))
+
+
 PLACES: dict[str, Reader] = {
+    "gnss": Reader(texts(GNSS), functools.partial(_offsets, image=False), ".csv"),
+    "insar": Reader(texts(INSAR), functools.partial(_offsets, image=True), ".csv"),
     "geotiff": Reader(_heights(".tif"), _ground, ".tif"),
     "esri-ascii": Reader(_heights(".asc"), _ground, ".asc"),
     "netcdf-raster": Reader(_heights(".nc"), _ground, ".nc"),

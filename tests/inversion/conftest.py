@@ -1,5 +1,6 @@
 """Folder with a fault, tensors, and seismograms of a rupture that was computed on the grid of the tensors."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +14,14 @@ from faultwave.inversion.plan import make_sources
 from faultwave.inversion.settings import load_inversion
 from faultwave.inversion.srf_files import write_srf
 
-from .inputs import INTERVAL, case, inversion, projection, write_fault, write_tensors
+from .inputs import INTERVAL, case, inversion, point_source, projection, write_fault, write_tensors
 
 
 def sources_of(folder: Path) -> tuple[Fault, SourceModel]:
     settings, _ = load_inversion(inversion(folder))
-    fault = read_fault(settings.slip, projection(), Problems())
+    fault = read_fault(settings.kinematic, projection(), Problems())
     assert fault is not None
-    return fault, make_sources(settings.slip, fault, projection())
+    return fault, make_sources(settings.kinematic, fault, projection())
 
 
 @pytest.fixture(scope="session")
@@ -44,4 +45,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory, truth: np.ndarray) -> Path:
             output={"receivers": receivers, "folder": str(made / "data")},
         )
     )
+    return made
+
+
+@pytest.fixture(scope="session")
+def point(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the same tensors, and seismograms of a moment tensor at one of their points."""
+    made = tmp_path_factory.mktemp("point")
+    shutil.copy(folder / "sgt.nc", made)
+    receivers = {"file": str(folder / "stations.txt"), "interval": INTERVAL}
+    fw.run(case(sources=[point_source(made)], output={"receivers": receivers, "folder": str(made / "data")}))
     return made

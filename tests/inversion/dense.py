@@ -9,6 +9,8 @@ from faultwave.inversion.prior import Segment, SlipPrior, make_prior, von_karman
 from faultwave.inversion.processing import Passband, Window
 
 SHAPE = (2, 3)
+STATIC = np.array([[0.25, 0.1], [0.1, 0.49]])
+"""Covariance of two static offsets."""
 LENGTHS, HURST = (2500.0, 1500.0), 0.75
 
 
@@ -38,7 +40,7 @@ def make_slip_prior(windows: int = 2, amplitude: float = 0.8) -> SlipPrior:
 
 def make_noise(forward: Forward, level: float = 2.0) -> Noise:
     column = level**2 * np.exp(-np.arange(forward.window.count) / 1.5)
-    return Noise(np.array([(c + 1) * column for c in range(forward.channels)]), np.array([0.5, 0.7]))
+    return Noise(np.array([(c + 1) * column for c in range(forward.channels)]), STATIC)
 
 
 def dense_prior(prior: SlipPrior) -> np.ndarray:
@@ -65,4 +67,4 @@ def dense_forward(forward: Forward) -> np.ndarray:
 
 
 def dense_noise(noise: Noise) -> np.ndarray:
-    return noise.scale**2 * block_diag(*map(toeplitz, noise.columns), np.diag(noise.sigma**2))
+    return noise.scale**2 * block_diag(*map(toeplitz, noise.columns), noise.static)

@@ -78,3 +78,31 @@ def inversion(made: Path, **changes: Any) -> dict[str, Any]:
         "window": [0.0, 1.2], "noise": {"fraction": 0.05}, "slip": slip, "folder": str(made / "results"),
     }  # fmt: skip
     return found | changes
+
+
+TENSOR = 1e15 * np.array([0.5, -0.9, 0.6, 0.3, -0.4, 0.7])
+"""Moment tensor Mrr, Mtt, Mpp, Mrt, Mrp, Mtp of the run of a point source, with an isotropic part [N m]."""
+POINT, TIME, HALF = 4, 0.25, 0.12
+"""Number of its place, time of its middle and half its duration [s]."""
+
+
+def point_source(made: Path) -> dict[str, Any]:
+    """Source of the run of a point source, from the definition of the components: up, south and east."""
+    place = places()[POINT]
+    north = projection().norths(*projection().to_geographic(place[None, :2]).T)[0]
+    axes = np.array([[0, 0, 1.0], [-north[0], -north[1], 0.0], [north[1], -north[0], 0.0]])  # up, south, east
+    rr, tt, pp, rt, rp, tp = TENSOR
+    matrix = axes.T @ np.array([[rr, rt, rp], [rt, tt, tp], [rp, tp, pp]]) @ axes
+    names = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "yz": (1, 2), "xz": (0, 2)}
+    return {
+        "kind": "moment-tensor", "location": place.tolist(), "tensor": {n: float(matrix[i]) for n, i in names.items()},
+        "onset": TIME - HALF, "time_function": {"kind": "triangle", "duration": 2 * HALF},
+    }  # fmt: skip
+
+
+def tensor_inversion(made: Path, **changes: Any) -> dict[str, Any]:
+    """Settings of an inversion for a moment tensor in a folder."""
+    tensor = {"kind": "full", "half_duration": HALF, "times": [0.15, 0.35], "time_step": 0.05}
+    tensor |= changes.pop("moment_tensor", {})
+    found = {k: v for k, v in inversion(made).items() if k != "slip"}
+    return found | {"moment_tensor": tensor} | changes

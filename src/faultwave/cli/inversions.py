@@ -18,13 +18,16 @@ def invert(
         bool, typer.Option("--dry-run", help="Check everything, show sizes, and compute nothing.")
     ] = False,
 ) -> None:
-    """Find kinematic slip, with its uncertainty, from seismograms and stored strain Green tensors.
+    """Find kinematic slip or a moment tensor, with uncertainty, from seismograms, static offsets and stored strain Green tensors.
 
-    All problems are reported before the computation. The result is one NetCDF file, a picture, and SRF files of the mean and of samples
-    of the posterior.
+    All problems are reported before the computation. The result is one NetCDF file and a picture; of slip also SRF files of the mean and
+    of samples of the posterior, of a moment tensor a table of the places that were tried and an event in QuakeML.
     """
     from faultwave.inversion.inversion import Inversion
+    from faultwave.inversion.moment_tensor import quakeml
+    from faultwave.inversion.moment_tensor import result as moment_tensor
     from faultwave.inversion.result import NAME
+    from faultwave.plot.moment_tensor import draw_moment_tensor
     from faultwave.plot.slip_inversion import draw_inversion
 
     requested = Inversion(file, output)
@@ -40,8 +43,14 @@ def invert(
         say("computing the posterior")
         found = requested.run(plan)
     screen.out().print(screen.table(title, found.rows()))
-    path = requested.folder / NAME
-    screen.files([path, draw_inversion(path), requested.folder / "mean.srf", requested.folder / "samples"])
+    folder = requested.folder
+    if requested.settings.moment_tensor is not None:
+        path = folder / moment_tensor.NAME
+        event = [folder / quakeml.NAME] if requested.settings.origin_time is not None else []
+        screen.files([path, draw_moment_tensor(path), folder / moment_tensor.TABLE, *event])
+        return
+    path = folder / NAME
+    screen.files([path, draw_inversion(path), folder / "mean.srf", folder / "samples"])
 
 
 def add_commands(app: typer.Typer) -> None:

@@ -13,6 +13,7 @@ from faultwave.campaign.tensors import Site, load_spectra, reach
 from faultwave.inversion.forward import Forward
 from faultwave.inversion.noise import WHITE, Noise, autocovariance
 from faultwave.inversion.observations import Seismogram
+from faultwave.inversion.offsets import NO_OFFSETS, Offsets, static_displacement
 from faultwave.inversion.processing import Passband, Window, low_passed
 from faultwave.inversion.settings import InversionSettings, NoiseSettings
 
@@ -34,8 +35,8 @@ class SourceModel:
         Shear modulus [Pa], NaN where that of the tensors applies.
     onset : ndarray (n,)
         Onset of the first window [s].
-    windows : int
-        Number of time windows, each beginning half a duration after the last.
+    steps : ndarray (windows,)
+        Onset of each time window after the first one, or earlier, with the time function of unit slip [s].
     duration : float
         Duration of the triangle of a window [s].
     """
@@ -44,13 +45,23 @@ class SourceModel:
     potency: np.ndarray
     modulus: np.ndarray
     onset: np.ndarray
-    windows: int
+    steps: np.ndarray
     duration: float
+
+    @property
+    def windows(self) -> int:
+        """Number of time windows."""
+        return len(self.steps)
+
+    @property
+    def begin(self) -> float:
+        """Time at which the first window begins [s]."""
+        return float(self.onset.min() + self.steps.min())
 
     @property
     def end(self) -> float:
         """Time at which the last window ends [s]."""
-        return float(self.onset.max() + 0.5 * (self.windows + 1) * self.duration)
+        return float(self.onset.max() + self.steps.max() + self.duration)
 
     def moduli(self, lame: np.ndarray | None) -> np.ndarray:
         """Return the shear moduli (n,) [Pa], for lambda and mu (n, 2) [Pa] of the tensors."""
@@ -58,7 +69,9 @@ class SourceModel:
 
 
 def make_window(inversion: InversionSettings, interval: float) -> tuple[Window, int]:
-    """Return the time axis of the data and its interval as a multiple of that of the tensors."""
+    """Return the time axis of the data, empty without seismograms, and its interval as a multiple of that of the tensors."""
+    if inversion.window is None or inversion.band is None:
+        return Window(0.0, interval, 0, Passband(None, 0.5 / interval)), 1
     begin, end = inversion.window
     every = max(1, int(1.0 / (2.0 * MARGIN * STOP * inversion.band.high * interval)))
     step = every * interval
@@ -68,16 +81,23 @@ def make_window(inversion: InversionSettings, interval: float) -> tuple[Window, 
 
 def needed_end(window: Window, sources: SourceModel) -> float:
     """Return the time after the centre of the forces until which strain is needed [s]."""
-    return window.begin + (window.count - 1) * window.interval - float(sources.onset.min())
+    return window.begin + (window.count - 1) * window.interval - sources.begin
 
 
-def assemble(sources: SourceModel, seismograms: Sequence[Seismogram], window: Window, every: int) -> Forward:
-    """Return the prediction of all recorded components of the seismograms."""
+def assemble(
+    sources: SourceModel, seismograms: Sequence[Seismogram], window: Window, every: int, offsets: Offsets = NO_OFFSETS
+) -> Forward:
+    """Return the prediction of all recorded components of the seismograms, and of static offsets."""
     from scipy import fft
 
+    directions = sources.potency.shape[1]
+    onset, steps = np.tile(sources.onset, directions), sources.steps
+    static = _static_rows(sources, offsets)
+    if not seismograms:
+        return Forward(np.zeros((1, 0, len(onset))), np.zeros(1), onset, steps, 1, window, static)
     files = [s.site.file for s in seismograms]
     interval, high = files[0].interval, window.band.high
-    after, late = reach(interval, high), int(np.ceil(max(0.0, sources.end) / interval))
+    after, late = reach(interval, high), int(np.ceil((max(0.0, sources.end) + max(0.0, -sources.begin)) / interval))
     before = max(int(np.ceil(-(window.begin + f.centre - f.start) / interval)) for f in files)
     needed = [_needed(s.site, window, sources) for s in seismograms]
     length = int(fft.next_fast_len(-(-(max(needed) + 2 * after + late + max(0, before)) // every), real=True))
@@ -93,10 +113,7 @@ def assemble(sources: SourceModel, seismograms: Sequence[Seismogram], window: Wi
         for s, n in zip(seismograms, needed, strict=True)
     ]
     green = np.ascontiguousarray(np.concatenate(parts).transpose(2, 0, 1))
-    directions = sources.potency.shape[1]
-    steps = 0.5 * sources.duration * np.arange(sources.windows)
-    none = np.zeros((0, green.shape[2]))
-    return Forward(green, grid.frequency, np.tile(sources.onset, directions), steps, length, window, none)
+    return Forward(green, grid.frequency, onset, steps, length, window, static)
 
 
 def _needed(site: Site, window: Window, sources: SourceModel) -> int:
@@ -107,21 +124,38 @@ def _needed(site: Site, window: Window, sources: SourceModel) -> int:
 
 def _green(sources: SourceModel, seismogram: Seismogram, grid: FrequencyGrid, ends: tuple[int, int]) -> np.ndarray:
     """Return the spectra (components, directions * subfaults, frequencies) of unit slip, without time function."""
-    site, finder = seismogram.site, PointFinder(seismogram.site.file)
-    points, _ = finder.nearest(sources.location)
-    moduli = sources.moduli(finder.lame(points))
-    used, rows = np.unique(points, return_inverse=True)
+    site = seismogram.site
+    used, rows, moment = _moments(sources, site)
     strain = load_spectra(site, used, grid, *ends).reshape(len(used), 6, 3, grid.count)[rows]
-    moment = 2.0 * moduli[:, None, None] * sources.potency * DOUBLED
     recorded = np.flatnonzero(seismogram.recorded)
     found = np.einsum("kdc,kcnf->ndkf", moment, strain[:, :, recorded], optimize=True)
     return np.asarray(found.reshape(len(recorded), -1, grid.count), complex)
 
 
+def _moments(sources: SourceModel, site: Site) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the points (p,) of the sources, the number (n,) of the point of each, and moments (n, d, 6) times the number of components."""
+    finder = PointFinder(site.file)
+    points, _ = finder.nearest(sources.location)
+    moduli = sources.moduli(finder.lame(points))
+    used, rows = np.unique(points, return_inverse=True)
+    return used, rows, 2.0 * moduli[:, None, None] * sources.potency * DOUBLED
+
+
+def _static_rows(sources: SourceModel, offsets: Offsets) -> np.ndarray:
+    """Return the static offsets (rows, directions * subfaults) of unit slip."""
+    found = np.empty((len(offsets), sources.potency.shape[1] * len(sources.location)))
+    for site, numbers in offsets.by_site():
+        used, rows, moment = _moments(sources, site)
+        moved = np.einsum("kdc,fkc->fdk", moment, static_displacement(site, used)[:, rows], optimize=True)
+        found[numbers] = offsets.direction[numbers] @ moved.reshape(3, -1)
+    return found
+
+
 def make_data(
-    seismograms: Sequence[Seismogram], window: Window, settings: NoiseSettings, rate: bool
-) -> tuple[np.ndarray, Noise]:
-    """Return the data (n,) of all recorded components, and their noise.
+    seismograms: Sequence[Seismogram], window: Window, settings: NoiseSettings | None, rate: bool,
+    offsets: Offsets = NO_OFFSETS,
+) -> tuple[np.ndarray, Noise]:  # fmt: skip
+    """Return the data (n,) of all recorded components and static offsets, and their noise.
 
     Parameters
     ----------
@@ -129,11 +163,15 @@ def make_data(
         Seismograms that cover the window, and the time before it from which noise is estimated.
     window : Window
         Time axis and processing.
-    settings : NoiseSettings
-        Settings of the noise.
+    settings : NoiseSettings or None
+        Settings of the noise of seismograms, None without seismograms.
     rate : bool
         If True, the seismograms are displacements.
+    offsets : Offsets
+        Static offsets.
     """
+    if settings is None:
+        return offsets.values, Noise(np.zeros((0, window.count)), offsets.covariance)
     data, columns = list[np.ndarray](), list[np.ndarray]()
     shape = window.band.correlation(window.interval, window.count)
     for seismogram in seismograms:
@@ -148,7 +186,8 @@ def make_data(
     made = np.concatenate(columns)
     made[:, 0] *= 1.0 + WHITE
     scale = 1.0 if settings.scale == "auto" else settings.scale
-    return np.concatenate(data).ravel(), Noise(made, np.zeros(0), scale)
+    values = np.concatenate([np.concatenate(data).ravel(), offsets.values])
+    return values, Noise(made, offsets.covariance, scale)
 
 
 def _before(time: np.ndarray, motion: np.ndarray, window: Window, duration: float, rate: bool) -> np.ndarray:

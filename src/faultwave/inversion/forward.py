@@ -92,6 +92,8 @@ class Forward:
 
         count = models.shape[1]
         parts = models.reshape(len(self.steps), -1, count)
+        if not self.channels:
+            return np.asarray(self.static @ parts.sum(0))
         rates = np.einsum("fw,wsk->fsk", self._windows, parts, optimize=True) * self._onsets[:, :, None]
         motion = fft.irfft((self.green @ rates).transpose(1, 2, 0), self.length, axis=-1)[..., : self.window.count]
         series = self.window.apply(motion).transpose(0, 2, 1).reshape(-1, count)
@@ -101,6 +103,8 @@ class Forward:
         from scipy import fft
 
         count = data.shape[1]
+        if not self.channels:
+            return np.tile(self.static.T @ data, (len(self.steps), 1))
         series = data[: self.samples].reshape(self.channels, self.window.count, count).transpose(0, 2, 1)
         spectra = fft.rfft(self.window.adjoint(series), self.length, axis=-1)[..., : len(self.frequency)]
         weights = np.full(len(self.frequency), 2.0 / self.length)

@@ -13,6 +13,12 @@ from faultwave.campaign.sources import moment_magnitude
 from faultwave.inversion.assembly import assemble, make_data
 from faultwave.inversion.evidence import at_limit, estimate
 from faultwave.inversion.forward import Forward
+from faultwave.inversion.moment_tensor.plan import MomentTensorPlan, make_moment_tensor_plan
+from faultwave.inversion.moment_tensor.quakeml import NAME as QUAKEML
+from faultwave.inversion.moment_tensor.quakeml import write_quakeml
+from faultwave.inversion.moment_tensor.result import NAME as MOMENT_TENSOR
+from faultwave.inversion.moment_tensor.result import TABLE, MomentTensorResult, write_centroids, write_moment_tensor
+from faultwave.inversion.moment_tensor.solution import solve_moment_tensor
 from faultwave.inversion.noise import Noise
 from faultwave.inversion.plan import InversionPlan, make_plan
 from faultwave.inversion.posterior import CholeskySolver, IterativeSolver, Posterior, predicted_covariance
@@ -29,7 +35,7 @@ INITIAL_LENGTH = 0.25
 
 
 class Inversion:
-    """Inversion of seismograms for kinematic slip from stored strain Green tensors.
+    """Inversion of seismograms and static offsets for kinematic slip or a moment tensor from stored strain Green tensors.
 
     Parameters
     ----------
@@ -55,7 +61,7 @@ class Inversion:
         """Folder of the results."""
         return self.settings.results
 
-    def plan(self) -> InversionPlan:
+    def plan(self) -> InversionPlan | MomentTensorPlan:
         """Check everything and return the plan; nothing is written.
 
         Raises
@@ -63,6 +69,8 @@ class Inversion:
         InputError
             With every problem found.
         """
+        if self.settings.moment_tensor is not None:
+            return make_moment_tensor_plan(self.settings, self._where)
         return make_plan(self.settings, self._where)
 
     def check(self) -> Problems:
@@ -74,8 +82,8 @@ class Inversion:
             problems.extend(error.problems)
         return problems
 
-    def run(self, plan: InversionPlan | None = None) -> InversionResult:
-        """Compute the posterior, write the results and return them.
+    def run(self, plan: InversionPlan | MomentTensorPlan | None = None) -> InversionResult | MomentTensorResult:
+        """Compute the posterior of slip, or the moment tensor, write the results and return them.
 
         Raises
         ------
@@ -85,6 +93,8 @@ class Inversion:
             If the solution fails, or results cannot be written.
         """
         plan = plan or self.plan()
+        if isinstance(plan, MomentTensorPlan):
+            return self._moment_tensor(plan)
         found = solve(plan)
         write_result(self.folder / NAME, found, self.settings.title)
         remove(*sample_path(self.folder, 0).parent.glob("sample-*.srf"))  # of an earlier, longer list
@@ -93,9 +103,22 @@ class Inversion:
         write_srf(self.folder / "mean.srf", plan.fault, plan.sources, found.mean)
         return found
 
+    def _moment_tensor(self, plan: MomentTensorPlan) -> MomentTensorResult:
+        """Compute the moment tensor, write the results and return them."""
+        found, settings = solve_moment_tensor(plan), self.settings
+        write_moment_tensor(self.folder / MOMENT_TENSOR, found, settings.title)
+        write_centroids(self.folder / TABLE, found)
+        if settings.origin_time is not None:
+            write_quakeml(self.folder / QUAKEML, found, settings.title, settings.origin_time)
+        else:
+            remove(self.folder / QUAKEML)  # of an earlier run
+        return found
 
-def invert(source: str | Path | Mapping[str, object], folder: str | Path | None = None) -> InversionResult:
-    """Invert seismograms for slip, write the results and return them.
+
+def invert(
+    source: str | Path | Mapping[str, object], folder: str | Path | None = None
+) -> InversionResult | MomentTensorResult:
+    """Invert seismograms and static offsets for slip or a moment tensor, write the results and return them.
 
     Parameters
     ----------
@@ -106,8 +129,8 @@ def invert(source: str | Path | Mapping[str, object], folder: str | Path | None 
 
     Returns
     -------
-    InversionResult
-        Posterior mean, standard deviation, resolution, samples, and the fit of the data.
+    InversionResult or MomentTensorResult
+        Posterior mean of slip, standard deviation, resolution, samples, and the fit of the data; or moment tensor and centroid.
 
     Raises
     ------
@@ -127,8 +150,8 @@ def sample_path(folder: Path, number: int) -> Path:
 def solve(plan: InversionPlan) -> InversionResult:
     """Return the posterior of a plan."""
     settings = plan.inversion
-    forward = assemble(plan.sources, plan.seismograms, plan.window, plan.every)
-    data, noise = make_data(plan.seismograms, plan.window, settings.noise, settings.unit == "m")
+    forward = assemble(plan.sources, plan.seismograms, plan.window, plan.every, plan.offsets)
+    data, noise = make_data(plan.seismograms, plan.window, settings.noise, settings.unit == "m", plan.offsets)
     prior = _first_prior(plan)
     posterior, evidence, prior, noise = _posterior(plan, forward, prior, noise, data)
     rng = np.random.default_rng(settings.seed)
@@ -138,7 +161,7 @@ def solve(plan: InversionPlan) -> InversionResult:
 
 
 def _first_prior(plan: InversionPlan) -> SlipPrior:
-    slip, (along, down) = plan.inversion.slip, plan.fault.extent()
+    slip, (along, down) = plan.inversion.kinematic, plan.fault.extent()
     amplitude = INITIAL_AMPLITUDE if slip.amplitude == "auto" else slip.amplitude
     lengths = slip.correlation_length
     if lengths == "auto":
@@ -172,7 +195,7 @@ def _numbers(
     plan: InversionPlan, posterior: Posterior, evidence: float, prior: SlipPrior, noise: Noise
 ) -> dict[str, float]:
     sources = plan.sources
-    finder = PointFinder(plan.seismograms[0].site.file)
+    finder = PointFinder(plan.file)
     stiffness = sources.moduli(finder.lame(finder.nearest(sources.location)[0])) * plan.fault.column("area")
     weights = np.zeros((sources.windows, sources.potency.shape[1], len(plan.fault)))
     weights[:, 0] = stiffness
@@ -180,17 +203,25 @@ def _numbers(
     deviation = float(np.sqrt(posterior.covariance_of(weights.reshape(-1, 1))[0][0]))
     predicted = posterior.forward.matmat(posterior.mean[:, None])[:, 0]
     residuals = posterior.data - predicted
-    white = noise.whiten(residuals[:, None])
+    white = noise.whiten(residuals[:, None])[:, 0]
+    series, static = slice(plan.samples), slice(plan.samples, None)
     magnitude = moment_magnitude(moment) if moment > 0 else float("nan")
     along, down = prior.correlations[0].lengths
     limited = "correlation_length" in plan.searched and at_limit(along / _first_prior(plan).correlations[0].lengths[0])
     return {
         "moment": moment, "moment_deviation": deviation, "magnitude": magnitude,
         "magnitude_deviation": deviation / (1.5 * np.log(10.0) * moment) if moment > 0 else float("nan"),
-        "variance_reduction": float(1.0 - (residuals**2).sum() / (posterior.data**2).sum()),
-        "chi2": float((white**2).mean()), "log_evidence": evidence, "amplitude": prior.amplitude,
+        "variance_reduction": _reduction(residuals[series], posterior.data[series]),
+        "offset_variance_reduction": _reduction(residuals[static], posterior.data[static]),
+        "chi2": float((white**2).mean()), "offset_chi2": float((white[static] ** 2).mean()) if len(plan.offsets) else float("nan"),
+        "log_evidence": evidence, "amplitude": prior.amplitude,
         "length_strike": along, "length_dip": down, "length_limited": float(limited), "noise_scale": noise.scale,
     }  # fmt: skip
+
+
+def _reduction(residuals: np.ndarray, data: np.ndarray) -> float:
+    """Return one minus the squared residuals over the squared data, NaN without data."""
+    return float(1.0 - (residuals**2).sum() / (data**2).sum()) if len(data) else float("nan")
 
 
 def _result(
@@ -204,9 +235,12 @@ def _result(
     for number, part in enumerate(plan.fault.segments):
         along[part.rows], down[part.rows], segment[part.rows] = part.along, part.down, number + 1
     predicted = posterior.forward.matmat(posterior.mean[:, None])[:, 0]
+    series, static, offsets = slice(plan.samples), slice(plan.samples, None), plan.offsets
+    deviations = posterior.noise.deviations
     return InversionResult(
         mean, mean.sum(0), np.sqrt(variance).reshape(directions, count), resolution.reshape(directions, count),
         samples.T.reshape(-1, *shape), plan.fault.column("geographic"), along, down, segment, plan.sources.onset,
-        tuple(plan.channels), plan.window.time, posterior.data.reshape(channels), predicted.reshape(channels),
-        posterior.noise.deviations.reshape(channels), numbers,
+        tuple(plan.channels), plan.window.time, posterior.data[series].reshape(channels), predicted[series].reshape(channels),
+        deviations[series].reshape(channels), offsets.names, offsets.place, offsets.direction, posterior.data[static],
+        predicted[static], deviations[static], numbers,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Covariance of noise: a Toeplitz matrix for each channel, and independent static offsets."""
+"""Covariance of noise: a Toeplitz matrix for each channel, and a full one for static offsets."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ class Noise:
     ----------
     columns : ndarray (channels, samples)
         First column of the covariance of each channel [m^2/s^2].
-    sigma : ndarray (rows,)
-        Standard deviations of static offsets [m].
+    static : ndarray (rows, rows)
+        Covariance of static offsets [m^2].
     scale : float
         Factor of all standard deviations.
     """
 
     columns: np.ndarray
-    sigma: np.ndarray
+    static: np.ndarray
     scale: float = 1.0
 
     @property
     def size(self) -> int:
         """Number of data."""
-        return self.columns.size + len(self.sigma)
+        return self.columns.size + len(self.static)
 
     def with_scale(self, scale: float) -> Noise:
         """Return the noise with another factor of all standard deviations."""
@@ -56,15 +56,19 @@ class Noise:
         """Cholesky factors (channels, samples, samples) for a scale of 1."""
         from scipy.linalg import toeplitz
 
-        return np.linalg.cholesky(
-            np.array([toeplitz(c) for c in self.columns]).reshape(-1, *[self.columns.shape[1]] * 2)
-        )
+        channels, samples = self.columns.shape
+        return np.linalg.cholesky(np.array([toeplitz(c) for c in self.columns]).reshape(channels, samples, samples))
+
+    @cached_property
+    def _static_factor(self) -> np.ndarray:
+        """Cholesky factor (rows, rows) of static offsets for a scale of 1."""
+        return np.linalg.cholesky(self.static)
 
     @property
     def deviations(self) -> np.ndarray:
         """Standard deviations (size,) of all data."""
-        series = np.repeat(np.sqrt(self.columns[:, 0]), self.columns.shape[1])
-        return self.scale * np.concatenate([series, self.sigma])
+        series = np.repeat(np.sqrt(self.columns[:, :1]), self.columns.shape[1], axis=1).ravel()
+        return self.scale * np.concatenate([series, np.sqrt(np.diagonal(self.static))])
 
     def _split(self, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return data[: self.columns.size].reshape(*self.columns.shape, data.shape[1]), data[self.columns.size :]
@@ -75,7 +79,7 @@ class Noise:
 
         series, static = self._split(data)
         found = [matmul_toeplitz(c, x) for c, x in zip(self.columns, series, strict=True)]
-        rows = np.concatenate([*found, static * self.sigma[:, None] ** 2])
+        rows = np.concatenate([*found, self.static @ static])
         return np.asarray(self.scale**2 * rows)
 
     def whiten(self, data: np.ndarray) -> np.ndarray:
@@ -84,13 +88,14 @@ class Noise:
 
         series, static = self._split(data)
         found = [solve_triangular(f, x, lower=True) for f, x in zip(self._factors, series, strict=True)]
-        return np.concatenate([*found, static / self.sigma[:, None]]) / self.scale
+        offsets = solve_triangular(self._static_factor, static, lower=True) if len(static) else static
+        return np.concatenate([*found, offsets]) / self.scale
 
     def draw(self, rng: np.random.Generator, count: int) -> np.ndarray:
         """Return independent samples (size, count)."""
         series, static = self._split(rng.standard_normal((self.size, count)))
         return self.scale * np.concatenate([
-            (self._factors @ series).reshape(self.columns.size, count), static * self.sigma[:, None]
+            (self._factors @ series).reshape(self.columns.size, count), self._static_factor @ static
         ])  # fmt: skip
 
     def add_to(self, matrix: np.ndarray) -> None:
@@ -101,8 +106,7 @@ class Noise:
         for number, column in enumerate(self.columns):
             block = slice(number * samples, (number + 1) * samples)
             matrix[block, block] += self.scale**2 * toeplitz(column)
-        static = np.arange(self.columns.size, self.size)
-        matrix[static, static] += (self.scale * self.sigma) ** 2
+        matrix[self.columns.size :, self.columns.size :] += self.scale**2 * self.static
 
     def block(self, number: int) -> np.ndarray:
         """Return the covariance (samples, samples) of a channel."""
@@ -113,5 +117,6 @@ class Noise:
     @cached_property
     def log_determinant(self) -> float:
         """Logarithm of the determinant."""
-        diagonal = np.concatenate([np.diagonal(self._factors, axis1=1, axis2=2).ravel(), self.sigma])
+        series = np.diagonal(self._factors, axis1=1, axis2=2).ravel()
+        diagonal = np.concatenate([series, np.diagonal(self._static_factor)])
         return float(2.0 * np.log(self.scale * diagonal).sum())

@@ -58,22 +58,24 @@ def read_seismograms(
 ) -> list[Seismogram]:
     """Return the observed seismograms at sites; problems of the data are added to ``problems``."""
     found = list[Seismogram]()
-    if not inversion.data.is_dir():
-        problems.error(where(("data",)), f"no such folder: {inversion.data}", "a folder of a run, or of records")
+    if inversion.data is None:
+        return found
+    if not inversion.records.is_dir():
+        problems.error(where(("data",)), f"no such folder: {inversion.records}", "a folder of a run, or of records")
         return found
     with collect_problems(problems):
-        if manifests(inversion.data):
+        if manifests(inversion.records):
             found = _of_run(inversion, sites, problems)
         else:
             found = _of_records(inversion, sites, projection, where, problems)
     if not found and not problems.errors:
-        problems.error(str(inversion.data), "contains no record of motion at a site of the tensors")
+        problems.error(str(inversion.records), "contains no record of motion at a site of the tensors")
     _check_sizes(inversion, found, problems)
     return found
 
 
 def _of_run(inversion: InversionSettings, sites: Sequence[Site], problems: Problems) -> list[Seismogram]:
-    results, found, names = load_results(inversion.data), list[Seismogram](), COMPONENTS[inversion.unit]
+    results, found, names = load_results(inversion.records), list[Seismogram](), COMPONENTS[inversion.motion_unit]
     known = {s.name: s for s in sites}
     for trace in results.traces["receiver"].values():
         name = trace.station or f"receiver {trace.number}"
@@ -81,13 +83,13 @@ def _of_run(inversion: InversionSettings, sites: Sequence[Site], problems: Probl
         site = known.get(trace.station) or known.get(f"{trace.network}.{trace.station}") or next(iter(near), None)
         missing = [c for c in names if c not in trace.columns]
         if site is None:
-            _report_without_tensors(str(inversion.data), name, sites, problems)
+            _report_without_tensors(str(inversion.records), name, sites, problems)
         elif missing:
-            what = f"{name} has no {', '.join(missing)} in {inversion.unit}"
-            problems.error(str(inversion.data), what, ", ".join(trace.columns))
+            what = f"{name} has no {', '.join(missing)} in {inversion.motion_unit}"
+            problems.error(str(inversion.records), what, ", ".join(trace.columns))
         else:
             motion = np.array([trace.columns[c] for c in names], float)
-            moving = _moving(f"{inversion.data}: {name}", motion, problems)
+            moving = _moving(f"{inversion.records}: {name}", motion, problems)
             found.append(Seismogram(site, name, np.asarray(trace.time, float), motion, moving))
     return found
 
@@ -100,7 +102,7 @@ def _of_records(
         raise InputError(Problem(where(("origin_time",)), "origin_time is missing", advice=advice))
     origin = inversion.origin_time
     origin = origin.replace(tzinfo=UTC) if origin.tzinfo is None else origin
-    records, warnings = read_records(inversion.data, QUANTITY[inversion.unit])
+    records, warnings = read_records(inversion.records, QUANTITY[inversion.motion_unit])
     for warning in warnings:
         if "counts" in warning.what:
             problems.error(warning.where, warning.what, advice=warning.advice)
@@ -110,12 +112,12 @@ def _of_records(
     for record in records:
         site = known.get(record.name) or known.get(record.station)
         if site is None:
-            _report_without_tensors(str(inversion.data), record.name, sites, problems)
-        elif record.quantity != QUANTITY[inversion.unit]:
-            what = f"{record.name} contains {record.quantity}, but unit is {inversion.unit}"
-            problems.error(str(inversion.data), what, QUANTITY[inversion.unit])
+            _report_without_tensors(str(inversion.records), record.name, sites, problems)
+        elif record.quantity != QUANTITY[inversion.motion_unit]:
+            what = f"{record.name} contains {record.quantity}, but unit is {inversion.motion_unit}"
+            problems.error(str(inversion.records), what, QUANTITY[inversion.motion_unit])
         else:
-            recorded = _working(record, f"{inversion.data}: {record.name}", problems)
+            recorded = _working(record, f"{inversion.records}: {record.name}", problems)
             longitude, latitude = projection.to_geographic(site.location[None, :2])[0]
             motion = along_axes(record.motion, projection.azimuth_of_y(longitude, latitude))
             time = (record.begin - origin).total_seconds() + record.step * np.arange(motion.shape[1])
@@ -162,19 +164,21 @@ def _check_sizes(inversion: InversionSettings, found: Sequence[Seismogram], prob
     """Check finite values, orders of magnitude, and repeated sites."""
     peaks = np.array([np.abs(s.motion).max() for s in found])
     finite = peaks[np.isfinite(peaks)]
-    typical, largest = float(np.median(finite)) if len(finite) else 0.0, LARGEST[inversion.unit]
+    typical, largest = float(np.median(finite)) if len(finite) else 0.0, LARGEST[inversion.motion_unit]
     seen = set[str]()
     for seismogram, peak in zip(found, peaks, strict=True):
-        place = f"{inversion.data}: {seismogram.name}"
+        place = f"{inversion.records}: {seismogram.name}"
         if not np.isfinite(peak):
             problems.error(place, "has values that are not finite", "finite numbers")
         elif peak > largest:
-            what = f"has a largest value of {peak:.3g} {inversion.unit}"
-            problems.error(place, what, f"up to {largest:g} {inversion.unit}", "Are these counts, or another unit?")
+            what = f"has a largest value of {peak:.3g} {inversion.motion_unit}"
+            problems.error(
+                place, what, f"up to {largest:g} {inversion.motion_unit}", "Are these counts, or another unit?"
+            )
         elif np.ptp(seismogram.motion, axis=1).max() == 0.0:
             problems.error(place, "is constant at all times", advice="Remove it from the data.")
         elif not typical / FACTOR <= peak <= typical * FACTOR:
-            what = f"has a largest value of {peak:.3g} {inversion.unit}, the median of all stations is {typical:.3g}"
+            what = f"has a largest value of {peak:.3g} {inversion.motion_unit}, the median of all stations is {typical:.3g}"
             problems.error(place, what, f"within a factor of {FACTOR:g}", "Is its unit another one?")
         if seismogram.site.name in seen:
             problems.error(place, f"site {seismogram.site.name} has other data already", "one record for each site")

@@ -134,9 +134,8 @@ class IterativeSolver:
         samples = self.forward.window.count
         for number in range(self.forward.channels):
             yield number * samples, (number + 1) * samples, self.noise.block(number)
-        if len(self.noise.sigma):
-            static = np.diag((self.noise.scale * self.noise.sigma) ** 2)
-            yield self.forward.samples, self.forward.shape[0], static
+        if len(self.noise.static):
+            yield self.forward.samples, self.forward.shape[0], self.noise.scale**2 * self.noise.static
 
     def _precondition(self, data: np.ndarray) -> np.ndarray:
         found = np.empty(data.size)

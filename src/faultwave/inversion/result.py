@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,10 @@ NAME = "inversion.nc"
 LARGE = 2.0
 """Misfit above which residuals are no noise of the stated size."""
 DIRECTIONS = ("along", "across")
+REDUCTIONS = (
+    ("variance reduction", "variance_reduction"),
+    ("variance reduction of offsets", "offset_variance_reduction"),
+)
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,12 @@ class InversionResult:
         Times of the data [s].
     data, predicted, deviations : ndarray (channels, samples)
         Processed data, prediction of the mean, and standard deviation of the noise [m/s].
+    offset_names : tuple of str
+        Names of the static offsets.
+    offset_place, offset_direction : ndarray (offsets, 2), ndarray (offsets, 3)
+        Places x, y [m], and unit vectors along x, y and z.
+    offset_data, offset_predicted, offset_deviations : ndarray (offsets,)
+        Static offsets, prediction of the mean, and standard deviation of the noise [m].
     numbers : dict of str to float
         Moment, magnitude, fit, evidence and settings that were estimated.
     """
@@ -61,6 +72,12 @@ class InversionResult:
     data: np.ndarray
     predicted: np.ndarray
     deviations: np.ndarray
+    offset_names: tuple[str, ...]
+    offset_place: np.ndarray
+    offset_direction: np.ndarray
+    offset_data: np.ndarray
+    offset_predicted: np.ndarray
+    offset_deviations: np.ndarray
     numbers: dict[str, float]
 
     @property
@@ -75,10 +92,12 @@ class InversionResult:
             ("moment along the rake", f"{n['moment']:.4g} +- {n['moment_deviation']:.2g} N m"),
             ("magnitude", f"{n['magnitude']:.3f} +- {n['magnitude_deviation']:.3f}"
              if np.isfinite(n["magnitude"]) else "none: the mean moment is not positive"),
-            ("variance reduction", f"{100 * n['variance_reduction']:.1f} %"),
+            *((name, f"{100 * n[key]:.1f} %") for name, key in REDUCTIONS if np.isfinite(n[key])),
             ("misfit", f"{n['chi2']:.3g} (squared residuals over noise variance, mean)"
              + ("; intervals are too narrow" if n["chi2"] > LARGE else "")),
         ]  # fmt: skip
+        if np.isfinite(n["offset_chi2"]) and len(self.channels):
+            found.append(("misfit of offsets", f"{n['offset_chi2']:.3g}"))
         if np.isfinite(n["log_evidence"]):
             found.append(("log evidence", f"{n['log_evidence']:.2f}"))
         found += [
@@ -110,30 +129,47 @@ DIMENSIONS = {
     "data": (("channel", "time"), "m/s", "processed velocity"),
     "predicted": (("channel", "time"), "m/s", "velocity predicted from the posterior mean"),
     "deviations": (("channel", "time"), "m/s", "standard deviation of the noise"),
+    "offset_place": (("offset", "horizontal"), "m", "places x, y of static offsets"),
+    "offset_direction": (("offset", "axis"), "1", "unit vectors of static offsets along x, y, z"),
+    "offset_data": (("offset",), "m", "static offsets"),
+    "offset_predicted": (("offset",), "m", "static offsets predicted from the posterior mean"),
+    "offset_deviations": (("offset",), "m", "standard deviation of the noise of static offsets"),
 }
 
 
 def write_result(path: Path, result: InversionResult, title: str) -> Path:
     """Write a result atomically and return its path."""
+    arrays = {name: getattr(result, name) for name in DIMENSIONS} | {"residuals": result.residuals}
+    texts = {"channel_name": ("channel", result.channels), "offset_name": ("offset", result.offset_names)}
+    about = DIMENSIONS | {"residuals": (("channel", "time"), "m/s", "data minus prediction")}
+    return write_arrays(path, {"title": title, **result.numbers}, about, arrays, texts)
+
+
+def write_arrays(
+    path: Path,
+    attributes: Mapping[str, str | float],
+    about: Mapping[str, tuple[tuple[str, ...], str, str]],
+    arrays: Mapping[str, np.ndarray],
+    texts: Mapping[str, tuple[str, tuple[str, ...]]],
+) -> Path:
+    """Write arrays with their dimensions, units and texts, and lists of names by dimension, to a file atomically."""
     import netCDF4
 
     with translate_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(path) as temporary, netCDF4.Dataset(temporary, "w") as file:
-        file.setncatts({"Conventions": "CF-1.10", "title": title, **result.numbers})
-        for name, (dims, unit, text) in DIMENSIONS.items():
-            values = getattr(result, name)
+        file.setncatts({"Conventions": "CF-1.10", **attributes})
+        for name, (dims, unit, text) in about.items():
+            values = arrays[name]
             for dim, size in zip(dims, values.shape, strict=True):
                 if dim not in file.dimensions:
                     file.createDimension(dim, size)
             made = file.createVariable(name, "f8", dims, zlib=values.ndim > 1, complevel=1)
             made.units, made.long_name = unit, text
             made[:] = values
-        residuals = file.createVariable("residuals", "f8", ("channel", "time"), zlib=True, complevel=1)
-        residuals.units, residuals.long_name = "m/s", "data minus prediction"
-        residuals[:] = result.residuals
-        names = file.createVariable("channel_name", str, ("channel",))
-        names[:] = np.array(result.channels, object)
+        for name, (dim, names) in texts.items():
+            made = file.createVariable(name, str, (dim,))
+            made[:] = np.array(names, object)
     return path
 
 
@@ -146,6 +182,7 @@ def read_result(path: Path) -> InversionResult:
             file.set_auto_mask(False)
             arrays = {name: np.asarray(file[name][:]) for name in DIMENSIONS}
             numbers = {n: float(file.getncattr(n)) for n in file.ncattrs() if n not in ("Conventions", "title")}
-            return InversionResult(**arrays, channels=tuple(map(str, file["channel_name"][:])), numbers=numbers)
+            channels, offsets = (tuple(map(str, file[name][:])) for name in ("channel_name", "offset_name"))
+            return InversionResult(**arrays, channels=channels, offset_names=offsets, numbers=numbers)
     except (OSError, RuntimeError, AttributeError, IndexError) as error:
         raise InputError(Problem(str(path), f"cannot be read as the result of an inversion: {error}")) from error

@@ -58,6 +58,53 @@ class NoiseSettings(Settings):
         return self
 
 
+class GnssSettings(Settings):
+    """Static offsets of GNSS stations."""
+
+    file: InputFile = Field(
+        description="Table (CSV): station, x and y [m] or longitude and latitude [deg], east, north, up, sigma_east, sigma_north, sigma_up."
+    )
+    unit: Literal["m", "cm", "mm"] = Field("m", description="Unit of offsets and standard deviations.")
+
+
+class InsarSettings(Settings):
+    """Static offsets in the line of sight of a satellite."""
+
+    file: InputFile = Field(
+        description="Table (CSV): x and y or longitude and latitude, offset, sigma, look_east, look_north, look_up."
+    )
+    unit: Literal["m", "cm", "mm"] = Field("m", description="Unit of offsets and standard deviations.")
+    sill: Quantity("m^2", ge=0) = Field(
+        0.0, description="Variance of noise that is correlated in space, in addition to `sigma` of each place."
+    )
+    range: Quantity("m", gt=0) | None = Field(
+        None, description="Distance over which this noise is correlated: its covariance is sill exp(-distance / range)."
+    )
+    constant: Quantity("m", ge=0) = Field(
+        0.0, description="Standard deviation of an unknown constant that all offsets of the file contain."
+    )
+
+    @model_validator(mode="after")
+    def _both(self) -> Self:
+        need(((self.sill > 0.0) == (self.range is not None), "sill and range belong together"))
+        return self
+
+
+class OffsetSettings(Settings):
+    """Static offsets, in addition to seismograms or alone."""
+
+    gnss: tuple[GnssSettings, ...] = Field((), description="Files of GNSS stations, a list of groups.")
+    insar: tuple[InsarSettings, ...] = Field((), description="Files of InSAR, a list of groups.")
+    nearest: Quantity("m", ge=0) = Field(
+        10.0, description="Largest horizontal distance between an offset and the site whose tensors it uses."
+    )
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        need((bool(self.gnss or self.insar), "needs gnss or insar"))
+        return self
+
+
 class SlipSettings(Settings):
     """Kinematic slip on the subfaults of SRF files."""
 
@@ -94,8 +141,44 @@ class SlipSettings(Settings):
         return self
 
 
+class MomentTensorSettings(Settings):
+    """Moment tensor of a point source, whose place and time are searched."""
+
+    kind: Literal["full", "deviatoric", "double-couple"] = Field(
+        "deviatoric", description="Tensors: all, those without change of volume, or slip on a plane."
+    )
+    half_duration: Quantity("s", gt=0) = Field(
+        description="Half the duration of the triangle of moment rate of a time window."
+    )
+    windows: int = Field(
+        1,
+        ge=1,
+        le=50,
+        description="Number of time windows with a tensor each; each begins `half_duration` after the last.",
+    )
+    times: tuple[Quantity("s"), Quantity("s")] = Field(
+        description="First and last time that is tried for the middle of the first time window."
+    )
+    time_step: Quantity("s", gt=0) | None = Field(
+        None, description="Step of these times; by default the interval of the data."
+    )
+    near: Geographic | None = Field(
+        None,
+        description="Longitude, latitude [deg] and z [m] around which points of the tensors are tried; all by default.",
+    )
+    within: Quantity("m", gt=0) | None = Field(None, description="Largest distance of these points from `near`.")
+
+    @model_validator(mode="after")
+    def _ranges(self) -> Self:
+        need(
+            (self.times[0] <= self.times[1], "the last of times is before the first"),
+            ((self.near is None) == (self.within is None), "near and within belong together"),
+        )
+        return self
+
+
 class InversionSettings(Settings):
-    """Inversion of seismograms for slip."""
+    """Inversion of seismograms and static offsets for slip or for a moment tensor."""
 
     title: str = Field("", description="Title.")
     tensors: Annotated[tuple[LaterFile, ...], BeforeValidator(_as_tuple)] = Field(
@@ -104,20 +187,30 @@ class InversionSettings(Settings):
     projection: Projection | None = Field(
         None, description="Map projection of the case of the tensors; needed only before they exist."
     )
-    data: Path = Field(
-        description="Folder of a run with receivers, or of miniSEED, SAC, GSE or K-NET files with StationXML."
+    data: Path | None = Field(
+        None,
+        description="Folder of a run with receivers, or of miniSEED, SAC, GSE or K-NET files with StationXML; none with `offsets` alone.",
     )
-    unit: Literal["m/s", "m"] = Field(description="Unit of the data. Counts are an error.")
+    unit: Literal["m/s", "m"] | None = Field(
+        None, description="Unit of the data, needed with `data`. Counts are an error."
+    )
     origin_time: datetime | None = Field(
         None, description="UTC time zero of the source; needed for seismological files."
     )
-    band: BandSettings = Field(description="Band of data and Green's functions.")
-    window: tuple[Quantity("s"), Quantity("s")] = Field(description="First and last time of the data.")
-    nearest: Quantity("m", ge=0) = Field(
-        1.0, description="Largest distance between a subfault and the point whose tensors it uses."
+    band: BandSettings | None = Field(None, description="Band of data and Green's functions, needed with `data`.")
+    window: tuple[Quantity("s"), Quantity("s")] | None = Field(
+        None, description="First and last time of the data, needed with `data`."
     )
-    noise: NoiseSettings = Field(description="Covariance of noise.")
-    slip: SlipSettings = Field(description="Slip to find.")
+    offsets: OffsetSettings | None = Field(None, description="Static offsets of GNSS and InSAR.")
+    nearest: Quantity("m", ge=0) = Field(
+        1.0,
+        description="Largest distance between a subfault, or a point of another file, and the point whose tensors it uses.",
+    )
+    noise: NoiseSettings | None = Field(None, description="Covariance of noise of the data, needed with `data`.")
+    slip: SlipSettings | None = Field(None, description="Slip on faults to find; this or `moment_tensor`.")
+    moment_tensor: MomentTensorSettings | None = Field(
+        None, description="Moment tensor of a point source to find, with its centroid; this or `slip`."
+    )
     solver: Literal["auto", "cholesky", "conjugate-gradients"] = Field(
         "auto", description="Solution in data space; `auto`: Cholesky factor up to 10,000 samples."
     )
@@ -129,8 +222,55 @@ class InversionSettings(Settings):
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
-        need((self.window[0] < self.window[1], "window must end after it begins"))
+        needed = {"unit": self.unit, "band": self.band, "window": self.window, "noise": self.noise}
+        waveforms, slip = self.data is not None, self.slip is not None
+        need(
+            (slip != (self.moment_tensor is not None), "needs either slip or moment_tensor"),
+            (slip or self.solver == "auto", "solver has no effect with moment_tensor"),
+            (waveforms or self.offsets is not None, "needs data, offsets or both"),
+            *(
+                (not waveforms or value is not None, f"{name} is missing, which data needs")
+                for name, value in needed.items()
+            ),
+            *((waveforms or value is None, f"{name} has no effect without data") for name, value in needed.items()),
+            (self.window is None or self.window[0] < self.window[1], "window must end after it begins"),
+        )
         return self
+
+    @property
+    def records(self) -> Path:
+        """Folder of the seismograms of an inversion that has some."""
+        assert self.data is not None
+        return self.data
+
+    @property
+    def motion_unit(self) -> str:
+        """Unit of the seismograms of an inversion that has some."""
+        assert self.unit is not None
+        return self.unit
+
+    @property
+    def passband(self) -> BandSettings:
+        """Band of an inversion that has seismograms."""
+        assert self.band is not None
+        return self.band
+
+    @property
+    def noise_scale(self) -> float | Literal["auto"]:
+        """Factor of all standard deviations of noise."""
+        return 1.0 if self.noise is None else self.noise.scale
+
+    @property
+    def kinematic(self) -> SlipSettings:
+        """Slip of an inversion for slip."""
+        assert self.slip is not None
+        return self.slip
+
+    @property
+    def point_source(self) -> MomentTensorSettings:
+        """Moment tensor of an inversion for a moment tensor."""
+        assert self.moment_tensor is not None
+        return self.moment_tensor
 
     @property
     def results(self) -> Path:
@@ -153,13 +293,17 @@ def load_inversion(source: object, folder: str | Path | None = None) -> tuple[In
     found = validated(InversionSettings, data, folders, where, "inversion")
     name = Path(str(source)).stem if not isinstance(source, Mapping) else "inversion"
     results = Path(folder).absolute() if folder is not None else found.folder or Path.cwd() / name
-    changes = {"folder": results, "data": (folders[0] / found.data.expanduser()).absolute()}
+    changes: dict[str, Path] = {"folder": results}
+    if found.data is not None:
+        changes["data"] = (folders[0] / found.data.expanduser()).absolute()
     return found.model_copy(update=changes), where
 
 
 def inversion_markdown() -> str:
     """Return the reference of the settings of an inversion: a table for each group."""
     groups = (
-        ("An inversion", InversionSettings), ("`band`", BandSettings), ("`noise`", NoiseSettings), ("`slip`", SlipSettings),
+        ("An inversion", InversionSettings), ("`band`", BandSettings), ("`noise`", NoiseSettings), ("`offsets`", OffsetSettings),
+        ("`offsets.gnss`", GnssSettings), ("`offsets.insar`", InsarSettings), ("`slip`", SlipSettings),
+        ("`moment_tensor`", MomentTensorSettings),
     )  # fmt: skip
     return markdown_tables(groups)
