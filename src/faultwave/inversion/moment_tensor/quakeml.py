@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from faultwave.inversion.moment_tensor.mechanism import COMPONENTS
 from faultwave.inversion.moment_tensor.result import MomentTensorResult
 from faultwave.output.atomic import atomic_path
+
+if TYPE_CHECKING:
+    from obspy.core.event import Event, FocalMechanism, Magnitude, Origin, ResourceIdentifier
 
 NAME = "moment_tensor.xml"
 DEGREE = 111.195e3
@@ -27,14 +30,14 @@ def write_quakeml(path: Path, result: MomentTensorResult, title: str, origin_tim
     return path
 
 
-def _id(name: str) -> Any:
+def _id(name: str) -> ResourceIdentifier:
     """Return an identifier that is the same in every run."""
     from obspy.core.event import ResourceIdentifier
 
     return ResourceIdentifier(f"smi:local/faultwave/{name}")
 
 
-def _event(result: MomentTensorResult, title: str, origin_time: datetime) -> Any:
+def _event(result: MomentTensorResult, title: str, origin_time: datetime) -> Event:
     from obspy import UTCDateTime
     from obspy.core import event as quakeml
 
@@ -63,7 +66,7 @@ def _event(result: MomentTensorResult, title: str, origin_time: datetime) -> Any
     )  # fmt: skip
 
 
-def _mechanism(result: MomentTensorResult, origin: Any, magnitude: Any) -> Any:
+def _mechanism(result: MomentTensorResult, origin: Origin, magnitude: Magnitude) -> FocalMechanism:
     from obspy.core import event as quakeml
 
     n, sigma = result.numbers, np.sqrt(np.maximum(np.diagonal(result.covariance), 0.0))
