@@ -7,10 +7,18 @@ import pytest
 
 from faultwave.base.errors import RunError
 from faultwave.campaign.campaign import Campaign
-from faultwave.campaign.hazard import contributions, exceedance_rates, level_at_rate, probability, rate_of
+from faultwave.campaign.hazard import (
+    contributions,
+    exceedance_rates,
+    level_at_rate,
+    logarithmic_moments,
+    probability,
+    rate_of,
+)
 from faultwave.campaign.site_files import SiteResults, write_site
 from faultwave.campaign.tables import scale_of
 from faultwave.observe.motions.measures import GRAVITY, measures
+from faultwave.plot.campaigns.shaking import draw_shaking
 
 from .inputs import INTERVAL, campaign
 
@@ -43,6 +51,20 @@ def test_a_level_of_a_rate_is_the_value_of_the_event_that_reaches_it():
     assert found.rate == pytest.approx(0.3) and found.by_rupture(["a", "b", "a"]) == [("a", 0.2), ("b", 0.1)]
     bins = found.by_bins(np.array([6.1, 6.3, 6.39]), np.array([5e3, 12e3, 18e3]), (0.2, 10e3))
     assert [(round(m, 6), d, pytest.approx(r)) for m, d, r in bins] == [(6.2, 1e4, pytest.approx(0.3))]
+
+
+def test_geometric_mean_and_deviation():
+    values = np.random.default_rng(1).lognormal(sigma=0.7, size=9)
+    mean, deviation = logarithmic_moments(values, np.full(9, 0.3))
+    assert mean == pytest.approx(np.exp(np.log(values).mean()), rel=1e-12)
+    assert deviation == pytest.approx(np.log(values).std(ddof=1), rel=1e-12)
+    halves, weights = np.array([1.0, np.e, np.e]), np.array([2.0, 1.0, 1.0])
+    mean, deviation = logarithmic_moments(halves, weights)
+    assert mean == pytest.approx(np.exp(0.5)) and deviation == pytest.approx(0.5 / np.sqrt(1.0 - 0.375))
+    assert logarithmic_moments(values[:1], np.ones(1))[0] == pytest.approx(values[0])
+    assert np.isnan(logarithmic_moments(values[:1], np.ones(1))[1])
+    still, unknown = logarithmic_moments(np.array([0.0, 1.0]), np.ones(2))
+    assert still == 0.0 and np.isnan(unknown)
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
@@ -87,6 +109,27 @@ def test_the_hazard_of_a_small_region_is_a_direct_sum(folder, tmp_path):
     found = {float(c[f"poe-{100 * level:.7f}"]) for c in curves for level in levels}
     assert len([p for p in found if 0 < p < 1]) >= 2, found
     assert (tmp_path / "hazard_curve-mean-PGV-1y.csv").is_file()
+
+
+def test_shaking_of_a_rupture_is_that_of_its_variations(folder, tmp_path):
+    """Geometric means and deviations of the fields of the events, and pictures of the ruptures."""
+    Campaign(campaign(folder), tmp_path).run()
+    fields, rows = table(tmp_path / "gmfs.csv"), table(tmp_path / "shaking.csv")
+    assert [(r["rupture"], r["site_id"], r["variations"]) for r in rows] == [
+        ("a", "0", "3"), ("a", "1", "3"), ("b", "0", "1"), ("b", "1", "1")
+    ]  # fmt: skip
+    weights = np.array([0.25, 0.25, 0.5])
+    for row in rows[:2]:
+        for name in ("gmv_PGV", "gmv_SA(0.3)"):
+            logs = np.log([float(f[name]) for f in fields if f["site_id"] == row["site_id"]][:3])
+            mean = weights @ logs
+            variance = weights @ (logs - mean) ** 2 / (1 - weights @ weights)
+            assert float(row[name]) == pytest.approx(np.exp(mean), rel=1e-4)
+            assert float(row[name.replace("gmv", "sigma")]) == pytest.approx(np.sqrt(variance), rel=1e-3)
+    assert all(row["sigma_PGV"] == "" for row in rows[2:])
+    paths = draw_shaking(tmp_path)
+    assert [p.name for p in paths] == ["shaking-a.png", "shaking-b.png"]
+    assert all(p.stat().st_size > 10_000 for p in paths)
 
 
 def test_tables_of_earlier_settings_are_removed(folder, tmp_path):

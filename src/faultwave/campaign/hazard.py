@@ -45,6 +45,39 @@ def exceedance_rates(values: np.ndarray, rates: np.ndarray, levels: Sequence[flo
     return np.asarray(above[np.searchsorted(values[order], np.asarray(levels, float), side="right")])
 
 
+def logarithmic_moments(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    """Return the geometric mean of a measure and the standard deviation of its natural logarithm.
+
+    Parameters
+    ----------
+    values : ndarray (n,)
+        Measure of each variation.
+    weights : ndarray (n,)
+        Weights, such as annual rates; only their ratios matter.
+
+    Returns
+    -------
+    mean : float
+        Geometric mean, 0 if a variation does not move the site.
+    deviation : float
+        Standard deviation without bias for equal weights; NaN for a single variation or if one does not move the site.
+
+    Raises
+    ------
+    RunError
+        If values are not finite.
+    """
+    check_finite(values, "measure")
+    if (values <= 0.0).any():
+        return 0.0, float("nan")
+    parts, logarithms = weights / weights.sum(), np.log(values)
+    mean = float(parts @ logarithms)
+    rest = 1.0 - float(parts @ parts)
+    if len(values) == 1 or rest <= 0.0:
+        return float(np.exp(mean)), float("nan")
+    return float(np.exp(mean)), float(np.sqrt(parts @ (logarithms - mean) ** 2 / rest))
+
+
 def probability(rate: np.ndarray | float, years: float) -> np.ndarray:
     """Return the probability of at least one event in a time, for annual rates."""
     return np.asarray(-np.expm1(-np.asarray(rate, float) * years))

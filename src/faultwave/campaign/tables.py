@@ -17,6 +17,7 @@ from faultwave.campaign.hazard import (
     contributions,
     exceedance_rates,
     level_at_rate,
+    logarithmic_moments,
     probability,
     rate_of,
 )
@@ -26,9 +27,15 @@ from faultwave.campaign.site_files import SiteResults
 from faultwave.observe.motions.measures import GRAVITY
 from faultwave.output.atomic import atomic_text, remove
 
-CURVES, RATES, DISAGGREGATION = "hazard_curve", "hazard_rates", "disaggregation"
-EARLIER = (f"{CURVES}-mean-*y.csv", f"{RATES}-*.csv", f"{DISAGGREGATION}-*.csv", "hazard_curves.png")
-"""Names of the tables that depend on the settings, and of their picture."""
+CURVES, RATES, DISAGGREGATION, SHAKING = "hazard_curve", "hazard_rates", "disaggregation", "shaking"
+EARLIER = (
+    f"{CURVES}-mean-*y.csv",
+    f"{RATES}-*.csv",
+    f"{DISAGGREGATION}-*.csv",
+    "hazard_curves.png",
+    f"{SHAKING}-*.png",
+)
+"""Names of the tables that depend on the settings, and of their pictures."""
 SCALE = {"m/s^2": (1.0 / GRAVITY, "g"), "m/s": (100.0, "cm/s"), "m": (100.0, "cm")}
 """Factor from SI units to those of OpenQuake, and the unit."""
 
@@ -42,7 +49,7 @@ def scale_of(measure: str) -> tuple[float, str]:
 def write_tables(plan: CampaignPlan, sites: Sequence[SiteResults]) -> list[Path]:
     """Write all tables into the folder of a campaign, remove those of earlier settings, and return the paths."""
     folder = plan.campaign.results
-    paths = [_sites(folder, sites), _events(folder, plan), _fields(folder, plan, sites)]
+    paths = [_sites(folder, sites), _events(folder, plan), _fields(folder, plan, sites), _shaking(folder, plan, sites)]
     for measure, levels in plan.campaign.levels.items():
         rates = [exceedance_rates(site.measures[measure], plan.rates, levels) for site in sites]
         paths.append(_rates(folder, sites, measure, levels, rates))
@@ -98,6 +105,23 @@ def _fields(folder: Path, plan: CampaignPlan, sites: Sequence[SiteResults]) -> P
         for number, site in enumerate(sites)
     )
     return _save(folder / "gmfs.csv", ["event_id", "site_id", *(f"gmv_{name}" for name in names)], rows)
+
+
+def _shaking(folder: Path, plan: CampaignPlan, sites: Sequence[SiteResults]) -> Path:
+    """Write the geometric mean and the standard deviation of each measure over the variations of each rupture."""
+    names, members = list(plan.campaign.levels), dict[str, list[int]]()
+    for variation in plan.variations:
+        members.setdefault(variation.rupture, []).append(variation.event)
+    rows = []
+    for rupture, events in members.items():
+        for number, site in enumerate(sites):
+            row: list[object] = [rupture, number, *_place(site)[:2], len(events)]
+            for name in names:
+                mean, deviation = logarithmic_moments(site.measures[name][events], plan.rates[events])
+                row += [_number(scale_of(name)[0] * mean), "" if np.isnan(deviation) else _number(deviation)]
+            rows.append(row)
+    columns = [column for name in names for column in (f"gmv_{name}", f"sigma_{name}")]
+    return _save(folder / f"{SHAKING}.csv", ["rupture", "site_id", "lon", "lat", "variations", *columns], rows)
 
 
 def _curves(

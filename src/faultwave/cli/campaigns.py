@@ -58,9 +58,10 @@ def campaign(
     if not tables:
         screen.out().print("other processes still compute sites: the last one writes the tables", soft_wrap=True)
         return
-    from faultwave.plot.hazard import draw_hazard
+    from faultwave.plot.campaigns.hazard import draw_hazard
+    from faultwave.plot.campaigns.shaking import draw_shaking
 
-    screen.files([*tables, draw_hazard(requested.folder)])
+    screen.files([*tables, draw_hazard(requested.folder), *draw_shaking(requested.folder)])
 
 
 def _stopped(number: int) -> signals.StopSignal:

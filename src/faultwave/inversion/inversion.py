@@ -25,7 +25,7 @@ from faultwave.inversion.posterior import CholeskySolver, IterativeSolver, Poste
 from faultwave.inversion.prior import SlipPrior, make_prior
 from faultwave.inversion.result import NAME, InversionResult, write_result
 from faultwave.inversion.settings import load_inversion
-from faultwave.inversion.srf_files import write_srf
+from faultwave.inversion.srf_files import sample_name, write_rupture_table, write_srf
 from faultwave.output.atomic import remove
 
 INITIAL_AMPLITUDE = 1.0
@@ -100,6 +100,7 @@ class Inversion:
         remove(*sample_path(self.folder, 0).parent.glob("sample-*.srf"))  # of an earlier, longer list
         for number, sample in enumerate(found.samples):
             write_srf(sample_path(self.folder, number), plan.fault, plan.sources, sample)
+        write_rupture_table(sample_path(self.folder, 0).with_name("ruptures.csv"), len(found.samples))
         write_srf(self.folder / "mean.srf", plan.fault, plan.sources, found.mean)
         return found
 
@@ -144,7 +145,7 @@ def invert(
 
 def sample_path(folder: Path, number: int) -> Path:
     """Return the SRF file of a sample."""
-    return folder / "samples" / f"sample-{number + 1:04d}.srf"
+    return folder / "samples" / sample_name(number)
 
 
 def solve(plan: InversionPlan) -> InversionResult:

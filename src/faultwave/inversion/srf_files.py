@@ -21,6 +21,21 @@ def slip_rates(models: np.ndarray, sources: SourceModel) -> np.ndarray:
     return np.concatenate([zero, 2.0 / sources.duration * parts, zero])
 
 
+def write_rupture_table(path: Path, count: int) -> None:
+    """Write the table of ruptures with which a campaign computes the ground motion of all samples in the same folder.
+
+    They are equally likely variations of one rupture. Its annual rate is 1, so that hazard is that of one such earthquake a year.
+    """
+    with atomic_text(path) as file:
+        file.write("rupture,file,annual_rate\n")
+        file.writelines(f"posterior,{sample_name(number)},1\n" for number in range(count))
+
+
+def sample_name(number: int) -> str:
+    """Return the name of the SRF file of a sample, counted from 0."""
+    return f"sample-{number + 1:04d}.srf"
+
+
 def write_srf(path: Path, fault: Fault, sources: SourceModel, model: np.ndarray) -> None:
     """Write a model as an SRF file of version 2.0."""
     rates = 100.0 * slip_rates(model, sources)
