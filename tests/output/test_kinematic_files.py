@@ -20,7 +20,7 @@ from .finite_source_runs import PROJECTION, SIZES, in_two_segments, moment_tenso
 
 EARTH = Projection(PROJECTION["crs"], PROJECTION["origin"], PROJECTION["azimuth"])
 READERS = {"fsp": read_fsp, "param": read_param}
-TIMES = np.linspace(0.0, 4.0, 4001)
+TIMES = np.linspace(0.0, 4.0, 1601)
 
 
 def full(six: np.ndarray) -> np.ndarray:
