@@ -20,7 +20,7 @@ from .finite_source_runs import PROJECTION, SIZES, in_two_segments, moment_tenso
 
 EARTH = Projection(PROJECTION["crs"], PROJECTION["origin"], PROJECTION["azimuth"])
 READERS = {"fsp": read_fsp, "param": read_param}
-TIMES = np.linspace(0.0, 4.0, 4001)
+TIMES = np.linspace(0.0, 4.0, 1601)
 
 
 def full(six: np.ndarray) -> np.ndarray:
@@ -101,6 +101,10 @@ def test_header_of_fsp(run, tmp_path) -> None:
         values["STRK"] - azimuth
     ) % 180.0 == pytest.approx(180.0, abs=0.1)
     assert values["DIP"] == pytest.approx(90.0 if run.engine == "fd" else 60.0, abs=1e-3)
+    source = finite_source(run.slip, SIZES[run.engine], run.slip.highest_frequency)
+    place = EARTH.to_local(*(float(text.split(f"{key} = ")[1].split()[0]) for key in ("LON", "LAT")))[0]
+    away = np.linalg.norm(source.place[source.slipping, :2] - place, axis=1)
+    assert source.onset[source.slipping][away.argmin()] <= np.nanmin(source.onset) + 0.1
     assert values["Nsg"] == text.count("% SEGMENT #") == 2
 
 

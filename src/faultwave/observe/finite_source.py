@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -218,10 +219,10 @@ class FiniteSource:
         """Dip angles (n,) [rad], 0 to pi/2."""
         return np.arcsin(np.clip(self.up[:, 2], 0.0, 1.0))
 
-    @property
+    @cached_property
     def first(self) -> int:
-        """Number of the subfault that slips first."""
-        return int(np.nanargmin(self.onset))
+        """Number of the subfault that slips first, which contains the hypocentre."""
+        return int(np.nanargmin(self.times.onset))
 
     @property
     def slipping(self) -> np.ndarray:
@@ -241,6 +242,7 @@ class FiniteSource:
         crosses = np.abs(across).max(initial=0.0) > ROUNDING * np.abs(self.rates[number]).max(initial=0.0)
         return along, across if crosses else across[:0]
 
+    @cached_property
     def times(self) -> SlipTimes:
         """Return when the subfaults slip, from the slip rates along their rake."""
         found = np.full((3, len(self.onset)), np.nan)

@@ -14,9 +14,13 @@ from faultwave.base.errors import InputError
 from faultwave.base.projection import Projection
 from faultwave.physics.sources.readers.awp import read_awp
 from faultwave.physics.sources.readers.cmtsolution import read_cmt
+from faultwave.physics.sources.readers.fsp import read_fsp
+from faultwave.physics.sources.readers.param import read_param
 from faultwave.physics.sources.readers.srf import read_srf
 
+from .test_fsp import model as fsp_model
 from .test_geographic import CMT, subfault
+from .test_param import PARAM
 
 HERE = Projection("EPSG:32611", (-117.0, 34.0))
 NODES = SimpleNamespace(spacing=100.0, origin=(1000.0, 2000.0, 0.0), interval=0.1, steps=4)
@@ -29,6 +33,8 @@ SRF = (
 FORMATS = {
     "srf": (lambda p: read_srf(p, HERE), SRF),
     "cmt": (lambda p: read_cmt(p, HERE), CMT + CMT),
+    "fsp": (lambda p: read_fsp(p, HERE), fsp_model()),
+    "param": (lambda p: read_param(p, HERE), PARAM),
     "awp": (lambda p: read_awp(p, NODES), f"3 4 5\n{RATES}\n1 1 1\n{RATES}\n"),
 }
 WORDS = [

@@ -76,7 +76,8 @@ class Subfaults:
         self.check()
         slips = np.flatnonzero(self.slip)
         if not len(slips):
-            raise InputError(Problem(str(self.path), "has no subfault that slips", "a slip that is not zero"))
+            where = f"{self.path}:{self.line[0]}"
+            raise InputError(Problem(where, "no subfault slips", "a slip that is not zero"))
         lon, lat = self.longitude[slips], self.latitude[slips]
         angles = (np.radians(a[slips]) for a in (self.strike, self.dip, self.rake))
         normal, (along, _, _) = slip_frame(*angles)

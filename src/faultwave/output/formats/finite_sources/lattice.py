@@ -106,7 +106,7 @@ def lattice_model(request: Request) -> LatticeModel:
     away = place - hypocentre
     return LatticeModel(
         lonlat[:-1], np.stack([away[:, :2] @ [north[1], -north[0]], away[:, :2] @ north], 1),
-        depths(request, place[:, 2]), slip_over_cells(source), rake, source.moments, source.times(),
+        depths(request, place[:, 2]), slip_over_cells(source), rake, source.moments, source.times,
         azimuths(earth, tops, along), np.degrees([np.arcsin(np.clip(-s.dip[2], 0.0, 1.0)) for s in source.segments]),
         np.maximum(0.0, -tops[:, 2]), lonlat[-1], float(-hypocentre[2]), np.linalg.norm(away, axis=1),
     )  # fmt: skip

@@ -56,7 +56,7 @@ def _header(request: Request, s: Segment, number: int) -> Iterator[str]:
 def _rows(request: Request) -> list[str]:
     """Return the lines of all subfaults."""
     source, earth = request.source, request.earth
-    times = source.times()
+    times = source.times
     rise, fall = cosine_parts(times)
     columns = {
         "lonlat": earth.to_continuous(source.place[:, :2]),
