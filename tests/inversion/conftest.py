@@ -18,8 +18,8 @@ from .inputs import INTERVAL, case, inversion, point_source, projection, write_f
 
 
 def sources_of(folder: Path) -> tuple[Fault, SourceModel]:
-    settings, _ = load_inversion(inversion(folder))
-    fault = read_fault(settings.kinematic, projection(), Problems())
+    settings, where = load_inversion(inversion(folder))
+    fault = read_fault(settings.kinematic, projection(), where, Problems())
     assert fault is not None
     return fault, make_sources(settings.kinematic, fault, projection())
 

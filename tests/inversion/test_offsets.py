@@ -17,7 +17,7 @@ from faultwave.inversion.posterior import CholeskySolver, IterativeSolver, Poste
 from faultwave.inversion.prior import make_prior
 from faultwave.inversion.result import read_result
 from faultwave.output.results import load_results
-from faultwave.plot.slip_inversion import draw_inversion
+from faultwave.plot.inversions.slip import draw_inversion
 
 from .dense import STATIC, dense_forward, dense_prior, make_forward, make_slip_prior
 from .inputs import SITES, inversion, projection

@@ -155,6 +155,23 @@ def test_problems_have_messages(folder, changes, message):
         Inversion(inversion(folder, **changes)).plan()
 
 
+def test_a_fault_file_is_in_the_list_once(folder, tmp_path):
+    (tmp_path / "link.srf").symlink_to(folder / "fault.srf")
+    made = inversion(folder, slip={"faults": [str(folder / "fault.srf"), str(tmp_path / "link.srf")]})
+    with pytest.raises(InputError, match=r"slip.faults\[1\]: .*link.srf is in the list twice"):
+        Inversion(made).plan()
+
+
+def test_sites_without_data_are_in_the_plan(folder, tmp_path):
+    assert "sites without data" not in dict(Inversion(inversion(folder)).plan().rows())
+    (path,) = map(Path, fw.convert(folder / "data", "mseed", tmp_path))
+    fw.convert(folder / "data", "stationxml", tmp_path)
+    stream = obspy.read(str(path))
+    stream.select(station="ONE").write(str(path), format="MSEED")
+    plan = Inversion(inversion(folder, data=str(tmp_path), origin_time="1970-01-01T00:00:00")).plan()
+    assert dict(plan.rows())["sites without data"] == "TWO"
+
+
 def test_subfaults_away_from_the_points_are_an_error(folder, tmp_path):
     text = (folder / "fault.srf").read_text().replace(" 0.750000 ", " 0.790000 ")
     (tmp_path / "deep.srf").write_text(text)

@@ -27,8 +27,8 @@ def invert(
     from faultwave.inversion.moment_tensor import quakeml
     from faultwave.inversion.moment_tensor import result as moment_tensor
     from faultwave.inversion.result import NAME
-    from faultwave.plot.moment_tensor import draw_moment_tensor
-    from faultwave.plot.slip_inversion import draw_inversion
+    from faultwave.plot.inversions.moment_tensor import draw_moment_tensor
+    from faultwave.plot.inversions.slip import draw_inversion
 
     requested = Inversion(file, output)
     with screen.status(file) as say:

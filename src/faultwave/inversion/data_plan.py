@@ -24,6 +24,8 @@ FEWEST = 10
 """Smallest number of samples of a channel, and of the noise before it."""
 CUT = 0.05
 """Motion at the end of a record near the window, over its largest motion, that matters to the low-pass."""
+LISTED = 10
+"""Largest number of sites without data whose names are shown."""
 LEAST_NOISE = 1e-7
 """Smallest standard deviation of noise over the largest motion of its channel."""
 
@@ -85,13 +87,25 @@ class DataPlan:
         """Number of data: samples and static offsets."""
         return self.samples + len(self.offsets)
 
+    @property
+    def unused(self) -> list[str]:
+        """Names of the sites of the tensors that have neither seismograms nor static offsets."""
+        used = {s.site.number for s in self.seismograms} | {s.number for s in self.offsets.sites}
+        return [site.name for site in self.sites if site.number not in used]
+
     def data_rows(self) -> list[tuple[str, str]]:
         """Return the rows of ``faultwave invert --dry-run`` on the data."""
         return [
             ("data", f"{self.samples:,} samples of {len(self.channels)} channels at {self.window.interval:g} s"),
             ("stations", f"{len(self.seismograms)}"),
+            *([("sites without data", _listed(unused))] if (unused := self.unused) else []),
             ("static offsets", f"{len(self.offsets):,} at {len(list(self.offsets.by_site())):,} sites"),
         ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
+    return ", ".join(names[:LISTED]) + more
 
 
 def read_tensors(inversion: InversionSettings, where: Where, problems: Problems) -> tuple[tuple[Site, ...], Projection]:

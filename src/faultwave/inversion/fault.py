@@ -9,6 +9,7 @@ import numpy as np
 
 from faultwave.base.errors import Problems, collect_problems
 from faultwave.base.projection import Projection
+from faultwave.case.settings_file import Where
 from faultwave.inversion.prior import Segment
 from faultwave.inversion.settings import SlipSettings
 from faultwave.physics.sources.readers.srf import SrfSubfaults, read_srf_subfaults
@@ -51,10 +52,13 @@ class Fault:
         return np.asarray(slip.onset + self.distances(slip, projection) / slip.front_speed)
 
 
-def read_fault(slip: SlipSettings, projection: Projection, problems: Problems) -> Fault | None:
+def read_fault(slip: SlipSettings, projection: Projection, where: Where, problems: Problems) -> Fault | None:
     """Return the subfaults of all files; problems of the files are added to ``problems``."""
-    files = list[SrfSubfaults]()
-    for path in slip.faults:
+    files, paths = list[SrfSubfaults](), [path.resolve() for path in slip.faults]
+    for number, path in enumerate(slip.faults):
+        if paths[number] in paths[:number]:
+            what = f"{path} is in the list twice: its slip would not be determined"
+            problems.error(where(("slip", "faults", number)), what, "each file once")
         with collect_problems(problems):
             files.append(read_srf_subfaults(path, projection))
     if len(files) < len(slip.faults):

@@ -90,7 +90,7 @@ def make_plan(inversion: InversionSettings, where: Where) -> InversionPlan:
     """
     problems = Problems()
     sites, projection = read_tensors(inversion, where, problems)
-    fault = read_fault(inversion.kinematic, projection, problems)
+    fault = read_fault(inversion.kinematic, projection, where, problems)
     data = read_data(inversion, sites, projection, where, problems)
     if fault is None:
         problems.raise_errors()

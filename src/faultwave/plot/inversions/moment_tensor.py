@@ -9,7 +9,7 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem, describe_bad_values
 from faultwave.output.formats.waveforms import import_obspy
 from faultwave.plot import style
-from faultwave.plot.slip_inversion import SHOWN, draw_fits, draw_offsets
+from faultwave.plot.inversions.fits import SHOWN, draw_fits, draw_offsets
 
 NAME = "moment_tensor.png"
 BALLS = 12

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from faultwave.plot.slip_inversion import cell_size
+from faultwave.plot.inversions.slip import cell_size
 
 
 @pytest.mark.parametrize(("shape", "size"), [((3, 5), (0.2, 0.1)), ((1, 5), (0.2, 0.2)), ((5, 1), (0.1, 0.1))])

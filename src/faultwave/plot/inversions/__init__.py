@@ -1,0 +1,1 @@
+"""Pictures of inversions: slip on faults, and moment tensors."""
