@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from typing import Self
 
@@ -29,14 +29,16 @@ from faultwave.base.quantities import parameters_at_points
 from faultwave.base.types import Json
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
+from faultwave.domain.grids import CENTRE
 from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running
 from faultwave.fd.checks.case_checks import check_combined
 from faultwave.fd.contexts import MaterialContext, PlacementContext, Planning
 from faultwave.fd.method.differences import PlanePosition
-from faultwave.fd.method.grid import SideKind, periodic_axes
+from faultwave.fd.method.grid import Grid, SideKind, periodic_axes
 from faultwave.fd.method.program import Observer
 from faultwave.fd.method.scheme import Level, PlaneKind, Scheme
 from faultwave.fd.method.stencils import NORMAL
+from faultwave.fd.operators.operator import Operator
 from faultwave.fd.operators.points import norm_weights
 from faultwave.fd.operators.resources import Memory
 from faultwave.fd.rheology.cell_means import IN_PLANE, mean, mean_arrays, mean_lines, planes_of
@@ -292,7 +294,6 @@ def plan(planning: Planning) -> Soil | None:
 
 
 NOT_COMBINED = {
-    "grid.blocks": "a grid of one spacing",
     "grid.topography": "flat ground",
     "plasticity": "one of both",
     "fault": "kinematic sources",
@@ -323,6 +324,59 @@ def _read(case: Case, problems: Problems) -> Soil:
 
 
 @dataclass(frozen=True)
+class BlockSoil:
+    """Soil of one block of the grid.
+
+    Attributes
+    ----------
+    corner : tuple of float
+        Lower corner of the block's grid [m].
+    tiles : tuple of Tile
+        Tiles of the whole block.
+    points : int
+        Number of points of soil.
+    stored_points : int
+        Number of points whose states are stored.
+    reference : ndarray (nz, ny, nx)
+        Reference strain in the box of this process from plane ``first`` on, 0 in rock.
+    first : int
+    """
+
+    corner: tuple[float, float, float]
+    tiles: tuple[Tile, ...]
+    points: int
+    stored_points: int
+    reference: np.ndarray
+    first: int
+
+    @classmethod
+    def of(cls, checking: MaterialContext, reference: np.ndarray) -> BlockSoil:
+        """Return the soil of the one block of ``checking``, in the tiles of all processes.
+
+        ``reference`` (nz, ny, nx) is the reference strain in the box of this process.
+        """
+        grid, box, world = checking.placing.grid, checking.box, checking.world
+        nz, ny, nx = grid.shape
+        present = reference > 0
+        own = np.where(present.any(0), box.lo[0] + present.argmax(0), nz + 1)
+        lowest = np.full((ny, nx), nz + 1)
+        y, x = np.arange(box.lo[1], box.hi[1]) % ny, np.arange(box.lo[2], box.hi[2]) % nx
+        np.minimum.at(lowest, np.ix_(y, x), own)
+        if world.mpi is not None:
+            lowest = np.min(world.mpi.allgather(lowest), axis=0)
+        listed = tiles(lowest, nz + 1, periodic_axes(checking.sides))
+        depth = nz + 1 - lowest
+        stored = sum(
+            (nz + 1 - t.lowest) * (min(t.y[1], ny) - max(t.y[0], 0)) * (min(t.x[1], nx) - max(t.x[0], 0))
+            for t in listed
+        )
+        first = min((t.lowest for t in listed), default=box.hi[0])
+        cut = max(0, min(first - box.lo[0], len(reference)))
+        points = int(depth[depth > 0].sum())
+        return cls(grid.lower, listed, points, stored, reference[cut:].copy(), box.lo[0] + cut)
+
+
+@dataclass(frozen=True)
 class Soil(GridCapabilityPlan):
     """Soft soil of a case.
 
@@ -335,15 +389,8 @@ class Soil(GridCapabilityPlan):
         Yield surfaces.
     given : Field or None
         Parameters of the backbone.
-    tiles : tuple of Tile or None
-        Tiles of the whole grid, once there is a material.
-    points : int
-        Number of points of soil.
-    stored_points : int
-        Number of points whose states are stored.
-    reference : ndarray (nz, ny, nx)
-        Reference strain in the box of this process from plane ``first`` on, 0 in rock.
-    first : int
+    blocks : tuple of BlockSoil or None
+        Soil of each block of the grid, once there is a material.
     lower, upper : ndarray (3,)
         Corners of the box [m].
     summary : str
@@ -354,11 +401,7 @@ class Soil(GridCapabilityPlan):
     backbone: Backbone
     surfaces: Surfaces
     given: Field | None
-    tiles: tuple[Tile, ...] | None = None
-    points: int = 0
-    stored_points: int = 0
-    reference: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0), np.float32))
-    first: int = 0
+    blocks: tuple[BlockSoil, ...] | None = None
     lower: np.ndarray = field(default_factory=lambda: np.zeros(3))
     upper: np.ndarray = field(default_factory=lambda: np.zeros(3))
     summary: str = ""
@@ -381,22 +424,34 @@ class Soil(GridCapabilityPlan):
 
     def _placed_soil(self, checking: MaterialContext) -> Self:
         """Return the capability with the location and strength of the soil."""
-        reference = checking.world.agree(lambda: self._references(checking))
-        return self._tiled(checking, reference, checking.placing.grid.shape)
+        found, strains = list[BlockSoil](), list[np.ndarray]()
+        for number in range(len(checking.blocks)):
+            reference = checking.world.agree(partial(self._references, checking, number))
+            found.append(BlockSoil.of(checking.of_block(number), reference))
+            strains.append(reference[reference > 0])
+        if not any(block.tiles for block in found):
+            limit = self.case.soil.slower_than  # type: ignore[union-attr]
+            checking.problems.warn(
+                name, f"the S speed is nowhere below {limit:g} m/s, so the model has no soil", "raise soil.slower_than"
+            )
+        text = f"{sum(block.points for block in found):,} points, {len(self.surfaces.strains)} surfaces each"
+        listed = np.concatenate(strains)
+        if len(listed):
+            text += f", reference strain {listed.min():.3g} to {listed.max():.3g}"
+        return replace(self, blocks=tuple(found), summary=text)
 
-    def _references(self, checking: MaterialContext) -> np.ndarray:
-        """Return the reference strain (nz, ny, nx) in the box of this process, 0 in rock.
+    def _references(self, checking: MaterialContext, number: int) -> np.ndarray:
+        """Return the reference strain (nz, ny, nx) in the box of this process in a block, 0 in rock.
 
         Raises
         ------
         InputError
             If there is water, or the reference strain is not positive.
         """
-        box, setting = checking.box, self.case.soil
+        (_, box), setting = checking.blocks[number], self.case.soil
         assert setting is not None
         reference = np.zeros(box.shape, np.float32)
-        for plane, rock, confining in self._planes(checking):
-            places = self._places(checking, plane)
+        for plane, places, rock, confining in self._planes(checking, number):
             water = np.flatnonzero(rock["mu"] <= 0)
             if len(water):  # missed by the coarse lattice
                 x, y, z = places[water[0]]
@@ -411,68 +466,51 @@ class Soil(GridCapabilityPlan):
                 reference[plane - box.lo[0]] = row.reshape(box.shape[1:])
         return reference
 
-    def _tiled(self, checking: MaterialContext, reference: np.ndarray, shape: tuple[int, int, int]) -> Self:
-        """Return the capability with the tiles of all processes."""
-        box, (nz, ny, nx), world = checking.box, shape, checking.world
-        sides = checking.sides
-        present = reference > 0
-        own = np.where(present.any(0), box.lo[0] + present.argmax(0), nz + 1)
-        lowest = np.full((ny, nx), nz + 1)
-        y, x = np.arange(box.lo[1], box.hi[1]) % ny, np.arange(box.lo[2], box.hi[2]) % nx
-        np.minimum.at(lowest, np.ix_(y, x), own)
-        if world.mpi is not None:
-            lowest = np.min(world.mpi.allgather(lowest), axis=0)
-        around = periodic_axes(sides)
-        listed = tiles(lowest, nz + 1, around)
-        depth = nz + 1 - lowest
-        points = int(depth[depth > 0].sum())
-        if not listed:
-            limit = self.case.soil.slower_than  # type: ignore[union-attr]
-            checking.problems.warn(
-                name, f"the S speed is nowhere below {limit:g} m/s, so the model has no soil", "raise soil.slower_than"
-            )
-        stored_points = sum(
-            (nz + 1 - t.lowest) * (min(t.y[1], ny) - max(t.y[0], 0)) * (min(t.x[1], nx) - max(t.x[0], 0))
-            for t in listed
-        )
-        first = min((t.lowest for t in listed), default=box.hi[0])
-        cut = max(0, min(first - box.lo[0], len(reference)))
-        text = f"{points:,} points, {len(self.surfaces.strains)} surfaces each"
-        if present.any():
-            strains = reference[present]
-            text += f", reference strain {strains.min():.3g} to {strains.max():.3g}"
-        return replace(
-            self, tiles=listed, points=points, stored_points=stored_points, reference=reference[cut:].copy(),
-            first=box.lo[0] + cut, summary=text,
-        )  # fmt: skip
-
-    def _places(self, checking: MaterialContext, plane: int) -> np.ndarray:
-        """Return the cell centres (n, 3) [m] of a plane of this process; in layers, the nearest points of the box."""
-        grid, box = checking.placing.grid, checking.box
-        places = grid.places("sxx", Box((plane, *box.lo[1:]), (plane + 1, *box.hi[1:]))).reshape(-1, 3)
-        for axis, k in (("x", 0), ("y", 1)):
+    def _columns(self, checking: MaterialContext, grid: Grid, box: Box) -> np.ndarray:
+        """Return x and y (n, 2) [m] of the columns of cell centres of a box; in layers, of the nearest in the case's box."""
+        lines = [grid.line(k, np.arange(box.lo[2 - k], box.hi[2 - k]), CENTRE) for k in range(2)]
+        for k, axis in enumerate("xy"):
             if checking.sides[f"{axis}-"] == SideKind.PERIODIC:
                 length = grid.spacing * grid.shape[2 - k]
-                places[:, k] = grid.lower[k] + (places[:, k] - grid.lower[k]) % length
-        return np.asarray(np.clip(places, self.lower, self.upper))
+                lines[k] = grid.lower[k] + (lines[k] - grid.lower[k]) % length
+        y, x = np.meshgrid(lines[1], lines[0], indexing="ij")
+        return np.asarray(np.clip(np.stack([x.ravel(), y.ravel()], 1), self.lower[:2], self.upper[:2]))
 
-    def _planes(self, checking: MaterialContext) -> Iterator[tuple[int, dict[str, np.ndarray], np.ndarray]]:
-        """Yield each plane from the surface down: number, rho and mu, and mean effective stress (n,) [Pa]."""
-        setting, grid, box = self.case.soil, checking.placing.grid, checking.box
+    def _levels(self, checking: MaterialContext, number: int) -> Iterator[tuple[int | None, float]]:
+        """Yield the half planes of a block and of those above it from the surface down.
+
+        Each has its number, None above the block, and its level [m].
+        """
+        for grid, _ in checking.blocks[:number] if self.backbone.confined else ():
+            yield from ((None, float(z)) for z in grid.levels(PlanePosition.HALF)[::-1])
+        grid, box = checking.blocks[number]
+        levels, face = grid.levels(PlanePosition.HALF), number + 1 < len(checking.blocks)
+        for plane in range(grid.shape[0], box.lo[0] - 1, -1):
+            yield plane, float(grid.lower[2] if face and plane < 0 else levels[plane])
+
+    def _planes(
+        self, checking: MaterialContext, number: int
+    ) -> Iterator[tuple[int, np.ndarray, dict[str, np.ndarray], np.ndarray]]:
+        """Yield each plane of a block from its top down.
+
+        Each has its number, places (n, 3) [m], rho and mu, and the mean effective stress (n,) [Pa].
+        """
+        setting = self.case.soil
         assert setting is not None
-        top, rock_above, load = grid.shape[0], None, np.zeros(box.shape[1] * box.shape[2])
-        last_z = grid.upper[2]
-        for plane in range(top, box.lo[0] - 1, -1):
-            places = self._places(checking, plane)
+        table = np.inf if setting.water_table is None else setting.water_table
+        columns = self._columns(checking, *checking.blocks[number])
+        rock_above, load, last_z = None, np.zeros(len(columns)), float(self.upper[2])
+        for plane, level in self._levels(checking, number):
+            z = np.clip(level, self.lower[2], self.upper[2])
+            places = np.column_stack([columns, np.full(len(columns), z)])
             rock = at_points(checking.field, ["rho", "mu"], places, np.ones(len(places), np.int64))
-            z = float(grid.levels(PlanePosition.HALF)[plane])
             above = rock if rock_above is None else rock_above
-            load = load + 0.5 * (above["rho"] + rock["rho"]) * GRAVITY * (last_z - z)
-            depth = grid.upper[2] - z
-            wet = max(0.0, depth - setting.water_table) if setting.water_table is not None else 0.0
+            load = load + 0.5 * (above["rho"] + rock["rho"]) * GRAVITY * (last_z - level)
+            wet = max(0.0, self.upper[2] - level - table)
             effective = np.maximum(load - WATER * wet, 0.0)
-            yield plane, rock, effective * (1.0 + 2.0 * setting.earth_pressure) / 3.0
-            rock_above, last_z = rock, z
+            if plane is not None:
+                yield plane, places, rock, effective * (1.0 + 2.0 * setting.earth_pressure) / 3.0
+            rock_above, last_z = rock, level
 
     def _strain(self, places: np.ndarray, mu: np.ndarray, confining: np.ndarray) -> np.ndarray:
         """Return the reference strain (n,) at places (n, 3) [m].
@@ -497,21 +535,26 @@ class Soil(GridCapabilityPlan):
         return strain
 
     def memory(self, steps: int, world: World) -> Memory:
+        points = sum(block.stored_points for block in self.blocks or ())
         arrays = len(stored_arrays(self.surfaces))
-        needed = float(self.stored_points) * arrays * number_bytes(self.case.numerics.precision) / world.size
-        what = f"yield surfaces of {self.stored_points:,} points"
+        needed = float(points) * arrays * number_bytes(self.case.numerics.precision) / world.size
+        what = f"yield surfaces of {points:,} points"
         return Memory(needed, name, what, "Use fewer surfaces, or lower soil.slower_than.")
 
+    def tiles_of(self, grid: Grid) -> tuple[Tile, ...]:
+        """Return the tiles of the block with this grid; before there is a material, soil may be anywhere."""
+        if self.blocks is None:
+            far = 1 << 30
+            return (Tile(0, (-far, far), (-far, far), -1),)
+        return next(block.tiles for block in self.blocks if block.corner == grid.lower)
+
     def volume_observers(self, scheme: Scheme, box: Box) -> Sequence[Observer]:
-        listed = self.tiles
-        if listed is None:  # before there is a material, soil may be anywhere
-            listed = (Tile(0, (-(1 << 30), 1 << 30), (-(1 << 30), 1 << 30), 0),)
-        return [observer(scheme, box, self.surfaces, listed)]
+        return [observer(scheme, box, self.surfaces, self.tiles_of(scheme.grid))]
 
     @property
     def must_match(self) -> Json:
-        setting = self.case.soil
-        found = sha256(repr((self.surfaces, self.tiles, setting)).encode())
+        setting, listed = self.case.soil, [block.tiles for block in self.blocks or ()]
+        found = sha256(repr((self.surfaces, listed, setting)).encode())
         return {"backbone": self.backbone.name, "digest": found.hexdigest()}
 
     def report(self, plan: FdPlan) -> dict[str, list[tuple[str, ...]]]:
@@ -537,34 +580,44 @@ class AttachedSoil(GridCapability):
     """Soil of a run; sums cover what this process owns."""
 
     def __init__(self, part: Soil, solver: Running):
-        self.part, self.operator = part, solver.operator
-        self.scheme, runner, op = solver.operator.scheme, solver.operator.runner, solver.operator
-        may = [active_cells(self.scheme, self.scheme.grid, axis) for axis in "zyx"]  # type: ignore[arg-type]
-        origin = (part.first, *op.box.lo[1:])
-        for line, values in mean_lines(self.scheme).items():
-            if line in runner.program.arrays:
-                runner.view(line)[...] = values
-        self.boxes: list[tuple[Tile, Box]] = []
-        for tile in part.tiles or ():
-            array = tile.named(REFERENCE)
-            if array not in runner.program.arrays:
-                continue
-            box = runner.program.arrays[array].box
-            self.boxes.append((tile, box))
-            at = tuple(slice(a - b, c - b) for a, b, c in zip(box.lo, origin, box.hi, strict=True))
-            shares = [line[np.arange(a, b) % len(line)] for line, a, b in zip(may, box.lo, box.hi, strict=True)]
-            values = part.reference[at] * shares[0][:, None, None] * shares[1][:, None] * shares[2]
-            runner.view(array)[...] = values
+        self.blocks = [
+            (op, _fill(op, soil)) for op, soil in zip(solver.operator.blocks, part.blocks or (), strict=True)
+        ]
 
     def energies(self) -> Mapping[str, float]:
         """Return the energy [J] dissipated by soil."""
-        found, volume = 0.0, self.scheme.grid.spacing**3
-        owned = self.scheme.filled(self.operator.subdomain.owned.box)
-        for tile, box in self.boxes:
-            low = [max(a, b) for a, b in zip(owned.lo, box.lo, strict=True)]
-            high = [min(a, b) for a, b in zip(owned.hi, box.hi, strict=True)]
-            at = tuple(slice(a - b, max(a, c) - b) for a, b, c in zip(low, box.lo, high, strict=True))
-            work = self.operator.runner.values(tile.named(WORK))[at]
-            for k, plane in enumerate(work):
-                found += float(norm_weights(self.scheme, "szz", low[0] + k)) * volume * float(plane.astype(float).sum())
-        return {"soil_work": found}
+        return {"soil_work": sum(_work(op, tile, box) for op, listed in self.blocks for tile, box in listed)}
+
+
+def _fill(op: Operator, soil: BlockSoil) -> list[tuple[Tile, Box]]:
+    """Write the profiles and reference strains of a block, and return its tiles with their boxes on this process."""
+    scheme, runner, found = op.scheme, op.runner, list[tuple[Tile, Box]]()
+    for line, values in mean_lines(scheme).items():
+        if line in runner.program.arrays:
+            runner.view(line)[...] = values
+    may = [active_cells(scheme, scheme.grid, axis) for axis in "zyx"]  # type: ignore[arg-type]
+    origin, firsts = (soil.first, *op.box.lo[1:]), (scheme.ends.first, 0, 0)
+    for tile in soil.tiles:
+        array = tile.named(REFERENCE)
+        if array not in runner.program.arrays:
+            continue
+        box = runner.program.arrays[array].box
+        found.append((tile, box))
+        at = tuple(slice(a - b, c - b) for a, b, c in zip(box.lo, origin, box.hi, strict=True))
+        active = [
+            line[np.arange(a - n, b - n) % len(line)] for line, a, b, n in zip(may, box.lo, box.hi, firsts, strict=True)
+        ]
+        runner.view(array)[...] = soil.reference[at] * active[0][:, None, None] * active[1][:, None] * active[2]
+    return found
+
+
+def _work(op: Operator, tile: Tile, box: Box) -> float:
+    """Return the energy [J] dissipated in the part of a tile that this process owns; ``box`` is that of its arrays."""
+    scheme, found = op.scheme, 0.0
+    owned, volume = scheme.filled(op.subdomain.owned.box), scheme.grid.spacing**3
+    low = [max(a, b) for a, b in zip(owned.lo, box.lo, strict=True)]
+    high = [max(c, min(a, b)) for a, b, c in zip(owned.hi, box.hi, low, strict=True)]
+    at = tuple(slice(a - b, c - b) for a, b, c in zip(low, box.lo, high, strict=True))
+    for k, plane in enumerate(op.runner.values(tile.named(WORK))[at]):
+        found += float(norm_weights(scheme, "szz", low[0] + k)) * volume * float(plane.astype(float).sum())
+    return found
