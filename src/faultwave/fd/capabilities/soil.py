@@ -9,6 +9,10 @@ grid. Near a free surface, where planes have other weights, means along z are we
 as these weights: no weight is negative, and the adjoint of a mean is a mean. Where no element yields, every loss is
 exactly zero.
 
+Below a topography, energies are weighted with the vertical stretch J of cells, by which moduli are stored divided. Means
+are there weighted with a stretch of each pair of a shear stress and a centre (``fd.rheology.stretched_means``), so that
+uniform stress and uniform strain have their exact means to fourth order, and means stay adjoint to each other.
+
 Element states are stored in tiles of columns that contain soil, down to the lowest soil of each tile. Losses are stored
 in all columns down to the lowest soil of all, because shear stresses adjacent to tiles need them.
 """
@@ -29,10 +33,12 @@ from faultwave.base.quantities import parameters_at_points
 from faultwave.base.types import Json
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
+from faultwave.domain.grid_relief import Relief
 from faultwave.domain.grids import CENTRE
 from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running
 from faultwave.fd.checks.case_checks import check_combined
 from faultwave.fd.contexts import MaterialContext, PlacementContext, Planning
+from faultwave.fd.method.curvilinear_layer import stretched
 from faultwave.fd.method.differences import PlanePosition
 from faultwave.fd.method.grid import Grid, SideKind, periodic_axes
 from faultwave.fd.method.program import Observer
@@ -41,7 +47,9 @@ from faultwave.fd.method.stencils import NORMAL
 from faultwave.fd.operators.operator import Operator
 from faultwave.fd.operators.points import norm_weights
 from faultwave.fd.operators.resources import Memory
+from faultwave.fd.operators.topography import FieldBelowGround
 from faultwave.fd.rheology.cell_means import IN_PLANE, mean, mean_arrays, mean_lines, planes_of
+from faultwave.fd.rheology.stretched_means import stretch_arrays, stretch_lines, stretch_sheets, stretched_mean
 from faultwave.fd.rheology.yielding import active_cells
 from faultwave.kernels import math as m
 from faultwave.kernels.expr import Condition, Number
@@ -141,42 +149,51 @@ def _cut(count: int, multiple: int) -> list[tuple[int, int]]:
     return [(a, min(a + size, count)) for a in range(0, count, size)]
 
 
-def _deviator(p: Point, kind: PlaneKind) -> dict[str, Number]:
-    """Return the five independent components of the deviator at a centre."""
+def _stretch(p: Point, bent: bool) -> Number:
+    """Return the vertical stretch of the cell at a centre, 1 in a flat grid."""
+    return stretched(p, "sxx", "x")(0) if bent else 1.0
+
+
+def _deviator(p: Point, kind: PlaneKind, bent: bool) -> dict[str, Number]:
+    """Return the five independent components of the deviator at a centre; ``bent`` below a topography."""
     normal = [p.at(n) for n in NORMAL]
     third = ((normal[0] + normal[1]) + normal[2]) * (1.0 / 3.0)
-    shear = {part: mean(p, name.replace("_", ""), IN_PLANE[name], -1, kind) for name, part in SHEAR_PARTS.items()}
+    of = stretched_mean if bent else mean
+    shear = {part: of(p, name.replace("_", ""), IN_PLANE[name], -1, kind) for name, part in SHEAR_PARTS.items()}
+    if bent:
+        shrink = 1.0 / _stretch(p, bent)
+        shear = {part: value * shrink for part, value in shear.items()}
     return {"xx": normal[0] - third, "yy": normal[1] - third, **shear}
 
 
 @cache
-def _store_deviator(kind: PlaneKind) -> Stencil:
+def _store_deviator(kind: PlaneKind, bent: bool) -> Stencil:
     """Return the stencil that stores the deviator before the elastic update; ``kind`` of planes as in ``planes_of``."""
 
     def function(p: Point) -> dict[str, Number]:
-        return {before(part): value for part, value in _deviator(p, kind).items()}
+        return {before(part): value for part, value in _deviator(p, kind, bent).items()}
 
-    return Stencil(f"soil_before_{kind}", function)
+    return Stencil(f"soil_before_{kind}" + "_bent" * bent, function)
 
 
 @cache
-def _advance_strain(kind: PlaneKind) -> Stencil:
+def _advance_strain(kind: PlaneKind, bent: bool) -> Stencil:
     """Return the stencil that advances the total strain after the elastic update."""
 
     def function(p: Point) -> dict[str, Number]:
-        reference, mu2 = p.at(REFERENCE), p.at("mu2") * p.scalar("unit_of_moduli")
+        reference, mu2 = p.at(REFERENCE), p.at("mu2") * p.scalar("unit_of_moduli") * _stretch(p, bent)
         soft = (reference > 0.0) & (mu2 > 0.0)
         scale = m.where(soft, 2.0 / m.where(soft, reference * mu2, 1.0), 0.0)
-        now = _deviator(p, kind)
+        now = _deviator(p, kind, bent)
         strain = {part: p.at(total(part)) + (now[part] - p.at(before(part))) * scale for part in PARTS}
         size = m.sqrt(iwan.square([strain[part] for part in PARTS]))
         return {**{total(part): value for part, value in strain.items()}, PEAK: m.maximum(p.at(PEAK), size)}
 
-    return Stencil(f"soil_strain_{kind}", function)
+    return Stencil(f"soil_strain_{kind}" + "_bent" * bent, function)
 
 
 @cache
-def _elements(of: Surfaces, first: int, kind: PlaneKind) -> Stencil:
+def _elements(of: Surfaces, first: int, kind: PlaneKind, bent: bool) -> Stencil:
     """Return the stencil of up to ``ELEMENTS_PER_LAUNCH`` elements from ``first`` on, which also accumulates the losses."""
     some = Surfaces(of.strains[first : first + ELEMENTS_PER_LAUNCH], of.shares[first : first + ELEMENTS_PER_LAUNCH])
     numbers = range(first, first + len(some.strains))
@@ -185,7 +202,7 @@ def _elements(of: Surfaces, first: int, kind: PlaneKind) -> Stencil:
         return p.at(PEAK) > some.strains[0]
 
     def function(p: Point) -> dict[str, Number]:
-        reference, mu2 = p.at(REFERENCE), p.at("mu2") * p.scalar("unit_of_moduli")
+        reference, mu2 = p.at(REFERENCE), p.at("mu2") * p.scalar("unit_of_moduli") * _stretch(p, bent)
         states = [[p.at(element(n, part)) for part in PARTS] for n in numbers]
         after, lost, work = iwan.step(some, states, [p.at(total(part)) for part in PARTS], changes(p))
         found = {
@@ -198,15 +215,15 @@ def _elements(of: Surfaces, first: int, kind: PlaneKind) -> Stencil:
         found[WORK] = p.at(WORK) + (0.5 * mu2) * (reference * reference) * work
         return found
 
-    return Stencil(f"soil_elements{first}_{kind}", function, changes)
+    return Stencil(f"soil_elements{first}_{kind}" + "_bent" * bent, function, changes)
 
 
 @cache
-def _yielding(kind: PlaneKind) -> Stencil:
+def _yielding(kind: PlaneKind, bent: bool) -> Stencil:
     """Return the stencil that reduces the stresses by the losses; ``kind`` of planes as in ``fd.rheology.yielding``."""
 
     def function(p: Point) -> dict[str, Number]:
-        half = 0.5 * (p.at("mu2") * p.scalar("unit_of_moduli"))
+        half = 0.5 * (p.at("mu2") * p.scalar("unit_of_moduli") * _stretch(p, bent))
         xx, yy = p.at(loss("xx")), p.at(loss("yy"))
         found = {n: p.at(n) - half * lost for n, lost in zip(NORMAL, (xx, yy, 0.0 - (xx + yy)), strict=True)}
         for name, part in SHEAR_PARTS.items():
@@ -214,10 +231,10 @@ def _yielding(kind: PlaneKind) -> Stencil:
             if kind == PlaneKind.SURFACE and "z" in axes:
                 continue  # stored in the plane below
             mu = p.at(f"mu_{part}") * p.scalar("unit_of_moduli")
-            found[array] = p.at(array) - mu * mean(p, loss(part), axes, 1, kind)
+            found[array] = p.at(array) - mu * (stretched_mean if bent else mean)(p, loss(part), axes, 1, kind)
         return found
 
-    return Stencil(f"soil_yielding_{kind}", function)
+    return Stencil(f"soil_yielding_{kind}" + "_bent" * bent, function)
 
 
 def stored_arrays(of: Surfaces) -> list[str]:
@@ -248,32 +265,36 @@ def observer(scheme: Scheme, box: Box, of: Surfaces, listed: Sequence[Tile]) -> 
     wide = Box((first, *box.lo[1:]), box.hi)
     arrays = dict.fromkeys(map(loss, PARTS), Layout(wide, group="soil loss", halo=scheme.reach))
     arrays |= mean_arrays(scheme)
+    bent = scheme.cap is not None
+    if bent:
+        arrays |= stretch_arrays(scheme, box)
     launches = list[tuple[int, Launch]]()
     planes = [(max(low, lowest - 1), high, kind) for low, high, kind in planes_of(scheme, box)]
     for low, high, kind in planes:
         if low < high:
             available = Box((low, *box.lo[1:]), (high, *box.hi[1:]))
-            launches.append((Level.YIELD, Launch(_yielding(kind), available)))
+            launches.append((Level.YIELD, Launch(_yielding(kind, bent), available)))
     for tile in listed:
         part = tile.box(scheme.filled(box))
         if part.points:
             names = {n: tile.named(n) for n in stored_arrays(of)}
             arrays |= dict.fromkeys(names.values(), Layout(part, group=f"soil {tile.number}", halo=0))
-            launches += _of_tile(of, part, planes, names)
+            launches += _of_tile(of, part, planes, names, bent)
     return Observer(arrays, launches)
 
 
 def _of_tile(
-    of: Surfaces, part: Box, planes: Sequence[tuple[int, int, PlaneKind]], names: dict[str, str]
+    of: Surfaces, part: Box, planes: Sequence[tuple[int, int, PlaneKind]], names: dict[str, str], bent: bool
 ) -> list[tuple[int, Launch]]:
     """Return the launches at the centres of a tile, each with its level; ``names`` maps arrays to the tile's own."""
     found = list[tuple[int, Launch]]()
     for low, high, kind in planes:
         available = intersect(part, Box((low, *part.lo[1:]), (max(low, high), *part.hi[1:])))
         if available.points:
-            groups = [_elements(of, n, kind) for n in range(0, len(of.strains), ELEMENTS_PER_LAUNCH)]
-            found.append((Level.VELOCITY, Launch(_store_deviator(kind), available, names)))
-            found += [(Level.LOSS, Launch(stencil, available, names)) for stencil in (_advance_strain(kind), *groups)]
+            groups = [_elements(of, n, kind, bent) for n in range(0, len(of.strains), ELEMENTS_PER_LAUNCH)]
+            found.append((Level.VELOCITY, Launch(_store_deviator(kind, bent), available, names)))
+            stencils = (_advance_strain(kind, bent), *groups)
+            found += [(Level.LOSS, Launch(stencil, available, names)) for stencil in stencils]
     return found
 
 
@@ -294,7 +315,6 @@ def plan(planning: Planning) -> Soil | None:
 
 
 NOT_COMBINED = {
-    "grid.topography": "flat ground",
     "plasticity": "one of both",
     "fault": "kinematic sources",
     "injection": "sources in the box",
@@ -393,6 +413,8 @@ class Soil(GridCapabilityPlan):
         Soil of each block of the grid, once there is a material.
     lower, upper : ndarray (3,)
         Corners of the box [m].
+    relief : Relief or None
+        Topography, which then is the upper side of the box.
     summary : str
         Text for the report.
     """
@@ -404,11 +426,16 @@ class Soil(GridCapabilityPlan):
     blocks: tuple[BlockSoil, ...] | None = None
     lower: np.ndarray = field(default_factory=lambda: np.zeros(3))
     upper: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    relief: Relief | None = None
     summary: str = ""
     name = name
 
     def locate(self, placing: PlacementContext) -> Self:
-        return replace(self, lower=placing.lower, upper=placing.upper)
+        relief, given = placing.grid.relief, self.given
+        setting = self.case.grid.topography if self.case.grid else None
+        if relief is not None and given is not None and setting is not None and setting.material == "depth":
+            given = FieldBelowGround(given, relief, "soil.parameters")
+        return replace(self, lower=placing.lower, upper=placing.upper, relief=relief, given=given)
 
     def check(self, checking: MaterialContext) -> Self:
         """Report soil below water and invalid parameters; warn if there is no soil."""
@@ -479,7 +506,7 @@ class Soil(GridCapabilityPlan):
     def _levels(self, checking: MaterialContext, number: int) -> Iterator[tuple[int | None, float]]:
         """Yield the half planes of a block and of those above it from the surface down.
 
-        Each has its number, None above the block, and its level [m].
+        Each has its number, None above the block, and its level [m] in the flat grid.
         """
         for grid, _ in checking.blocks[:number] if self.backbone.confined else ():
             yield from ((None, float(z)) for z in grid.levels(PlanePosition.HALF)[::-1])
@@ -499,18 +526,21 @@ class Soil(GridCapabilityPlan):
         assert setting is not None
         table = np.inf if setting.water_table is None else setting.water_table
         columns = self._columns(checking, *checking.blocks[number])
-        rock_above, load, last_z = None, np.zeros(len(columns)), float(self.upper[2])
+        surface = np.full(len(columns), self.upper[2]) if self.relief is None else self.relief.ground(columns)
+        rock_above, load, last_z = None, np.zeros(len(columns)), surface
         for plane, level in self._levels(checking, number):
-            z = np.clip(level, self.lower[2], self.upper[2])
-            places = np.column_stack([columns, np.full(len(columns), z)])
+            places = np.column_stack([columns, np.full(len(columns), level)])
+            places = places if self.relief is None else self.relief.up(places)
+            z = places[:, 2].copy()
+            places[:, 2] = np.clip(z, self.lower[2], surface)
             rock = at_points(checking.field, ["rho", "mu"], places, np.ones(len(places), np.int64))
             above = rock if rock_above is None else rock_above
-            load = load + 0.5 * (above["rho"] + rock["rho"]) * GRAVITY * (last_z - level)
-            wet = max(0.0, self.upper[2] - level - table)
+            load = load + 0.5 * (above["rho"] + rock["rho"]) * GRAVITY * (last_z - z)
+            wet = np.maximum(surface - z - table, 0.0)
             effective = np.maximum(load - WATER * wet, 0.0)
             if plane is not None:
                 yield plane, places, rock, effective * (1.0 + 2.0 * setting.earth_pressure) / 3.0
-            rock_above, last_z = rock, level
+            rock_above, last_z = rock, z
 
     def _strain(self, places: np.ndarray, mu: np.ndarray, confining: np.ndarray) -> np.ndarray:
         """Return the reference strain (n,) at places (n, 3) [m].
@@ -592,9 +622,13 @@ class AttachedSoil(GridCapability):
 def _fill(op: Operator, soil: BlockSoil) -> list[tuple[Tile, Box]]:
     """Write the profiles and reference strains of a block, and return its tiles with their boxes on this process."""
     scheme, runner, found = op.scheme, op.runner, list[tuple[Tile, Box]]()
-    for line, values in mean_lines(scheme).items():
+    lines = mean_lines(scheme) | (stretch_lines(scheme) if scheme.cap is not None else {})
+    for line, values in lines.items():
         if line in runner.program.arrays:
             runner.view(line)[...] = values
+    for sheet, heights in (stretch_sheets(scheme, op.box) if scheme.cap is not None else {}).items():
+        if sheet in runner.program.arrays:
+            runner.view(sheet, 1)[1] = heights
     may = [active_cells(scheme, scheme.grid, axis) for axis in "zyx"]  # type: ignore[arg-type]
     origin, firsts = (soil.first, *op.box.lo[1:]), (scheme.ends.first, 0, 0)
     for tile in soil.tiles:
@@ -619,5 +653,7 @@ def _work(op: Operator, tile: Tile, box: Box) -> float:
     high = [max(c, min(a, b)) for a, b, c in zip(owned.hi, box.hi, low, strict=True)]
     at = tuple(slice(a - b, c - b) for a, b, c in zip(low, box.lo, high, strict=True))
     for k, plane in enumerate(op.runner.values(tile.named(WORK))[at]):
-        found += float(norm_weights(scheme, "szz", low[0] + k)) * volume * float(plane.astype(float).sum())
+        here = Box((low[0] + k, low[1], low[2]), (low[0] + k + 1, high[1], high[2]))
+        work = plane.astype(float) * scheme.grid.stretch("sxx", here)[0]
+        found += float(norm_weights(scheme, "szz", low[0] + k)) * volume * float(work.sum())
     return found
