@@ -21,10 +21,7 @@ ALTERNATIVES = ({"ratio 2", "ratio 3"}, {"injection", "injected plane wave"})
 TOGETHER = "cannot be combined on a grid yet"
 REFUSED = {
     ("topography", "volume snapshots"): "snapshots of the volume need a regular lattice",
-    ("topography", "soil"): f"topography and soil {TOGETHER}",
     ("topography", "fault"): f"topography and a fault {TOGETHER}",
-    ("ratio 2", "soil"): f"blocks of different spacing and soil {TOGETHER}",
-    ("ratio 3", "soil"): f"blocks of different spacing and soil {TOGETHER}",
     ("ratio 2", "fault"): f"blocks of different spacing and a fault {TOGETHER}",
     ("ratio 3", "fault"): f"blocks of different spacing and a fault {TOGETHER}",
     ("order 8", "fault"): f"order 8 and a fault {TOGETHER}",
@@ -85,14 +82,14 @@ CASES: dict[str, tuple[str, ...]] = {
         "initial plane wave", "finite source", "volume snapshots", "plasticity"),
     "a plane wave let in below a hill": ("topography", "ratio 3", "order 8", "sponge", "periodic sides",
         "fluids", "box record", "injected plane wave", "finite source"),
-    "soil": ("attenuation", "sponge", "periodic sides", "rising plane wave",
+    "soil": ("ratio 2", "attenuation", "sponge", "periodic sides", "rising plane wave",
         "initial plane wave", "finite source", "volume snapshots", "soil"),
     "a fault": ("attenuation", "sponge", "box record", "finite source", "volume snapshots", "fault"),
     "a yielding hill": ("topography", "ratio 3", "initial plane wave", "plasticity"),
     "waves let in below a hill": ("topography", "ratio 2", "order 8", "attenuation", "box record", "injection"),
     "plane waves through blocks": ("ratio 3", "rising plane wave", "time dispersion removed", "volume snapshots"),
     "a plane wave let into a block": ("ratio 2", "injected plane wave", "volume snapshots"),
-    "a plane wave into soil": ("order 8", "attenuation", "box record", "rising plane wave", "soil"),
+    "a plane wave into soil": ("topography", "ratio 3", "order 8", "attenuation", "box record", "rising plane wave", "soil"),
     "a record in yielding rock": ("box record", "plasticity"),
     "a plane wave at a fault": ("initial plane wave", "fault"),
 }  # fmt: skip

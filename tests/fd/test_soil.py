@@ -164,7 +164,7 @@ def test_soil_that_hardly_moves_is_linear_to_the_last_bit(precision):
 def locked(sim):
     """Energy [J] that elements hold against each other: theirs, without that of their sum."""
     found, view, of = 0.0, sim.solver.operator.runner.view, sim.plan.parts["soil"].surfaces
-    for tile in sim.plan.parts["soil"].tiles:
+    for tile in sim.plan.parts["soil"].blocks[0].tiles:
         low = tile.lowest
         reference = view(tile.named(soil.REFERENCE))
         mu = 0.5 * sim.solver.operator.filled_view("mu2")[low:] * sim.solver.operator.units.of("mu2")
@@ -355,7 +355,6 @@ def strength(made, **given):
         (lambda c: c.pop("soil"), "the case has no soft soil"),
         (lambda c: c["grid"].update(order=8, time_dispersion="remove"), "removing time dispersion and soil"),
         (lambda c: c["grid"].update(time_dispersion="remove"), "removing time dispersion and soil"),
-        (lambda c: c["grid"].update(blocks=[{"below": 900.0, "spacing": 200.0}]), "blocks of different spacing and soil"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_before(change, text):

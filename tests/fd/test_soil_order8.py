@@ -78,7 +78,7 @@ def test_backends_agree(backend):
         made["numerics"] |= {"backend": name, "precision": "double"}
         sim = ended(made)
         view = sim.solver.operator.runner.values
-        names = [t.named(n) for t in sim.plan.parts["soil"].tiles for n in (soil.WORK, soil.PEAK)]
+        names = [t.named(n) for t in sim.plan.parts["soil"].blocks[0].tiles for n in (soil.WORK, soil.PEAK)]
         found.append({n: view(n).copy() for n in (*FIELDS, *names)})
     assert any(values.any() for n, values in found[0].items() if n.startswith(soil.WORK))
     for n, values in found[0].items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,8 @@ MARGIN = 10
 """Number of nodes of heights beyond the grid."""
 D1, D2 = 9.0 / 8.0, -1.0 / 24.0
 """Weights of the nearest and next pair of nodes for slopes, as in the finite-difference scheme."""
+BETWEEN = (-1.0 / 8.0, 5.0 / 8.0, 5.0 / 8.0, -1.0 / 8.0)
+"""Weights of four nodes in a value between the middle two: the mean of two such values is the node between them, to fourth order."""
 ITERATIONS = 60
 
 
@@ -169,6 +172,36 @@ class Relief:
             return shifted()
         near, far = (shifted(**{axis: n}) - shifted(**{axis: -n}) for n in (1, 3))
         return np.asarray((D1 * near + D2 * far) / self.spacing)
+
+    def between(self, sides: Mapping[str, int], first: tuple[int, ...], count: tuple[int, ...]) -> np.ndarray:
+        """Return heights (ny, nx) between shear stresses and the cell centre on one side of each.
+
+        Their mean over both sides is the height at the shear stress, and over the shear stresses on both sides of a
+        centre the height at the centre, to fourth order.
+
+        Parameters
+        ----------
+        sides
+            By axis ('x', 'y') along which shear stresses are half an edge beyond centres: 0 for the centre before the
+            shear stress, 1 for the one after it.
+        first, count
+            First point and number of points along (y, x).
+        """
+        ways = [
+            [(side - 2 + n, weight) for n, weight in enumerate(BETWEEN)]
+            if (side := sides.get(axis)) is not None
+            else [(0, 1.0)]
+            for axis in "yx"
+        ]
+        found = np.zeros(count)
+        for y, in_y in ways[0]:
+            for x, in_x in ways[1]:
+                index = [
+                    self._nodes(k, int(axis in sides), first[k], count[k], by)
+                    for k, (axis, by) in enumerate((("y", y), ("x", x)))
+                ]
+                found += in_y * in_x * self.heights[np.ix_(*index)]
+        return found
 
     def _nodes(self, k: int, half: int, first: int, count: int, by: int) -> np.ndarray:
         """Return the node indices along y or x (``k`` 0 or 1)."""

@@ -9,7 +9,7 @@ then returns the running counterpart of the plan on a solver.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 import numpy as np
@@ -127,7 +127,11 @@ class FdPlan:
         floors = np.array([block.scheme.grid.lower[2] for block in self.blocks[:-1]])
         number = (places[:, 2, None] < floors).sum(1)
         listed = [(n, np.flatnonzero(number == n), block) for n, block in enumerate(self.blocks)]
-        return [BlockPart(n, numbers, part.select(numbers), block) for n, numbers, block in listed if len(numbers)]
+        return [
+            BlockPart(n, numbers, part.select(numbers), replace(block, parts=self.parts))
+            for n, numbers, block in listed
+            if len(numbers)
+        ]
 
     @property
     def box(self) -> Box:
@@ -163,7 +167,7 @@ class BlockPart:
     part : GridCapabilityPlan
         Capability restricted to these places.
     plan : FdPlan
-        Plan of the block.
+        Plan of the block, with the capabilities of the run.
     """
 
     block: int

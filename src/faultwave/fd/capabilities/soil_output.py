@@ -27,11 +27,11 @@ from faultwave.engine.receivers import SeriesRecorder, gather_receivers, series_
 from faultwave.fd.capabilities import soil
 from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running, Solution
 from faultwave.fd.contexts import MaterialContext, PlacementContext, Planning
-from faultwave.fd.method.differences import PlanePosition
 from faultwave.fd.method.scheme import Level
+from faultwave.fd.operators.operator import Operator
 from faultwave.fd.operators.resources import Memory
 from faultwave.fd.shared_samplers import ANY
-from faultwave.kernels.stencil import SampleBuffer
+from faultwave.kernels.stencil import Box, SampleBuffer
 from faultwave.media.homogenise import at_points
 from faultwave.observe.dataset import Dataset, Result, Variable, receivers_from_arrays, sample_count
 from faultwave.observe.soil_loops import largest
@@ -72,7 +72,7 @@ class SoilOutput(GridCapabilityPlan):
     ----------
     case : Case
     points : ndarray (n, 3)
-        Requested points [m].
+        Requested points [m], with z as elevation once there is a grid.
     requirements : Requirements
     cells : ndarray (n, 3)
         Cells (z, y, x) that contain them, once there is a grid.
@@ -80,6 +80,8 @@ class SoilOutput(GridCapabilityPlan):
         Centres of these cells [m].
     columns : int
         Number of columns of the maps.
+    block : ndarray (n,) of int
+        Number of the block that contains each point.
     """
 
     case: Case
@@ -88,6 +90,7 @@ class SoilOutput(GridCapabilityPlan):
     cells: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), np.int64))
     centres: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     columns: int = 0
+    block: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     name = name
 
     @property
@@ -106,16 +109,28 @@ class SoilOutput(GridCapabilityPlan):
     def must_match(self) -> Json:
         return self.points.tolist()
 
+    @property
+    def places(self) -> np.ndarray:
+        return self.points
+
+    def select(self, numbers: np.ndarray) -> Self:
+        chosen = {n: getattr(self, n)[numbers] for n in ("points", "cells", "centres", "block")}
+        return replace(self, **chosen)
+
     def locate(self, placing: PlacementContext) -> Self:
-        placing.check_inside([(f"{WHERE}.points[{i}]", p) for i, p in enumerate(self.points)])
-        grid = placing.grid
-        low, high = (np.round((side - np.array(grid.lower)) / grid.spacing) for side in (placing.lower, placing.upper))
-        cells = np.clip(grid.cell(self.points), low[::-1], high[::-1] - 1).astype(np.int64)
-        disk = 8 * 2 * len(PARTS) * len(self.points) * self.samples
+        points = placing.located(self.points, "receivers")
+        placing.check_inside([(f"{WHERE}.points[{i}]", p) for i, p in enumerate(points)], "receivers")
+        block = (points[:, 2, None] < np.array(placing.faces)).sum(1)
+        cells, centres = np.zeros((len(points), 3), np.int64), np.zeros((len(points), 3))
+        for number in np.unique(block):
+            here, (cell, centre) = block == number, _cells(placing.of_block(int(number)), points[block == number])
+            cells[here], centres[here] = cell, centre
+        disk = 8 * 2 * len(PARTS) * len(points) * self.samples
         columns = int(np.prod(placing.surface))
         disk += 8 * len(MAPS) * columns
+        requirements = Requirements(disk=disk)
         return replace(
-            self, requirements=Requirements(disk=disk), cells=cells, centres=grid.middle(cells), columns=columns
+            self, requirements=requirements, points=points, cells=cells, centres=centres, columns=columns, block=block
         )
 
     def check(self, checking: MaterialContext) -> Self:
@@ -148,6 +163,14 @@ class SoilOutput(GridCapabilityPlan):
         return AttachedSoilOutput(self, solver, np.zeros(0, np.int64) if sampler is None else sampler.mine)
 
 
+def _cells(placing: PlacementContext, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the cells (n, 3) of a block that contain points (n, 3) [m], and their centres [m]."""
+    grid = placing.grid
+    low, high = (np.round((side - np.array(grid.lower)) / grid.spacing) for side in (placing.lower, placing.upper))
+    cells = np.clip(grid.cell(points), low[::-1], high[::-1] - 1).astype(np.int64)
+    return cells, grid.middle(cells)
+
+
 class CellSampler:
     """Sampler of strains, and of strains lost in each step, in cells (n, 3) of soil that the process owns."""
 
@@ -162,7 +185,7 @@ class CellSampler:
         self.sample_buffers: list[SampleBuffer] = []
         self.read: list[np.ndarray] = []  # by tile, indices among the places of this process
         arrays = (soil.REFERENCE, *map(soil.total, PARTS))
-        for tile in plan.parts["soil"].tiles or ():  # type: ignore[attr-defined]
+        for tile in plan.parts["soil"].tiles_of(plan.scheme.grid):  # type: ignore[attr-defined]
             here = np.flatnonzero(tile.holds(cells[own]))
             if len(here):
                 self.read.append(here)
@@ -188,9 +211,11 @@ class AttachedSoilOutput(GridCapability):
 
     def __init__(self, part: SoilOutput, solver: Running, mine: np.ndarray):
         self.part, self.plan, self.operator, self.mine = part, solver.plan, solver.operator, mine
-        (_, y0, x0), op = solver.operator.subdomain.owned.box.lo, solver.operator
-        cells = part.cells[mine]
-        self.modulus = np.array([0.5 * op.plane("mu2", z)[y - y0, x - x0] for z, y, x in cells]).reshape(-1, 1)
+        moduli = [
+            _shear_modulus(solver.operator.blocks[n], cell)
+            for n, cell in zip(part.block[mine], part.cells[mine], strict=True)
+        ]
+        self.modulus = np.array(moduli).reshape(-1, 1)
         self.start(None)
 
     def start(self, state: Solution | None) -> None:
@@ -236,34 +261,38 @@ class AttachedSoilOutput(GridCapability):
 
     def _maps(self) -> Iterable[Result]:
         """Yield the maps of the columns within the requested box, NaN where there is no soil."""
-        plan, grid = self.plan, self.plan.scheme.grid
+        plan, h = self.plan, self.plan.scheme.grid.spacing
+        nx, ny = np.round((plan.upper - plan.lower) / h).astype(int)[:2]
+        maps = [self._block_maps(op, block) for op, block in zip(self.operator.blocks, plan.blocks, strict=True)]
+        if not plan.world.first:
+            return
+        whole = maps[0]
+        for below in maps[1:]:  # a cell of a block of larger spacing covers several columns
+            _keep_larger(whole, {key: np.kron(v, np.ones((ny // len(v), ny // len(v)))) for key, v in below.items()})
+        variables = {
+            n: Variable(plan.lower[k] + h * (np.arange(count) + 0.5), (n,), "m", f"{n} of the cell centres")
+            for k, (n, count) in enumerate((("x", nx), ("y", ny)))
+        }
+        variables |= {key: Variable(whole[key], ("y", "x"), *MAPS[key]) for key in MAPS}
+        yield Result("soil_maps", Dataset("strain of soft soil", variables, {"case": plan.case.title}))
+
+    def _block_maps(self, op: Operator, block: FdPlan) -> dict[str, np.ndarray]:
+        """Return the maps (ny, nx) of a block within the requested box; valid on the first process."""
+        grid, plan = block.scheme.grid, self.plan
         first = np.round((plan.lower - np.array(grid.lower)) / grid.spacing).astype(int)[:2]
         nx, ny = np.round((plan.upper - plan.lower) / grid.spacing).astype(int)[:2]
         whole = {key: np.full(grid.shape[1:], np.nan) for key in MAPS}
-        for part in plan.world.gather(self._columns()) or ():
+        for part in plan.world.gather(self._columns(op)) or ():
             for (y, x), found in part:
                 here = {key: whole[key][y : y + v.shape[0], x : x + v.shape[1]] for key, v in found.items()}
-                larger = (found["peak_strain"] > here["peak_strain"]) | np.isnan(here["peak_strain"])
-                for key, v in found.items():
-                    here[key][larger] = v[larger]
-        if not plan.world.first:
-            return
-        inner = slice(first[1], first[1] + ny), slice(first[0], first[0] + nx)
-        variables = {
-            n: Variable(plan.lower[k] + grid.spacing * (np.arange(count) + 0.5), (n,), "m", f"{n} of the cell centres")
-            for k, (n, count) in enumerate((("x", nx), ("y", ny)))
-        }
-        variables |= {key: Variable(whole[key][inner], ("y", "x"), *MAPS[key]) for key in MAPS}
-        yield Result("soil_maps", Dataset("strain of soft soil", variables, {"case": plan.case.title}))
+                _keep_larger(here, found)
+        return {key: v[first[1] : first[1] + ny, first[0] : first[0] + nx] for key, v in whole.items()}
 
-    def _columns(self) -> list[tuple[tuple[int, int], dict[str, np.ndarray]]]:
-        """Return the maps of each tile that this process owns, with its corner (y, x)."""
-        op, scheme, found = self.operator, self.plan.scheme, []
-        owned, depths = (
-            scheme.filled(op.subdomain.owned.box),
-            scheme.grid.upper[2] - scheme.grid.levels(PlanePosition.HALF),
-        )
-        for tile in self.plan.parts["soil"].tiles or ():  # type: ignore[attr-defined]
+    def _columns(self, op: Operator) -> list[tuple[tuple[int, int], dict[str, np.ndarray]]]:
+        """Return the maps of each tile of a block that this process owns, with its corner (y, x)."""
+        scheme, found = op.scheme, []
+        owned = scheme.filled(op.subdomain.owned.box)
+        for tile in self.plan.parts["soil"].tiles_of(scheme.grid):  # type: ignore[attr-defined]
             if tile.named(soil.PEAK) not in op.runner.program.arrays:
                 continue
             box = op.runner.program.arrays[tile.named(soil.PEAK)].box
@@ -274,13 +303,31 @@ class AttachedSoilOutput(GridCapability):
             at = tuple(slice(a - b, c - b) for a, b, c in zip(low, box.lo, high, strict=True))
             ratio, reference = (op.runner.values(tile.named(n))[at].astype(float) for n in (soil.PEAK, soil.REFERENCE))
             strain = np.where(reference > 0, ratio * reference, np.nan)
-            plane = np.where(reference > 0, strain, -1.0).argmax(0)
-            top, of = np.take_along_axis(strain, plane[None], 0)[0], np.take_along_axis(reference, plane[None], 0)[0]
+            plane = np.where(reference > 0, strain, -1.0).argmax(0)[None]
+            places = scheme.grid.places("sxx", Box((low[0], low[1], low[2]), (high[0], high[1], high[2])))
+            relief = self.plan.scheme.grid.relief
+            deep = (self.plan.upper[2] if relief is None else relief.ground(places)) - places[..., 2]
+            top, depth, of = (np.take_along_axis(v, plane, 0)[0] for v in (strain, deep, reference))
             soft = ~np.isnan(top)
-            deep = np.where(soft, depths[low[0] : high[0]][plane], np.nan)
             over = np.where(soft, top / np.where(soft, of, 1.0), np.nan)
-            found.append(((low[1], low[2]), dict(zip(MAPS, (top, deep, over), strict=True))))
+            maps = dict(zip(MAPS, (top, np.where(soft, depth, np.nan), over), strict=True))
+            found.append(((low[1], low[2]), maps))
         return found
+
+
+def _keep_larger(into: Mapping[str, np.ndarray], found: Mapping[str, np.ndarray]) -> None:
+    """Replace the values of maps where the strain of other maps is larger."""
+    larger = (found["peak_strain"] > into["peak_strain"]) | np.isnan(into["peak_strain"])
+    for key, values in into.items():
+        values[larger] = found[key][larger]
+
+
+def _shear_modulus(op: Operator, cell: np.ndarray) -> float:
+    """Return the shear modulus [Pa] at the centre of a cell (z, y, x) that this process owns."""
+    z, y, x = cell.tolist()
+    (_, y0, x0) = op.subdomain.owned.box.lo
+    stretch = op.scheme.grid.stretch("sxx", Box((z, y, x), (z + 1, y + 1, x + 1)))  # by which coefficients are divided
+    return float(0.5 * op.plane("mu2", z)[y - y0, x - x0] * stretch[0, 0, 0])
 
 
 MAPS = {

@@ -138,7 +138,8 @@ def _check_topography_settings(case: Case, sides: Mapping[str, SideKind]) -> Non
 def needs_z_reference(case: Case) -> dict[str, bool]:
     """Return, for sources and for receivers, True if the case has some whose z may mean elevation or depth."""
     points = any(source.kind != "plane-wave" for source in case.sources)
-    return {"sources": points, "receivers": case.output.receivers is not None}
+    soil = case.output.soil is not None and bool(case.output.soil.points or case.output.soil.file)
+    return {"sources": points, "receivers": case.output.receivers is not None or soil}
 
 
 def _expression(body: str) -> Elevation:
