@@ -184,13 +184,13 @@ def _check_hypocentre(
     """Check that the hypocentre is near the fault: a wrong sign of its depth or longitude is a common mistake."""
     z = float(np.asarray(inversion.slip.hypocentre, float)[2])
     if z > (top := float(fault.column("location")[:, 2].max())) + ABOVE:
-        what = f"slip.hypocentre is {z - top:.4g} m above the highest subfault"
-        problems.error(where(("slip", "hypocentre")), what, f"up to {ABOVE:g} m", "z is negative below sea level.")
+        what = f"slip.hypocentre is {z - top:,.0f} m above the highest subfault"
+        problems.error(where(("slip", "hypocentre")), what, f"up to {ABOVE:,.0f} m", "z is negative below sea level.")
     nearest, largest = float(fault.distances(inversion.slip, projection).min()), max(1e3, *fault.extent())
     if not nearest <= largest:
-        what = f"slip.hypocentre is {nearest:.4g} m away from the nearest subfault"
+        what = f"slip.hypocentre is {nearest:,.0f} m away from the nearest subfault"
         advice = "It is longitude, latitude and z, which is negative below sea level."
-        problems.error(where(("slip", "hypocentre")), what, f"up to {largest:.4g} m", advice)
+        problems.error(where(("slip", "hypocentre")), what, f"up to {largest:,.0f} m", advice)
 
 
 def _check_files(inversion: InversionSettings, sites: Sequence[Site], where: Where, problems: Problems) -> None:
@@ -230,7 +230,7 @@ def _check_records(
         what = f"window contains {window.count} samples at {window.interval:g} s"
         problems.error(where(("window",)), what, f"{FEWEST} at least")
     if inversion.noise.pre_event is not None and before < FEWEST * window.interval:
-        what = f"noise.pre_event is {before:g} s"
+        what = f"noise.pre_event is {before:g} s, shorter than {FEWEST} samples of the window"
         problems.error(where(("noise", "pre_event")), what, f"{FEWEST * window.interval:.4g} s at least")
     for seismogram in seismograms:
         time, place = seismogram.time, f"{inversion.data}: {seismogram.name}"
@@ -300,5 +300,5 @@ def _check_solver(plan: InversionPlan, where: Where, problems: Problems) -> None
         what = f"{', '.join(plan.searched)} cannot be estimated from {plan.samples:,} samples with conjugate gradients"
         problems.error(where(("solver",)), what, "cholesky", "Set numbers instead of auto, or use fewer data.")
     if lengths != "auto" and max(lengths) > 20 * max(*extent, 1.0):
-        what = f"slip.correlation_length of {max(lengths):.4g} m is far larger than the fault"
+        what = f"slip.correlation_length is {max(lengths):.4g} m, far larger than the fault"
         problems.error(where(("slip", "correlation_length")), what, f"up to {20 * max(*extent, 1.0):.4g} m")
