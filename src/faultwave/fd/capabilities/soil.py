@@ -429,7 +429,9 @@ class Soil(GridCapabilityPlan):
         if not listed:
             limit = self.case.soil.slower_than  # type: ignore[union-attr]
             checking.problems.warn(
-                name, f"the S speed is nowhere below {limit:g} m/s, so the model has no soil", "raise soil.slower_than"
+                name,
+                f"the S speed is nowhere below {limit:g} m/s, so the model has no soil",
+                advice="Raise soil.slower_than, or remove soil.",
             )
         kept_points = sum(
             (nz + 1 - t.lowest) * (min(t.y[1], ny) - max(t.y[0], 0)) * (min(t.x[1], nx) - max(t.x[0], 0))
