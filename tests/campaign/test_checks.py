@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from faultwave.base.projection import Projection
 from faultwave.campaign.campaign import Campaign
 from faultwave.campaign.plan import CampaignPlan
 from faultwave.campaign.tensor_checks import check_times
+from tests.messages import expect, raises
 
 from .inputs import PLACES, PROJECTION, campaign, write_srf
 
@@ -35,30 +35,23 @@ def warnings(found: CampaignPlan) -> str:
 
 def test_hypocentres_are_on_the_rupture(folder, tmp_path):
     """A wrong sign or unit is an error with the row; two subfaults away is not."""
-    for row, text in (
-        (f",{-LON},{LAT},820,2000", r"table.csv:3: .*lies outside of the map projection|table.csv:3: has a hypocentre"),
-        (
-            f",{LON},{LAT},0.82,2000",
-            r"table.csv:3: has a hypocentre 0.8\d+ km away from the nearest subfault of a1.srf",
-        ),
-        (f",{LON},{LAT + 0.012},820,2000", r"has a hypocentre 1\.\d+ km away .*\(allowed: up to 0.4 km\).*sign of"),
-    ):
-        with pytest.raises(InputError, match=text):
+    with pytest.raises(InputError, match="table.csv:3: .*(lies outside of the map projection|has a hypocentre)"):
+        plan(folder, tmp_path, f",{LON},{LAT},1000,2000", f",{-LON},{LAT},820,2000")
+    for row in (f",{LON},{LAT},0.82,2000", f",{LON},{LAT + 0.012},820,2000"):
+        with raises(InputError):
             plan(folder, tmp_path, f",{LON},{LAT},1000,2000", row)
-    with pytest.raises(InputError, match="km away .*; so do 2 more rows"):
+    with raises(InputError):
         plan(folder, tmp_path, *[f",{LON},{LAT},0.82,2000"] * 3)
 
 
 def test_a_hypocentre_outside_of_the_projection(folder, tmp_path):
-    with pytest.raises(InputError, match=r"table.csv:2: the hypocentre at 153, 0 lies outside of the map projection"):
+    with raises(InputError):
         plan(folder, tmp_path, ",153,0,820,2000")
 
 
 def test_implausible_rupture_speeds(folder, tmp_path):
     found = plan(folder, tmp_path, f",{LON},{LAT},820,20000", f",{LON},{LAT},820,2000", f",{LON},{LAT},820,50")
-    text = warnings(found)
-    assert "table.csv:2: has the rupture_speed 20000 m/s, which is implausible; so does 1 more row" in text
-    assert "the unit is m/s, not km/s" in text
+    expect(found.warnings)
     assert "implausible" not in warnings(plan(folder, tmp_path, f",{LON},{LAT},820,2000"))
 
 
@@ -67,29 +60,25 @@ def test_ruptures_that_end_after_the_record(folder, tmp_path):
     write_srf(tmp_path / "late.srf", 1, onsets=(0.1, 0.05, 1.5))
     (tmp_path / "late.csv").write_text("rupture,file,annual_rate\nlate,late.srf,0.1\n")
     found = Campaign(campaign(folder, ruptures=str(tmp_path / "late.csv")), tmp_path / "results").plan()
-    assert "late.srf ends at 1.74 s, after the seismograms, which end at 1.44 s" in warnings(found)
+    expect(found.warnings)
     assert "after the seismograms" not in warnings(plan(folder, tmp_path, ",,,,"))
 
 
 def test_magnitudes_that_contradict_the_slip(folder, tmp_path):
     usual = plan(folder, tmp_path, ",,,,")
     (computed,) = usual.magnitudes
-    text = warnings(plan(folder, tmp_path, f"{computed + 0.4:.2f},,,,"))
-    assert f"has the magnitude {computed + 0.4:.2f}, the moment of a1.srf" in text
-    assert f"that of {computed:.2f}" in text
+    expect(plan(folder, tmp_path, f"{computed + 0.4:.2f},,,,").warnings)
     assert "magnitude" not in warnings(plan(folder, tmp_path, f"{computed + 0.2:.2f},,,,"))
 
 
 def test_strain_that_ends_early_is_a_warning(folder, tmp_path):
     """Where the low-pass would need later strain, with the name of the site and what to do."""
-    text = warnings(plan(folder, tmp_path, ",,,,", max_frequency=3.0))
-    assert re.search(r"the strain of site (ONE|TWO) ends at 1.8 s with \d+ % of its peak", text)
-    assert "with end_time: 4.48 s" in text
+    expect(plan(folder, tmp_path, ",,,,", max_frequency=3.0).warnings)
     assert "of its peak" not in warnings(plan(folder, tmp_path, ",,,,"))
 
 
 def test_seismograms_have_several_samples(folder, tmp_path):
-    with pytest.raises(InputError, match=r"duration is 0.01 s; the interval of .* is 0.02 s .allowed: from 0.2 s, 10"):
+    with raises(InputError):
         plan(folder, tmp_path, ",,,,", duration=0.01)
 
 
@@ -102,15 +91,14 @@ def test_samples_that_mistake_frequencies_are_an_error(folder, tmp_path, corner)
         problems = Problems()
         other = replace(site, file=replace(site.file, sigma=sigma))
         check_times(made.settings, [other], str, problems)
-        found = [str(p) for p in problems.errors if "mistake higher frequencies for lower ones" in str(p)]
+        found = [p for p in problems.errors if "mistake higher frequencies for lower ones" in str(p)]
         assert len(found) == errors
+        for problem in found:
+            expect(problem)
 
 
 def test_measures_of_limited_bands_are_reported(folder, tmp_path):
     """PGA and periods near the corner miss motion above it; long periods and PGV do not."""
     measures = {"PGA": [], "PGV": [], "SA(1.5)": [], "SA(2.5)": []}
-    text = warnings(Campaign(campaign(folder, measures=measures, max_frequency=1.0), tmp_path).plan())
-    assert "PGA is that of motion below max_frequency, 1 Hz" in text
-    assert "SA(1.5) also depends on motion above max_frequency, 1 Hz (allowed: periods from 2 s)" in text
-    assert "PGV" not in text and "SA(2.5)" not in text
+    expect(Campaign(campaign(folder, measures=measures, max_frequency=1.0), tmp_path).plan().warnings)
     assert "PGA" not in warnings(Campaign(campaign(folder, measures={"PGA": []}), tmp_path).plan())

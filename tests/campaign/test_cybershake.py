@@ -14,6 +14,7 @@ from faultwave.base.errors import InputError, Problems
 from faultwave.base.projection import Projection
 from faultwave.campaign.campaign import Campaign
 from faultwave.campaign.cybershake import HEADER, check_names, number_ruptures
+from tests.messages import expect, raises
 
 from .inputs import INTERVAL, PROJECTION, SIGMA, campaign
 
@@ -89,9 +90,8 @@ def test_files_are_written_and_removed_without_computing_sites_again(made, folde
 def test_names_that_do_not_fit_and_missing_seismograms_are_errors(folder):
     problems = Problems()
     check_names(["SITE", "LONG_NAME", "ÄRA"], "campaign.yaml:9", problems)
-    assert "site LONG_NAME and 1 more" in str(problems.errors[0])
-    assert "at most 7 ASCII characters" in str(problems.errors[0])
-    with pytest.raises(InputError, match="cybershake needs seismograms: true"):
+    expect(problems.errors)
+    with raises(InputError):
         Campaign(campaign(folder, seismograms=False, cybershake=True))
 
 

@@ -19,6 +19,7 @@ from faultwave.campaign.site_files import SiteResults, write_site
 from faultwave.campaign.tables import scale_of
 from faultwave.observe.motions.measures import GRAVITY, measures
 from faultwave.plot.campaigns.shaking import draw_shaking
+from tests.messages import raises
 
 from .inputs import INTERVAL, campaign
 
@@ -71,10 +72,10 @@ def test_geometric_mean_and_deviation():
 def test_measures_that_are_not_finite_have_no_hazard(wrong, tmp_path):
     values, rates = np.array([1.0, wrong, 2.0]), np.ones(3)
     for function in (exceedance_rates, contributions, level_at_rate):
-        with pytest.raises(RunError, match=r"1 of 3 values are not finite, the first is \w+ of event 1"):
+        with raises(RunError):
             function(values, rates, 1.0)
     results = SiteResults("ONE", np.zeros(3), np.zeros(2), {"PGV": values}, np.zeros(3), 0.1)
-    with pytest.raises(RunError, match="PGV at site ONE: 1 of 3 values"):
+    with raises(RunError):
         write_site(tmp_path / "ONE.nc", results, "", "RotD50")
     assert not list(tmp_path.iterdir())
 

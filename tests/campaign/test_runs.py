@@ -9,6 +9,7 @@ from faultwave.base.errors import InputError
 from faultwave.campaign.campaign import Campaign
 from faultwave.campaign.site_files import claimed, site_path
 from faultwave.cli.main import app
+from tests.messages import raises
 
 from .inputs import PROJECTION, SITES, campaign, write_srf
 
@@ -21,81 +22,63 @@ def test_every_problem_is_reported_at_once(folder, tmp_path):
     made = campaign(
         folder, ruptures=str(tmp_path / "ruptures.csv"), duration=5.0, measures=["SA(0.1)", "PGV"], max_frequency=60.0
     )
-    with pytest.raises(InputError) as error:
+    with raises(InputError):
         Campaign(made, tmp_path / "results").plan()
-    text = str(error.value)
-    for part in (
-        "1 subfaults of far.srf are outside of the points", "the largest distance to a point is", "up to 1 m (nearest)",
-        "duration is 5 s, but the tensors of", "end_time: 5.36 s", "SA(0.1) needs 10 samples a period", "max_frequency is 60 Hz",
-    ):  # fmt: skip
-        assert part in text, text
     assert not (tmp_path / "results").exists()
 
 
 def test_problems_of_tables_and_files(folder, tmp_path):
     (tmp_path / "bad.csv").write_text("rupture,file,annual_rate,wait\na,absent.srf,0.1,1\n")
-    with pytest.raises(InputError, match="'wait' is not a column .*did you mean 'weight'"):
+    with raises(InputError):
         Campaign(campaign(folder, ruptures=str(tmp_path / "bad.csv"))).plan()
     (tmp_path / "bad.csv").write_text(
         f"rupture,file,annual_rate\na,absent.srf,0.1\na,{folder / 'a1.srf'},-3\nb,{folder / 'a1.srf'},\n"
     )
-    with pytest.raises(InputError) as error:
+    with raises(InputError):
         Campaign(campaign(folder, ruptures=str(tmp_path / "bad.csv"), tensors="absent.nc")).plan()
-    for part in (
-        "no such file",
-        "annual_rate is -3 (allowed: a positive number)",
-        "annual_rate is missing",
-        "absent.nc",
-        "faultwave sgt",
-    ):
-        assert part in str(error.value)
     (tmp_path / "bad.csv").write_text(
         "rupture,file,annual_rate,hypocentre_lon,hypocentre_lat,hypocentre_depth,rupture_speed\n"
         f"a,{folder / 'a1.srf'},0.1,-117,,900,2000\na,{folder / 'a1.srf'},0.1,-117,34,900,2\n"
     )
-    with pytest.raises(InputError) as error:
+    with raises(InputError):
         Campaign(campaign(folder, ruptures=str(tmp_path / "bad.csv"))).plan()
-    for part in (
-        "hypocentre_depth, rupture_speed without hypocentre_lat",
-        "rupture_speed is 2 (allowed: 10 to 100000 m/s)",
-    ):
-        assert part in str(error.value)
     (tmp_path / "bad.csv").write_text(
         f"rupture,file,annual_rate\na,{folder / 'a1.srf'},0.1\na,{folder / 'a2.srf'},0.2\n"
     )
-    with pytest.raises(InputError, match="rupture a has the annual rate 0.2, and 0.1 at"):
+    with raises(InputError):
         Campaign(campaign(folder, ruptures=str(tmp_path / "bad.csv"))).plan()
     (tmp_path / "bad.csv").write_text(f"rupture,file,annual_rate,annual_rate\na,{folder / 'a1.srf'},0.1,0.2\n")
-    with pytest.raises(InputError, match="bad.csv:1: column 'annual_rate' occurs 2 times"):
+    with raises(InputError):
         Campaign(campaign(folder, ruptures=str(tmp_path / "bad.csv"))).plan()
-    with pytest.raises(InputError, match="is no file of strain Green tensors|cannot be read|NetCDF"):
+    with pytest.raises(InputError, match="a1.srf: is not a valid file of strain Green tensors"):
         Campaign(campaign(folder, tensors=str(folder / "a1.srf"))).plan()
-    with pytest.raises(InputError, match="projection differs from that of"):
+    with raises(InputError):
         Campaign(campaign(folder, projection=PROJECTION | {"azimuth": 0.0})).plan()
-    with pytest.raises(InputError, match="site ONE is also in"):
+    with raises(InputError):
         Campaign(campaign(folder, tensors=[str(folder / "run-sgt.nc")] * 2)).plan()
 
 
 @pytest.mark.parametrize(
-    ("changes", "text"),
+    "changes",
     [
-        ({"measures": ["PGX"]}, "'PGX' is no intensity measure: PGA, PGV"),
-        ({"measures": {"PGV": ["1 kg"]}}, "1 kg"),
-        ({"measures": {"PGV": [0]}}, "levels must be positive"),
-        ({"measures": {}}, "measures"),
-        ({"rupture": "a.csv"}, "did you mean 'ruptures'"),
-        ({"disaggregation": [{"measure": "PGV"}]}, "needs either level or probability"),
-        ({"disaggregation": [{"measure": "PGA", "level": 1.0}]}, "PGA is not in measures"),
-        ({"years": [0]}, "years"),
-        ({"years": [50, 50.000001]}, "2 of the years read 50 with six digits"),
-        ({"measures": ["PGV", "PGV"]}, "PGV occurs 2 times; list each measure once"),
-        ({"measures": {"SA(1)": [], "SA(1.0)": []}}, r"SA\(1.0\) is the same measure as SA\(1\)"),
-        ({"component": "RotD10"}, "RotD50"),
+        {"measures": ["PGX"]},
+        {"measures": {"PGV": ["1 kg"]}},
+        {"measures": {"PGV": [0]}},
+        {"measures": {}},
+        {"rupture": "a.csv"},
+        {"disaggregation": [{"measure": "PGV"}]},
+        {"disaggregation": [{"measure": "PGA", "level": 1.0}]},
+        {"years": [0]},
+        {"years": [50, 50.000001]},
+        {"measures": ["PGV", "PGV"]},
+        {"measures": {"SA(1)": [], "SA(1.0)": []}},
+        {"component": "RotD10"},
     ],
+    ids=str,
 )
-def test_wrong_settings(changes, text, tmp_path):
+def test_wrong_settings(changes, tmp_path):
     (tmp_path / "ruptures.csv").touch()
-    with pytest.raises(InputError, match=text):
+    with raises(InputError):
         Campaign(campaign(tmp_path, **changes))
 
 
@@ -151,7 +134,7 @@ def test_sites_of_another_method_are_computed_again(folder, tmp_path, monkeypatc
 
 def test_results_of_other_settings_are_refused(folder, tmp_path):
     Campaign(campaign(folder), tmp_path).run()
-    with pytest.raises(InputError, match="belongs to other settings or files than those of the campaign"):
+    with raises(InputError):
         Campaign(campaign(folder, component="RotD100"), tmp_path).site("ONE")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from faultwave.domain.tets.clusters import assign_clusters
 from faultwave.domain.tets.connectivity.topology import build_topology
 from faultwave.domain.tets.generators.box import Box, box_mesh
 from faultwave.domain.tets.mesh import BoundaryKind
+from tests.messages import raises
 
 
 def normalised(neighbours: np.ndarray, fault: np.ndarray, cluster: np.ndarray) -> np.ndarray:
@@ -202,7 +202,7 @@ def test_neighbours_two_clusters_apart_are_refused() -> None:
     mesh = box_mesh(Box((1, 1, 1), (0, 0, 0), (1, 1, 1)))
     top = build_topology(mesh, None)
     cluster = np.array([0, 2, 2, 2, 2, 2])
-    with pytest.raises(ValueError, match="apart"):
+    with raises(ValueError):
         none = np.zeros((6, 4), bool)
         build_layout(Connections(top.neighbours, top.neighbour_faces, cluster, none, none[:, 0]), np.arange(6), 1)
 
@@ -213,7 +213,7 @@ def test_fault_between_clusters_is_refused() -> None:
     fault = (top.kinds == BoundaryKind.FAULT) & (top.neighbours >= 0)
     cluster = np.zeros(12, int)
     cluster[np.flatnonzero(fault.any(1))[0]] = 1
-    with pytest.raises(ValueError, match="fault"):
+    with raises(ValueError):
         connections = Connections(top.neighbours, top.neighbour_faces, cluster, fault, np.zeros(12, bool))
         build_layout(connections, np.arange(12), 1)
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faultwave.dg.stepping.local_time_stepping import LocalTimeStepping
+from tests.messages import raises
 
 
 @dataclass
@@ -165,7 +166,7 @@ def test_time_already_reached() -> None:
     marching.advance(1.0, recorder)
     marching.advance(1.0 + 1e-14, recorder)
     assert recorder.steps == [[], []] and marching.time == 1.0 + 1e-14
-    with pytest.raises(ValueError, match="march back"):
+    with raises(ValueError):
         marching.advance(0.5, recorder)
 
 

@@ -17,6 +17,7 @@ from faultwave.physics import waves as laws
 from faultwave.verify.cases.maxwell import leapfrog_energy
 from faultwave.verify.exact import Medium
 from faultwave.verify.exact.cavity import Cavity, PressureRelease
+from tests.messages import raises
 from tests.physics.waves.tensors import skewed
 
 from .driver import ROCK, Waves, cube, plane_waves
@@ -151,7 +152,10 @@ def test_a_case_chooses_its_integrator_and_samples_between_steps(integrator: str
 
 
 def test_what_cannot_be_combined_is_refused_with_the_reason() -> None:
-    for numerics, said in (({"flux": "centred"}, "is unstable with ader"), ({"integrator": "leapfrog", "flux": "godunov"}, "damping"),
-                           ({"integrator": "rk4", "cfl": 5.0}, "unstable")):  # fmt: skip
-        with pytest.raises(InputError, match=said):
+    for numerics in (
+        {"flux": "centred"},
+        {"integrator": "leapfrog", "flux": "godunov"},
+        {"integrator": "rk4", "cfl": 5.0},
+    ):
+        with raises(InputError):
             fw.simulate(settings(**numerics))

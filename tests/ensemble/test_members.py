@@ -80,7 +80,7 @@ def test_problems_of_a_file_have_lines(tmp_path):
     with pytest.raises(InputError) as error:
         load_study(file)
     text = str(error.value)
-    assert f"{file}:2: design.kind is lst" in text and "did you mean 'list'?" in text
+    assert f"{file}:2: design.kind is 'lst'" in text and "did you mean 'list'?" in text
     assert f"{file}:6: 'valeus' is not a setting of 'vary.a'" in text and "did you mean 'values'?" in text
     assert f"{file}:8: results.percentiles[0] is 200" in text
     file.write_text("case: tpv5\ndesign: {kind: list}\nvary:\n  a:\n    setting: end_tme\n    values: [1]\n")

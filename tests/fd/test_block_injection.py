@@ -7,6 +7,7 @@ import faultwave as fw
 from faultwave.backends import missing
 from faultwave.base.errors import RunError
 from faultwave.observe.boxes import VELOCITIES, read_box_record
+from tests.messages import expect
 from tests.run.launch import launch
 
 from .test_injection import largest, motion, told
@@ -149,16 +150,15 @@ def test_a_lattice_may_cross_the_face(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("lower", "upper", "words"),
+    ('lower', 'upper'),
     [
-        ([400, 400, -2900], [1200, 1200, -1700], "the face z = -1700 m is too close to the face between two blocks of the grid (allowed: "
-         "at most -1800 m). A box must be in one block, at least 8 of its points away from others."),
-        ([400, 400, -700], [1200, 1200, 0], "the face z = -700 m is too close to the face between two blocks of the grid (allowed: -600 m"),
-        ([400, 400, -1600], [1200, 1200, -200], "A box must be in one block, at least 8 of its points away from others."),
-        ([400, 400, -3200], [1200, 1200, -1900], "the face z = -3200 m is too close to the side of the grid or to its layers"),
+        ([400, 400, -2900], [1200, 1200, -1700]),
+        ([400, 400, -700], [1200, 1200, 0]),
+        ([400, 400, -1600], [1200, 1200, -200]),
+        ([400, 400, -3200], [1200, 1200, -1900]),
     ],
 )  # fmt: skip
-def test_boxes_near_faces_are_told_before_the_run(tmp_path, lower, upper, words):
+def test_boxes_near_faces_are_told_before_the_run(tmp_path, lower, upper):
     made = settings(tmp_path, "below")
     made["output"]["box"] = {"lower": lower, "upper": upper}
-    assert words in told(made)
+    expect(told(made))

@@ -16,6 +16,7 @@ from faultwave.base.errors import InputError, RunError
 from faultwave.case.load import load_case
 from faultwave.green_tensors import green_tensors
 from faultwave.run.planned import check
+from tests.messages import raises
 from tests.run.launch import launch
 
 from .combined import CASES, FEATURES, REFUSED, allowed, covered, settings
@@ -171,7 +172,7 @@ def test_what_waves_travel_through_is_reciprocal(medium):
 def test_strain_green_tensors_are_of_linear_ground(feature):
     made = settings((feature,), Path("never"))
     made["output"] = {"receivers": made["output"]["receivers"]}
-    with pytest.raises(InputError, match=f"{feature}: .* is not linear, as strain Green tensors require"):
+    with raises(InputError):
         green_tensors(made, duration=0.03)
 
 

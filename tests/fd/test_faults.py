@@ -12,6 +12,7 @@ from faultwave.case.load import load_case
 from faultwave.fd.method.split_nodes import high
 from faultwave.fd.method.stencils import FIELDS
 from faultwave.run.planned import check
+from tests.messages import expect
 
 from .test_restart import Stopped
 
@@ -224,58 +225,48 @@ BESIDE = {
 
 
 @pytest.mark.parametrize(
-    "changes, told",
+    "changes",
     [
-        ({"grid__fault": None}, "lacks the location of the fault"),
-        (
-            {"grid__fault": {"lower": [-4500, 100, -7500], "upper": [4500, 100, 0]}},
-            "lies 100 m from the nearest centres",
-        ),
-        (
-            {"grid__fault": {"lower": [-4500, 0, -7500], "upper": [4500, 900, 0]}},
-            "not define a fault that a grid supports",
-        ),
-        ({"grid__fault": {"lower": [-9000, 0, -7500], "upper": [4500, 0, 0]}}, "begins 2000 m from the side x-"),
-        ({"grid__fault": {"lower": [-4500, 0, -7500], "upper": [4500, 0, -500]}}, "ends 500 m from the side z+"),
-        ({"grid__order": 8}, "order 8 and a fault cannot be combined on a grid yet"),
-        ({"fault__friction": "rate-and-state-ageing"}, "does not maintain the balance of forces in single precision"),
-        ({"fault__modifiers": ["thermal-pressurisation"]}, "which the engine fd does not support"),
-        ({"fault__parameters": {"constant": {"mu_s": 0.6}}}, "mu_d"),
-        ({"fault": None}, "the case has no fault with friction"),
-        ({"grid__boundaries": {"z+": "rigid"}}, "ends 0 m from the side z+"),
-        (
-            {"output__receivers": {"points": [[300, 100, -3000]], "interval": 0.1}},
-            "lies 100 m from the plane of grid.fault",
-        ),
-        ({"sources": [BESIDE]}, "lies 400 m from the plane of grid.fault"),
-        (
-            {"material": WATER},
-            "fluids in the box",
-        ),
-        ({"output__fault": {"interval": 0.1}}, "writes no snapshots of faults yet"),
+        {"grid__fault": None},
+        {"grid__fault": {"lower": [-4500, 100, -7500], "upper": [4500, 100, 0]}},
+        {"grid__fault": {"lower": [-4500, 0, -7500], "upper": [4500, 900, 0]}},
+        {"grid__fault": {"lower": [-9000, 0, -7500], "upper": [4500, 0, 0]}},
+        {"grid__fault": {"lower": [-4500, 0, -7500], "upper": [4500, 0, -500]}},
+        {"grid__order": 8},
+        {"fault__friction": "rate-and-state-ageing"},
+        {"fault__modifiers": ["thermal-pressurisation"]},
+        {"fault__parameters": {"constant": {"mu_s": 0.6}}},
+        {"fault": None},
+        {"grid__boundaries": {"z+": "rigid"}},
+        {"output__receivers": {"points": [[300, 100, -3000]], "interval": 0.1}},
+        {"sources": [BESIDE]},
+        {"material": WATER},
+        {"output__fault": {"interval": 0.1}},
     ],
+    ids=str,
 )
-def test_told_before_a_run(changes, told):
-    assert told in problems(**changes)
+def test_told_before_a_run(changes):
+    expect(problems(**changes))
 
 
 WEAK_SPOT = "if (abs(x) < 400) { if (z > -4800) { if (z < -4200) { return 81600000.0; } } } return 70000000.0;"
 
 
 @pytest.mark.parametrize(
-    "changed, told",
+    "changed",
     [
-        ({}, ["points in the cohesive zone is 1.7", "use a smaller grid.spacing"]),
-        ({"T_s": 9e7}, ["all of the fault is above its strength at the start"]),
-        ({"T_s": 7e7}, ["no point of the fault is above its strength; the nearest point lacks 11.2 MPa"]),
-        ({"T_s": WEAK_SPOT}, ["m in radius, less than the critical half length"]),
-        ({"T_s": 6e7}, ["below the dynamic strength on 100 %"]),
-        ({"T_n": 120e6}, ["not compressive on 100 %"]),
-        ({"T_n": -120.0, "T_s": 81.0}, ["the median normal stress is 120 Pa"]),
-        ({"mu_d": 0.7}, ["mu_d is larger than mu_s at"]),
+        {},
+        {"T_s": 9e7},
+        {"T_s": 7e7},
+        {"T_s": WEAK_SPOT},
+        {"T_s": 6e7},
+        {"T_n": 120e6},
+        {"T_n": -120.0, "T_s": 81.0},
+        {"mu_d": 0.7},
     ],
+    ids=str,
 )
-def test_doubted_before_a_run(changed, told):
+def test_doubted_before_a_run(changed):
     """As on tetrahedra: what will probably not run as meant."""
     made = case()
     parameters = made["fault"]["parameters"]
@@ -285,7 +276,7 @@ def test_doubted_before_a_run(changed, told):
         parameters[kind] = parameters[kind] | {name: value}
     settings, _ = load_case(made)
     found = "\n".join(map(str, check(settings).warnings))
-    assert all(text in found for text in told), found
+    expect(found)
 
 
 @pytest.mark.parametrize("depth", [100.0, 200.0])
@@ -339,4 +330,4 @@ def test_unknown_names_of_nucleation_are_errors():
     """As on tetrahedra: an episode reads its own names, not those of the initial traction."""
     told = problems(fault__nucleation=[{"duration": 0.4, "stress": {"constant": {"Tnuc_s": 1e6, "Tnuc_x": 2e6}}}])
     assert told.count("'Tnuc_x' is not a parameter of an episode of nucleation, so it would have no effect") == 1
-    assert "did you mean 'Tnuc_" in told
+    expect(told)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from faultwave.backends import make_stencils
 from faultwave.fd.method.effective_medium import Units, rounded_at, spread_rounding
 from faultwave.kernels.stencil import Box, Launch, Layout, Program, Stencil
+from tests.messages import raises
 
 
 @given(st.floats(1e-4, 3e4), st.integers(0, 9))
@@ -62,7 +63,7 @@ def test_halves_cannot_be_written():
     program = Program(
         "bad", box, {"h": Layout(box, half=True)}, [[Launch(Stencil("s", lambda p: {"h": p.at("h") + 1.0}), box)]], {}
     )
-    with pytest.raises(ValueError, match="sixteen bits"):
+    with raises(ValueError):
         make_stencils("numpy", program, "single", 1)
 
 

@@ -10,6 +10,7 @@ import faultwave as fw
 from faultwave.observe.boxes import read_box_record
 from faultwave.physics.sources.time_functions import Ricker
 from faultwave.physics.waves.plane_waves import incoming, sent_back, stress_of
+from tests.messages import expect
 
 from .test_injection import let_in, motion, settings, told
 
@@ -129,8 +130,8 @@ def test_files_for_opensees_have_one_layer(tmp_path):
     assert len(np.unique(cells, axis=0)) == len(cells) == (7 * 7 * 8 - 3 * 3 * 6)
     assert internal.sum() == 5 * 5 * 7 - 3 * 3 * 6
     made = let_in(tmp_path / "again", tmp_path / "run.h5drm")
-    assert "4 planes of nodes or more across its layers" in told(made)
-    assert "which cannot be computed from velocities in attenuating rock" in told(made | {"attenuation": {}})
+    expect(told(made))
+    expect(told(made | {"attenuation": {}}))
 
 
 def test_waves_of_tetrahedra_come_in(tmp_path, recorded):
@@ -195,38 +196,38 @@ def test_an_oblique_plane_wave_with_what_the_surface_sends_back(tmp_path, mode):
 
 
 @pytest.mark.parametrize(
-    ("pulse", "more", "words"),
+    ('pulse', 'more'),
     [
-        ({"onset": -0.5}, {}, "s before the run begins (allowed: an onset of -0.0267 s or later)"),
-        ({"polarisation": None}, {}, "an S wave needs a polarisation that is not along its direction"),
-        ({"direction": [1, 0, 0.3], "polarisation": [0.3, 0, -1]}, {}, "its P wave would not propagate away from the free surface"),
-        ({}, {"attenuation": {}, "material": {"constant": {"rho": 2700, "vp": 3464, "vs": 2000, "Qp": 60, "Qs": 30}}}, "attenuating rock"),
-        ({}, {"material": {"constant": {"rho": 2700, "vp": 3464}, "expression": {"vs": "return 2000 + 0.1*x;"}}},
-         "needs uniform rock, but lambda next to the faces of the box is"),
-        ({}, {"injection": {"plane_wave": PULSE}}, "a plane_wave needs lower and upper of the box"),
-        ({}, {"injection": {}}, "set either file or plane_wave"),
+        ({"onset": -0.5}, {}),
+        ({"polarisation": None}, {}),
+        ({"direction": [1, 0, 0.3], "polarisation": [0.3, 0, -1]}, {}),
+        ({}, {"attenuation": {}, "material": {"constant": {"rho": 2700, "vp": 3464, "vs": 2000, "Qp": 60, "Qs": 30}}}),
+        ({}, {"material": {"constant": {"rho": 2700, "vp": 3464}, "expression": {"vs": "return 2000 + 0.1*x;"}}}),
+        ({}, {"injection": {"plane_wave": PULSE}}),
+        ({}, {"injection": {}}),
     ],
 )  # fmt: skip
-def test_plane_waves_reported_before_the_run(tmp_path, pulse, more, words):
+def test_plane_waves_reported_before_the_run(tmp_path, pulse, more):
     made = let_in(tmp_path, "")
     made["injection"] = {**BOX, "plane_wave": {n: v for n, v in {**PULSE, **pulse}.items() if v is not None}}
-    assert words in told(made | more)
+    expect(told(made | more))
 
 
 @pytest.mark.parametrize(
-    ("box", "words"),
+    "box",
     [
-        ({"spacing": 150.0, "interval": 0.02}, "150 m does not divide the box of 640 x 640 x 960 m"),
-        ({"spacing": 160.0}, "spacing and interval must be set together"),
-        ({"formats": ["h5drm"]}, "h5drm needs a spacing, the edge of its elements, and an interval"),
-        ({"layers": 2}, "layers apply to h5drm only"),
-        ({"spacing": 320.0, "interval": 0.02}, "are partly outside of the grid"),
-        ({"upper": [400, 1120, 0]}, "lower must be below upper on every axis: x is from "),
+        {"spacing": 150.0, "interval": 0.02},
+        {"spacing": 160.0},
+        {"formats": ["h5drm"]},
+        {"layers": 2},
+        {"spacing": 320.0, "interval": 0.02},
+        {"upper": [400, 1120, 0]},
     ],
+    ids=str,
 )
-def test_records_reported_before_the_run(tmp_path, box, words):
+def test_records_reported_before_the_run(tmp_path, box):
     made = settings(tmp_path, output__box={**BOX, **box})
-    assert words in told(made)
+    expect(told(made))
 
 
 def test_records_of_other_points_are_refused(tmp_path, recorded):
@@ -235,7 +236,7 @@ def test_records_of_other_points_are_refused(tmp_path, recorded):
     motion(made)
     again = let_in(tmp_path / "again", tmp_path / "own/run-box.h5", end_time=0.05)
     again["grid"] |= {"spacing": 53.333333333333336, "step": 0.005}
-    assert "was recorded at the points of a grid of 80 m, and this one has 53.3333 m" in told(again)
+    expect(told(again))
 
 
 def test_damaged_h5drm_files_are_refused(tmp_path, recorded):

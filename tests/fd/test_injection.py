@@ -16,6 +16,7 @@ from faultwave.fd.capabilities import injection
 from faultwave.fd.injection.incident_fields import RecordSource
 from faultwave.observe.boxes import VELOCITIES, read_box_record
 from faultwave.run.planned import check
+from tests.messages import expect, raises
 
 from .test_restart import Stopped
 
@@ -140,7 +141,7 @@ def test_order_eight(tmp_path):
     assert (scale > 0).all() and (largest(again - plain, [0, 1]) < 1e-13 * scale).all()
     assert (largest(again, [2, 3]) < 1e-13 * scale).all()
     made = let_in(tmp_path / "four", tmp_path / "plain/run-box.h5", **(changes | {"grid__order": 4}))
-    assert "was recorded by differences of order 8, which need other points" in told(made)
+    expect(told(made))
 
 
 def test_a_wrong_number_of_the_differences_leaks(tmp_path, recorded, monkeypatch):
@@ -201,30 +202,29 @@ def told(made):
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    "changes",
     [
-        ({"injection__lower": [0, 480, -960], "injection__upper": TOP}, "the face x = 0 m is too close to the side of the grid"),
-        ({"injection__lower": LOWER, "injection__upper": [1120, 1040, -240]}, "z = -240 m is too close to the free surface"),
-        ({"injection__lower": [480, 480, -400], "injection__upper": TOP}, "the lower face z = -400 m is too close"),
-        ({"injection__lower": [560, 480, -960], "injection__upper": TOP}, "the record has no points around"),
-        ({"injection__lower": LOWER, "injection__upper": BURIED}, "the box of the record reaches the free surface, the injection box"),
-        ({"injection__lower": [480, 480, -960], "injection__upper": [640, 1040, 0]}, "the box has 2 cells of 80 m along x"),
-        ({"injection__lower": LOWER}, "set both lower and upper, or neither"),
-        ({"end_time": 0.9}, "the record ends at 0.695 s, the run at 0.9 s"),
-        ({"material__constant__rho": 2600.0}, "was recorded in other rock"),
-        ({"grid__boundaries": {"z+": "absorbing"}}, "z = 0 m is too close to the side of the grid or to its layers"),
-        ({"initial": {"kind": "plane-wave", "wave": [{"mode": "P", "k": [1e-3, 0, 0]}]}}, "has an initial state"),
-        ({"grid__time_dispersion": "remove"}, "but sources and seismograms"),
-        ({"grid__step": 0.005}, "waves are interpolated in time. grid.step: 0.01 injects them exactly"),
-        ({"sources": [{"kind": "force", "location": [500, 800, -400], "force": [1e9, 0, 0],
-                       "time_function": {"kind": "ricker", "duration": 0.3}}]}, "within 4 points of a face of the injection box"),
-        ({"sources": [{"kind": "force", "location": [80, 800, -400], "force": [1e9, 0, 0],
-                       "time_function": {"kind": "ricker", "duration": 0.3}}]}, "are part of the scattered field"),
-        ({"engine": "dg", "mesh": {"generate": {"shape": "box", "cells": [2, 2, 2], "lower": [0, 0, -1600], "upper": [1600, 1600, 0]}}},
-         "injection: is simulated on grids only"),
+        {"injection__lower": [0, 480, -960], "injection__upper": TOP},
+        {"injection__lower": LOWER, "injection__upper": [1120, 1040, -240]},
+        {"injection__lower": [480, 480, -400], "injection__upper": TOP},
+        {"injection__lower": [560, 480, -960], "injection__upper": TOP},
+        {"injection__lower": LOWER, "injection__upper": BURIED},
+        {"injection__lower": [480, 480, -960], "injection__upper": [640, 1040, 0]},
+        {"injection__lower": LOWER},
+        {"end_time": 0.9},
+        {"material__constant__rho": 2600.0},
+        {"grid__boundaries": {"z+": "absorbing"}},
+        {"initial": {"kind": "plane-wave", "wave": [{"mode": "P", "k": [1e-3, 0, 0]}]}},
+        {"grid__time_dispersion": "remove"},
+        {"grid__step": 0.005},
+        {"sources": [{"kind": "force", "location": [500, 800, -400], "force": [1e9, 0, 0],
+                       "time_function": {"kind": "ricker", "duration": 0.3}}]},
+        {"sources": [{"kind": "force", "location": [80, 800, -400], "force": [1e9, 0, 0],
+                       "time_function": {"kind": "ricker", "duration": 0.3}}]},
+        {"engine": "dg", "mesh": {"generate": {"shape": "box", "cells": [2, 2, 2], "lower": [0, 0, -1600], "upper": [1600, 1600, 0]}}},
     ],
 )  # fmt: skip
-def test_reported_before_the_run(tmp_path, recorded, changes, words):
+def test_reported_before_the_run(tmp_path, recorded, changes):
     made = let_in(tmp_path, recorded[0])
     for key, value in changes.items():
         group = made
@@ -232,7 +232,7 @@ def test_reported_before_the_run(tmp_path, recorded, changes, words):
         for part in path:
             group = group.setdefault(part, {})
         group[last] = value
-    assert words in told(made)
+    expect(told(made))
 
 
 def test_other_bands_of_attenuation_are_told(tmp_path):
@@ -246,19 +246,20 @@ def test_other_bands_of_attenuation_are_told(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("east", "words"),
+    "east",
     [
-        (500.0, "sources[0]: the source at (500, 800, -400) lies within 4 points"),
-        (80.0, "1 of 1 act outside of the injection box"),
+        500.0,
+        80.0,
     ],
+    ids=str,
 )
-def test_sources_by_longitude_or_of_files_are_looked_at_too(tmp_path, recorded, east, words):
+def test_sources_by_longitude_or_of_files_are_looked_at_too(tmp_path, recorded, east):
     """Wherever the case says where they are."""
     projection = {"crs": "EPSG:32611", "origin": [-117.0, 34.0]}
     degrees = Projection(projection["crs"], (-117.0, 34.0), 0.0).to_geographic(np.array([[east, 800.0]]))[0]
     source = {"kind": "force", "geographic": [*map(float, degrees), -400.0], "force": [1e9, 0, 0],
               "time_function": {"kind": "ricker", "duration": 0.3}}  # fmt: skip
-    assert words in told(let_in(tmp_path, recorded[0]) | {"sources": [source], "projection": projection})
+    expect(told(let_in(tmp_path, recorded[0]) | {"sources": [source], "projection": projection}))
 
 
 def test_boxes_beside_borders_of_fluids_are_refused(tmp_path):
@@ -268,7 +269,7 @@ def test_boxes_beside_borders_of_fluids_are_refused(tmp_path):
         "constant": {"rho": 2700.0, "vp": 3464.0},
         "expression": {"vs": "if (z > -880) {return 0;} return 2000;"},
     }
-    assert "output.box: the box intersects planes around a fluid-solid interface, z = " in told(made)
+    expect(told(made))
 
 
 def test_files_that_are_no_records_are_refused(tmp_path, recorded):
@@ -278,12 +279,10 @@ def test_files_that_are_no_records_are_refused(tmp_path, recorded):
     broken.write_bytes(recorded[0].read_bytes())
     with h5py.File(broken, "a") as file:
         file.attrs["quantities"] = [name for name in file.attrs["quantities"] if name not in ("s_xy", "v2")]
-    assert "lacks s_xy, v2" in told(let_in(tmp_path, broken))
+    expect(told(let_in(tmp_path, broken)))
     with h5py.File(broken, "w") as file:
         file["something"] = [1.0]
-    assert "is not a record of a box (allowed: a file of output.box, or an H5DRM file)" in told(
-        let_in(tmp_path, broken)
-    )
+    expect(told(let_in(tmp_path, broken)))
     with pytest.raises(InputError):
         RecordSource(read_box_record(broken))
 
@@ -330,5 +329,5 @@ def test_damaged_records_are_refused(tmp_path, recorded, damage, words):
     found = told(let_in(tmp_path, broken))
     assert re.search(words, found), found
     assert "broken.h5" in found
-    with pytest.raises(InputError, match="broken.h5"):
+    with raises(InputError):
         read_box_record(broken).check()

@@ -8,6 +8,7 @@ import pytest
 from faultwave.case.load import load_case
 from faultwave.run import simulate
 from faultwave.run.planned import check
+from tests.messages import expect
 
 from .test_grids import case, problems
 
@@ -106,21 +107,21 @@ def told(changes, **more):
 
 
 @pytest.mark.parametrize(
-    ("changes", "more", "words"),
+    ("changes", "more"),
     [
-        ({"z": -1600}, {}, "the plane z = -1600 m is not in the box (allowed: between -1500 and 0 m)"),
-        ({}, {"boundaries": {**SIDES, "z-": "rigid"}}, "half of a plane wave propagates downwards, but z- is rigid"),
-        ({}, {"boundaries": {"x": "rigid", "z+": "free-surface"}}, "cannot move along rigid sides"),
-        ({}, {"boundaries": {"z+": "free-surface"}}, "is diffracted where it meets absorbing sides"),
-        ({"velocity": [0, 0, 0]}, {}, "needs a velocity that is not zero"),
-        ({"z": None}, {}, "needs z"),
-        ({"location": [0, 0, 0]}, {}, "location: has no effect with kind plane-wave, which uses z, velocity"),
-        ({"kind": "force", "force": [1, 0, 0]}, {}, "velocity: has no effect with kind force"),
-        ({"time_function": {"kind": "ricker", "duration": 0.05}}, {}, "radiate above"),
+        ({"z": -1600}, {}),
+        ({}, {"boundaries": {**SIDES, "z-": "rigid"}}),
+        ({}, {"boundaries": {"x": "rigid", "z+": "free-surface"}}),
+        ({}, {"boundaries": {"z+": "free-surface"}}),
+        ({"velocity": [0, 0, 0]}, {}),
+        ({"z": None}, {}),
+        ({"location": [0, 0, 0]}, {}),
+        ({"kind": "force", "force": [1, 0, 0]}, {}),
+        ({"time_function": {"kind": "ricker", "duration": 0.05}}, {}),
     ],
 )
-def test_reported_before_the_run(changes, more, words):
-    assert words in told(changes, **more)
+def test_reported_before_the_run(changes, more):
+    expect(told(changes, **more))
 
 
 def test_uneven_material():

@@ -9,6 +9,7 @@ from faultwave.base.errors import RunError
 from faultwave.case.load import load_case
 from faultwave.fd.method.stencils import FIELDS
 from faultwave.run.planned import check
+from tests.messages import expect
 from tests.run.launch import launch
 
 from .test_grids import case
@@ -153,27 +154,27 @@ NARROW = "if ((x - 470)*(x - 470) + (y - 660)*(y - 660) < 14400) { return 1e6; }
 
 
 @pytest.mark.parametrize(
-    ("change", "text"),
+    "change",
     [
-        (lambda c: strength(c).pop("plastic_cohesion"), "plasticity.parameters.plastic_cohesion: missing"),
-        (lambda c: strength(c).pop("s_xy"), "no initial stress: s_xy missing"),
-        (lambda c: strength(c).update(plastic_cohesion="return -1;"), "plastic_cohesion is -1 at"),
-        (lambda c: strength(c).update(plastic_cohesion="return 0;", s_xy="return 1e6;"), "at rest 100 % of"),
-        (lambda c: strength(c).update(s_xy="return x;"), "stress at rest that depends on z alone"),
-        (lambda c: strength(c).update(s_xy=NARROW), "stress at rest that depends on z alone"),
-        (lambda c: c["plasticity"].update(elastic=["water"]), "a grid has no volumes"),
-        (lambda c: c["plasticity"].update(initial_stress="fault"), "faults in yielding rock are not supported on grids yet"),
-        (lambda c: c["plasticity"]["constants"].update(seissol_strain=1), "on grids plastic strain"),
-        (lambda c: c["plasticity"].update(points="lattice"), "plasticity.points: has no effect on a grid"),
-        (lambda c: c["grid"].update(order=8), "removing time dispersion and plasticity"),
-        (lambda c: c["grid"].update(time_dispersion="remove"), "removing time dispersion and plasticity"),
-        (lambda c: c["material"]["constant"].update(vs=0.0, Qs=1e9), "water cannot be combined with yielding rock"),
-        (lambda c: c["sources"].append({"kind": "plane-wave", "z": -900.0, "velocity": [1, 0, 0],
-                                        "time_function": {"kind": "ricker", "duration": 0.5}}), "rising plane waves and plasticity"),
+        lambda c: strength(c).pop("plastic_cohesion"),
+        lambda c: strength(c).pop("s_xy"),
+        lambda c: strength(c).update(plastic_cohesion="return -1;"),
+        lambda c: strength(c).update(plastic_cohesion="return 0;", s_xy="return 1e6;"),
+        lambda c: strength(c).update(s_xy="return x;"),
+        lambda c: strength(c).update(s_xy=NARROW),
+        lambda c: c["plasticity"].update(elastic=["water"]),
+        lambda c: c["plasticity"].update(initial_stress="fault"),
+        lambda c: c["plasticity"]["constants"].update(seissol_strain=1),
+        lambda c: c["plasticity"].update(points="lattice"),
+        lambda c: c["grid"].update(order=8),
+        lambda c: c["grid"].update(time_dispersion="remove"),
+        lambda c: c["material"]["constant"].update(vs=0.0, Qs=1e9),
+        lambda c: c["sources"].append({"kind": "plane-wave", "z": -900.0, "velocity": [1, 0, 0],
+                                        "time_function": {"kind": "ricker", "duration": 0.5}}),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_before(change, text):
-    assert text in told(change)
+def test_what_is_wrong_is_told_before(change):
+    expect(told(change))
 
 
 def test_a_sound_case_has_no_complaint():
@@ -225,24 +226,22 @@ PULLED = {"s_xx": 5e7, "s_yy": 5e7, "s_zz": 5e7, "s_xy": 0.0, "s_yz": 0.0, "s_xz
 
 
 @pytest.mark.parametrize(
-    ("plasticity", "text"),
+    "plasticity",
     [
-        ({"rock_quality": QUALITY}, "the initial stress is missing"),
-        ({"overburden": WEIGHT}, "set parameters or, on grids, rock_quality"),
-        ({"overburden": WEIGHT | {"largest": 0.4}, "rock_quality": QUALITY}, "largest must not be below smallest"),
-        ({"overburden": WEIGHT, "rock_quality": QUALITY | {"index": 0}}, "rock_quality.index"),
-        ({"overburden": WEIGHT, "rock_quality": QUALITY | {"intact_strength": "granite"}}, "sandstone"),
-        ({"overburden": WEIGHT, "rock_quality": QUALITY | {"loose_angle": 30}}, "loose_angle needs loose_below"),
-        ({"overburden": WEIGHT, "initial_stress": "parameters", "rock_quality": QUALITY}, "set initial_stress or overburden"),
-        ({"overburden": WEIGHT, "rock_quality": QUALITY, "parameters": {"constant": {"plastic_cohesion": 1e6}}},
-         "'plastic_cohesion' is not a parameter"),
-        ({"overburden": WEIGHT | {"largest": 60.0}, "rock_quality": QUALITY}, "are beyond yield, the first at"),
-        ({"parameters": {"constant": {"plastic_cohesion": 1e6, "bulk_friction": 0.5}}, "initial_stress": {"constant": PULLED}},
-         "are in tension, the first at"),
+        {"rock_quality": QUALITY},
+        {"overburden": WEIGHT},
+        {"overburden": WEIGHT | {"largest": 0.4}, "rock_quality": QUALITY},
+        {"overburden": WEIGHT, "rock_quality": QUALITY | {"index": 0}},
+        {"overburden": WEIGHT, "rock_quality": QUALITY | {"intact_strength": "granite"}},
+        {"overburden": WEIGHT, "rock_quality": QUALITY | {"loose_angle": 30}},
+        {"overburden": WEIGHT, "initial_stress": "parameters", "rock_quality": QUALITY},
+        {"overburden": WEIGHT, "rock_quality": QUALITY, "parameters": {"constant": {"plastic_cohesion": 1e6}}},
+        {"overburden": WEIGHT | {"largest": 60.0}, "rock_quality": QUALITY},
+        {"parameters": {"constant": {"plastic_cohesion": 1e6, "bulk_friction": 0.5}}, "initial_stress": {"constant": PULLED}},
     ],
 )  # fmt: skip
-def test_wrong_weight_or_quality_is_told(plasticity, text):
-    assert text in told(lambda c: c.update(plasticity=plasticity))
+def test_wrong_weight_or_quality_is_told(plasticity):
+    expect(told(lambda c: c.update(plasticity=plasticity)))
 
 
 def test_tetrahedra_refuse_strength_from_quality():
@@ -258,4 +257,4 @@ def test_tetrahedra_refuse_strength_from_quality():
         for name in ("grid", "attenuation"):
             made.pop(name)
 
-    assert "supported on grids" in told(change)
+    expect(told(change))

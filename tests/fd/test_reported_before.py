@@ -10,6 +10,7 @@ import pytest
 from faultwave.case.load import load_case
 from faultwave.run import simulate
 from faultwave.run.planned import check
+from tests.messages import expect
 
 from .test_grids import case, problems
 
@@ -151,16 +152,13 @@ def test_sources_that_act_outside_of_the_run(engine, onset):
                          "boundaries": {"z+": "free-surface"}}}  # fmt: skip
     more = {"mesh": mesh} if engine == "dg" else {}
     text = warned(engine=engine, end_time=2.0, sources=[settings[0], {**settings[0], "onset": onset}], **more)
-    assert (
-        f"1 of 2 act partly outside of the run, 0 to 2 s, and that part is lost (sources[1] with onset {onset} s: 100 %)"
-        in text
-    )
+    expect(text)
     assert "act outside" not in warned(engine=engine, end_time=2.0, **more)
 
 
 def test_spectral_accelerations_that_the_grid_does_not_resolve():
     text = warned(end_time=2.0, output__intensity={"periods": [0.0001, 0.25, 0.31, 3.0]})
-    assert "output.intensity.periods: 0.0001, 0.25 s are shorter than 0.3 s" in text
+    expect(text)
     assert "periods" not in warned(end_time=2.0, output__intensity={"periods": [0.3]})
 
 
@@ -236,17 +234,15 @@ def test_a_case_for_both_engines_may_have_the_settings_of_both():
 
 
 @pytest.mark.parametrize(
-    ("changes", "expected"),
+    "changes",
     [
-        (
-            {"grid__absorbing": {"kind": "sponge", "along": 0.02, "frequency": 2}},
-            "frequency: has no effect with kind sponge",
-        ),
-        ({"attenuation": {"corner": 0.5}, "material": QUALITY}, "corner has no effect without an exponent"),
+        {"grid__absorbing": {"kind": "sponge", "along": 0.02, "frequency": 2}},
+        {"attenuation": {"corner": 0.5}, "material": QUALITY},
     ],
+    ids=str,
 )
-def test_settings_that_contradict_are_errors(changes, expected):
-    assert expected in problems(**changes)
+def test_settings_that_contradict_are_errors(changes):
+    expect(problems(**changes))
 
 
 @pytest.mark.parametrize(
@@ -283,7 +279,7 @@ WAVE = {"kind": "plane-wave", "wave": [{"mode": "S", "k": [0, 0, 0.004], "polari
 def test_plane_waves_as_initial_state_need_one_material():
     gradient = {"constant": {"rho": 2700.0, "vp": 4000.0}, "expression": {"vs": "return 2000 - z / 10;"}}
     text = problems(initial=WAVE, sources=[], material=gradient)
-    assert "need a uniform medium, but lambda varies by" in text and "starts a wave below" in text
+    expect(text)
     assert problems(initial=WAVE, sources=[]) == ""
     assert any("no waves enter through its absorbing sides" in w for w in warnings(initial=WAVE, sources=[]))
     still = {
@@ -303,7 +299,7 @@ def test_quality_factors_that_no_mechanism_reaches_are_told_with_their_place():
     constant = {k: v for k, v in LOSSY["constant"].items() if k != "Qs"}
     field = {"constant": constant, "expression": {"Qs": "if (x > 700) { if (z < -900) { return 2; } } return 30;"}}
     text = problems(attenuation={}, material=field)
-    assert "Q = 2 (" in text and "the largest violation is at (7" in text and "at least 5" in text
+    expect(text)
     assert problems(attenuation={}, material=LOSSY) == ""
 
 
@@ -325,9 +321,9 @@ def test_a_grid_beyond_memory_is_told_before_parts_are_placed(monkeypatch):
     monkeypatch.setattr(
         "faultwave.fd.capabilities.receivers.Receivers.locate", lambda part, placing: pytest.fail("was placed")
     )
-    assert "this machine has" in problems(grid__spacing=0.5)
+    assert "GiB, this machine has" in problems(grid__spacing=0.5)
 
 
 def test_a_lowpass_above_all_frequencies_of_the_sources_is_refused():
     """It changes nothing, and would need more samples than can be had."""
-    assert "changes nothing: remove the setting" in problems(grid__lowpass=1e6)
+    expect(problems(grid__lowpass=1e6))

@@ -7,6 +7,7 @@ import faultwave as fw
 from faultwave.backends import missing
 from faultwave.base.errors import InputError, RunError
 from faultwave.output.formats.awp_series import read_awp
+from tests.messages import raises
 
 from .results import datasets, fields
 from .test_grids import case
@@ -111,7 +112,7 @@ def test_an_older_checkpoint_gives_the_same(tmp_path):
 
 def test_other_grids_are_refused(tmp_path):
     fw.simulate(settings(tmp_path)).run()
-    with pytest.raises(InputError, match="other precision"):
+    with raises(InputError):
         fw.resume(tmp_path, precision="double")
 
 
@@ -134,7 +135,7 @@ def test_a_later_end_gives_what_a_longer_run_gives(tmp_path):
     assert all(np.array_equal(v, parts[k]) for k, v in whole.items())
     again = fw.resume(tmp_path / "parts", until=1.1 * later)
     assert again.plan.scheme.step == step
-    with pytest.raises(InputError, match="grid.step: .* s is too long to be stable.*at most"):
+    with raises(InputError):
         fw.simulate(longer | {"grid": {**longer["grid"], "step": 1.0}})
 
 
@@ -143,5 +144,5 @@ def test_what_another_version_left_is_refused(tmp_path, monkeypatch):
     made = settings(tmp_path / "out", end_time=0.4)
     fw.simulate(made).run()
     monkeypatch.setattr("faultwave.fd.checkpoint.SCHEME", "another")
-    with pytest.raises(InputError, match="was written by a run with another scheme"):
+    with raises(InputError):
         fw.resume(tmp_path / "out")

@@ -11,6 +11,7 @@ from faultwave.engine.checks import check_disk
 from faultwave.green_tensors import green_tensors, save_green_tensors, seismograms
 from faultwave.output.formats.maps_netcdf import read_maps, write_maps
 from faultwave.run import simulate
+from tests.messages import raises
 
 from .reciprocity import TENSORS, both, moments
 from .test_grids import case
@@ -118,17 +119,17 @@ def test_the_file_and_moment_rates(tmp_path):
 
 def test_what_is_missing_is_told(tmp_path):
     made = settings(dict.fromkeys("xyz", "rigid"))
-    for broken, text in (
-        ({"sources": []}, "would define the points of strain"),
-        ({"output": {}}, "sites where forces act"),
-        ({"engine": "dg", "grid": None}, "'mesh' is missing"),
-        ({"engine": "dg", "mesh": {"generate": BOX}}, "'dg' has no strain Green tensors"),
+    for broken in (
+        {"sources": []},
+        {"output": {}},
+        {"engine": "dg", "grid": None},
+        {"engine": "dg", "mesh": {"generate": BOX}},
     ):
-        with pytest.raises(InputError, match=text):
+        with raises(InputError):
             green_tensors({**made, **broken})
-    with pytest.raises(InputError, match="point 1 at .* outside the box"):
+    with raises(InputError):
         green_tensors(made, points=np.array([[0.0, 0.0, 500.0]]))
-    with pytest.raises(InputError, match="cannot be read"):
+    with raises(InputError):
         save_green_tensors("any.yaml", tmp_path, tmp_path / "absent.txt", None, print)
 
 
@@ -170,12 +171,10 @@ def test_a_run_that_is_too_short_says_so(tmp_path):
     assert any("is before the peak of the forces at 0.6 s" in text for text in said)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"), [("# none\n", "holds no points"), ("1 2 3\n4 5\n", r"p\.txt:2: '4 5' is not a point")]
-)
-def test_a_file_of_points_that_holds_none(tmp_path, text, words):
+@pytest.mark.parametrize("text", ["# none\n", "1 2 3\n4 5\n"], ids=str)
+def test_a_file_of_points_that_holds_none(tmp_path, text):
     (tmp_path / "p.txt").write_text(text)
-    with pytest.raises(InputError, match=words):
+    with raises(InputError):
         save_green_tensors("case.yaml", tmp_path / "out", tmp_path / "p.txt", None, print)
 
 

@@ -20,6 +20,7 @@ from faultwave.run.planned import check
 from faultwave.verify.cases.grids.soil import END, SOIL, column, independent
 from faultwave.verify.cases.grids.soil import REFERENCE as STRAIN
 from faultwave.verify.exact.soil_column import MasingPoint
+from tests.messages import expect
 from tests.run.launch import launch
 
 from . import setups
@@ -337,28 +338,28 @@ def strength(made, **given):
 
 
 @pytest.mark.parametrize(
-    ("change", "text"),
+    "change",
     [
-        (lambda c: table(c, [[1e-4, 0.9], [1e-3, 0.05]]), "the stress of the backbone falls before the strain 0.001"),
-        (lambda c: table(c, [[1e-4, 0.5], [1e-3, 0.5], [1e-2, 0.6]]), "the backbone gets steeper"),
-        (lambda c: c["soil"]["parameters"]["expression"].update(reference_strain="return 0;"), "reference_strain is 0 at ("),
-        (lambda c: c["soil"]["parameters"]["expression"].update(reference_strain="return -1;"), "reference_strain is -1 at ("),
-        (lambda c: c["soil"].update(backbone="strength"), "soil.parameters.cohesion: missing"),
-        (lambda c: strength(c, cohesion=1e4), "soil.parameters.friction_angle: missing"),
-        (lambda c: strength(c, cohesion=0, friction_angle=0), "the reference strain is 0 at ("),
-        (lambda c: c["soil"].pop("parameters"), "backbone reference-strain needs parameters"),
-        (lambda c: c["output"].pop("soil") and c["soil"].update(slower_than=900.0), "the S speed is nowhere below 900 m/s"),
-        (lambda c: c["material"]["expression"].update(vs="return 0;", Qs="return 1e9;"), "soil next to or below water is not supported"),
-        (pond, "the box has water at (450, 650, 0)"),
-        (lambda c: c["output"]["soil"].update(points=[[700.0, 700.0, -900.0]]), "(700, 700, -900) is in rock, whose S speed is 2000 m/s"),
-        (lambda c: c["output"]["soil"].update(points=[[700.0, 700.0, 9.0]]), "output.soil.points[0] at (700, 700, 9): lies 9 m outside"),
-        (lambda c: c.pop("soil"), "the case has no soft soil"),
-        (lambda c: c["grid"].update(order=8, time_dispersion="remove"), "removing time dispersion and soil"),
-        (lambda c: c["grid"].update(time_dispersion="remove"), "removing time dispersion and soil"),
+        lambda c: table(c, [[1e-4, 0.9], [1e-3, 0.05]]),
+        lambda c: table(c, [[1e-4, 0.5], [1e-3, 0.5], [1e-2, 0.6]]),
+        lambda c: c["soil"]["parameters"]["expression"].update(reference_strain="return 0;"),
+        lambda c: c["soil"]["parameters"]["expression"].update(reference_strain="return -1;"),
+        lambda c: c["soil"].update(backbone="strength"),
+        lambda c: strength(c, cohesion=1e4),
+        lambda c: strength(c, cohesion=0, friction_angle=0),
+        lambda c: c["soil"].pop("parameters"),
+        lambda c: c["output"].pop("soil") and c["soil"].update(slower_than=900.0),
+        lambda c: c["material"]["expression"].update(vs="return 0;", Qs="return 1e9;"),
+        pond,
+        lambda c: c["output"]["soil"].update(points=[[700.0, 700.0, -900.0]]),
+        lambda c: c["output"]["soil"].update(points=[[700.0, 700.0, 9.0]]),
+        lambda c: c.pop("soil"),
+        lambda c: c["grid"].update(order=8, time_dispersion="remove"),
+        lambda c: c["grid"].update(time_dispersion="remove"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_before(change, text):
-    assert text in told(change)
+def test_what_is_wrong_is_told_before(change):
+    expect(told(change))
 
 
 def test_a_sound_case_has_no_complaint():

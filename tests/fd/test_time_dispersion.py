@@ -18,6 +18,7 @@ from faultwave.fd.operators.time_dispersion import (
 )
 from faultwave.green_tensors import green_tensors, seismograms
 from faultwave.run import simulate
+from tests.messages import raises
 
 from .reciprocity import TENSORS
 from .test_grids import case, problems
@@ -190,7 +191,7 @@ def test_strain_green_tensors_are_freed_too():
 def test_what_cannot_be_had_is_told():
     wave = {"kind": "plane-wave", "wave": [{"mode": "P", "k": [0.01, 0, 0], "amplitude": 1.0}]}
     assert "not from initial motion" in problems(grid__time_dispersion="remove", initial=wave)
-    with pytest.raises(InputError, match=r"grid\.order.*topography"):
+    with raises(InputError):
         simulate(
             case(
                 grid__order=8, grid__topography={"expression": "return 10.0;", "sources": "depth", "receivers": "depth"}

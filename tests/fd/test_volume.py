@@ -10,6 +10,7 @@ from faultwave.base.errors import InputError
 from faultwave.output.formats.awp_series import read_awp
 from faultwave.output.formats.image import ImageReader
 from faultwave.run import simulate
+from tests.messages import expect, raises
 
 from .test_grids import case, problems
 
@@ -111,9 +112,9 @@ def test_flat_files_cut_short(run, tmp_path):
     for name in ("SX", "SY", "SZ", "S.json"):
         data = (folder / f"run-surface-{name}").read_bytes()
         (tmp_path / f"run-surface-{name}").write_bytes(data[:-4] if name == "SY" else data)
-    with pytest.raises(InputError, match=r"run-surface-S\.json"):
+    with raises(InputError):
         read_awp(tmp_path / "run-surface-S")
-    with pytest.raises(InputError, match="is not a valid series of images"):
+    with raises(InputError):
         ImageReader(tmp_path / "run-surface-SX")
 
 
@@ -141,7 +142,7 @@ def test_too_large_for_the_disk(monkeypatch, tmp_path):
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1e6))
     volume = {"interval": 0.01, "every": 1}
     text = problems(output__volume=volume)
-    assert "snapshots, seismograms and checkpoints need" in text
+    expect(text)
     assert "snapshots" not in problems(output__volume={**volume, "every": 5, "interval": 0.1})
 
 
@@ -154,13 +155,12 @@ def test_dg_has_no_such_formats():
 
     made, found = load_case(settings)
     text = "\n".join(map(str, found.errors if made is None else check(made).errors))
-    assert "output.surface.formats: other formats need a grid" in text and "output.surface.every" in text
+    expect(text)
 
 
 def test_an_unknown_format_is_told_with_what_there_is():
     text = problems(output__volume={"interval": 0.1, "formats": ["netcfd"]})
-    assert "output.volume.formats[0]: unknown format 'netcfd' (allowed: awp, essi, netcdf, vtkhdf)" in text
-    assert "did you mean 'netcdf'?" in text
+    expect(text)
     assert "output.intensity.formats[1]: unknown format 'geotif'" in problems(
         output__intensity={"periods": [0.5], "formats": ["netcdf", "geotif"]}
     )

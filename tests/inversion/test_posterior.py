@@ -8,6 +8,7 @@ from faultwave.base.errors import RunError
 from faultwave.inversion.evidence import estimate
 from faultwave.inversion.posterior import CholeskySolver, IterativeSolver, Posterior, predicted_covariance
 from faultwave.inversion.prior import Correlation
+from tests.messages import raises
 
 from .dense import dense_forward, dense_noise, dense_prior, make_forward, make_noise, make_segment, make_slip_prior
 
@@ -104,7 +105,7 @@ def test_samples_of_the_prior_have_its_covariance(lengths):
 def test_noise_that_is_too_small_for_double_precision_has_a_message():
     forward = make_forward(channels=6)
     predicted = predicted_covariance(forward, make_slip_prior())
-    with pytest.raises(RunError, match="noise is far smaller than the motion"):
+    with raises(RunError):
         CholeskySolver.of(predicted, make_noise(forward).with_scale(1e-12))
 
 
@@ -123,7 +124,7 @@ def test_the_largest_evidence_finds_amplitude_and_noise():
 
 def test_an_amplitude_without_largest_evidence_has_a_message():
     forward, prior = make_forward(), make_slip_prior()
-    with pytest.raises(RunError, match=r"slip.amplitude cannot be estimated: .* smallest value"):
+    with raises(RunError):
         estimate(forward, prior, make_noise(forward), np.full(forward.shape[0], 1e-6), ("amplitude",))
 
 

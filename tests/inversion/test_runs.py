@@ -19,6 +19,7 @@ from faultwave.inversion.assembly import assemble, make_data
 from faultwave.inversion.inversion import Inversion, sample_path
 from faultwave.inversion.result import read_result
 from faultwave.physics.sources.readers.srf import read_srf
+from tests.messages import expect, raises
 
 from .inputs import inversion, projection
 
@@ -114,44 +115,37 @@ def test_every_problem_of_the_data_is_reported_at_once(folder):
         folder, window=[-1.0, 5.0], band={"high": 30.0}, nearest=1.0, slip={"correlation_length": [1e6, 300.0]},
         solver="conjugate-gradients", noise={"fraction": 0.1, "scale": "auto"},
     )  # fmt: skip
-    with pytest.raises(InputError) as error:
+    with raises(InputError):
         Inversion(made).plan()
-    for part in (
-        "ONE: is recorded from", "TWO: is recorded from", "the tensors of", "end_time", "band.high is 30 Hz", "far larger than the fault",
-        "noise cannot be estimated", "has a sampling interval of",
-    ):  # fmt: skip
-        assert part in str(error.value), str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "changes",
     [
-        ({"tensors": "absent.nc"}, "no such file: .*absent.nc"),
-        ({"data": "absent"}, "no such folder: .*absent"),
-        ({"noise": {}}, "needs pre_event, fraction or level"),
-        ({"noise": {"level": 1.0, "pre_event": 0.1}}, "noise.pre_event is 0.1 s"),
-        ({"noise": {"fraction": 1e-9}}, "the noise of TWO z has a standard deviation of"),
-        ({"noise": {"pre_event": 2.0}}, "window and noise.pre_event"),
-        ({"window": [1.0, 0.5]}, "window must end after it begins"),
-        ({"window": [0.0, 0.3]}, "window contains 4 samples"),
-        ({"band": {"low": 4.0, "high": 3.0}}, "low must be below high"),
-        ({"slip": {"amplitude": -1.0}}, "amplitude"),
-        ({"slip": {"correlation_length": [0.0, 100.0]}}, "correlation_length"),
-        ({"slip": {"hurst": 2.0}}, "hurst"),
-        ({"slip": {"hypocentre": [-117.0, 34.0, -70000.0]}}, "hypocentre is .* m away from the nearest subfault"),
-        ({"slip": {"hypocentre": [34.0, -117.0, -700.0]}}, "longitude 34 and latitude -117"),
-        ({"slip": {"hypocentre": [-116.9894, 34.0032, 700.0]}}, "1300 m above the highest subfault"),
-        ({"band": {"low": 0.5, "high": 3.0}}, "window is 1.2 s long, shorter than a period of band.low"),
-        (
-            {"window": [1.0, 2.0], "noise": {"pre_event": 0.9}, "band": {"low": 1.0, "high": 3.0}},
-            "pre_event is 0.9 s, sho",
-        ),
-        ({"unit": "counts"}, "unit"),
-        ({"unit": "m"}, "has no u1, u2, u3 in m"),
+        {"tensors": "absent.nc"},
+        {"data": "absent"},
+        {"noise": {}},
+        {"noise": {"level": 1.0, "pre_event": 0.1}},
+        {"noise": {"fraction": 1e-9}},
+        {"noise": {"pre_event": 2.0}},
+        {"window": [1.0, 0.5]},
+        {"window": [0.0, 0.3]},
+        {"band": {"low": 4.0, "high": 3.0}},
+        {"slip": {"amplitude": -1.0}},
+        {"slip": {"correlation_length": [0.0, 100.0]}},
+        {"slip": {"hurst": 2.0}},
+        {"slip": {"hypocentre": [-117.0, 34.0, -70000.0]}},
+        {"slip": {"hypocentre": [34.0, -117.0, -700.0]}},
+        {"slip": {"hypocentre": [-116.9894, 34.0032, 700.0]}},
+        {"band": {"low": 0.5, "high": 3.0}},
+        {"window": [1.0, 2.0], "noise": {"pre_event": 0.9}, "band": {"low": 1.0, "high": 3.0}},
+        {"unit": "counts"},
+        {"unit": "m"},
     ],
+    ids=str,
 )
-def test_problems_have_messages(folder, changes, message):
-    with pytest.raises(InputError, match=message):
+def test_problems_have_messages(folder, changes):
+    with raises(InputError):
         Inversion(inversion(folder, **changes)).plan()
 
 
@@ -175,7 +169,7 @@ def test_sites_without_data_are_in_the_plan(folder, tmp_path):
 def test_subfaults_away_from_the_points_are_an_error(folder, tmp_path):
     text = (folder / "fault.srf").read_text().replace(" 0.750000 ", " 0.790000 ")
     (tmp_path / "deep.srf").write_text(text)
-    with pytest.raises(InputError, match=r"3 subfaults are up to 40 m away from the points .*up to 1 m \(nearest\)"):
+    with raises(InputError):
         Inversion(inversion(folder, slip={"faults": str(tmp_path / "deep.srf")})).plan()
 
 
@@ -189,10 +183,10 @@ def test_recorded_files_give_the_result_of_the_run(folder, tmp_path):
     np.testing.assert_allclose(found.slip, expected.slip, atol=0.02)
     fw.convert(folder / "data", "sac", tmp_path / "sac")  # states its quantity
     made |= {"unit": "m", "data": str(tmp_path / "sac")}
-    with pytest.raises(InputError, match="contains velocity, but unit is m"):
+    with raises(InputError):
         Inversion(made).plan()
     del made["origin_time"]
-    with pytest.raises(InputError, match="origin_time is missing"):
+    with raises(InputError):
         Inversion(made).plan()
 
 
@@ -206,8 +200,7 @@ def test_components_that_do_not_move_are_omitted(folder, tmp_path, dead, left):
     stream.write(str(path), format="MSEED")
     plan = Inversion(inversion(folder, data=str(tmp_path), origin_time="1970-01-01T00:00:00")).plan()
     assert ", ".join(plan.channels).replace("FW.", "") == f"{left}, TWO x, TWO y, TWO z"
-    name = {"BXE": "a horizontal", "BXZ": "the vertical"}[dead]
-    assert [w.what.split(" is constant")[0] for w in plan.warnings] == [f"{name} component"]
+    expect(plan.warnings)
 
 
 def test_records_that_end_in_motion_near_the_window_have_a_warning(folder, tmp_path):
@@ -220,8 +213,7 @@ def test_records_that_end_in_motion_near_the_window_have_a_warning(folder, tmp_p
     stream = obspy.read(str(path))
     stream.trim(endtime=stream[0].stats.starttime + 0.9)
     stream.write(str(path), format="MSEED")
-    warnings = Inversion(made).plan().warnings
-    assert len(warnings) == 2 and all("less than a period of band.high" in w.what for w in warnings)
+    expect(Inversion(made).plan().warnings)
 
 
 def test_an_offset_of_the_motion_before_the_window_is_noise(folder):
@@ -237,9 +229,8 @@ def test_values_that_are_not_finite_are_reported_of_their_station_only(folder, t
     shutil.copytree(folder / "data", data)
     with h5py.File(data / "run-receivers.h5", "a") as file:
         file["receivers/values"][3, 0, :] = np.nan
-    with pytest.raises(InputError) as error:
+    with raises(InputError):
         Inversion(inversion(folder, data=str(data))).plan()
-    assert len(error.value.problems) == 1 and "not finite" in str(error.value)
 
 
 def test_counts_and_stations_without_tensors_are_errors(folder, tmp_path):
@@ -250,14 +241,13 @@ def test_counts_and_stations_without_tensors_are_errors(folder, tmp_path):
             trace.stats.station = trace.stats.station.replace("TWO", "NEW")
         stream.write(str(path), format="MSEED", encoding="INT32")
     made = inversion(folder, data=str(tmp_path), origin_time="2000-01-01T00:00:00")
-    with pytest.raises(InputError) as error:
+    with raises(InputError):
         Inversion(made).plan()
-    assert "counts" in str(error.value), str(error.value)
     receivers = folder / "data"
     other = tmp_path / "site.nc"
     other.write_bytes((folder / "sgt.nc").read_bytes())
     with netCDF4.Dataset(other, "a") as file:
         file.stations = "ONE XYZ"
         file["site_location"][1, 0] += 500.0
-    with pytest.raises(InputError, match="TWO has no tensors .*ONE, XYZ"):
+    with raises(InputError):
         Inversion(inversion(folder, data=str(receivers), tensors=str(other))).plan()

@@ -12,6 +12,7 @@ from faultwave.kernels import math as m
 from faultwave.kernels.count import cost
 from faultwave.kernels.language import Kernel, fuse
 from tests.backends.here import present
+from tests.messages import raises
 
 MODES, POINTS, ITEMS = 10, 14, 32
 RNG = np.random.default_rng(4)
@@ -115,11 +116,11 @@ def test_a_fused_kernel_moves_shared_arguments_once() -> None:
 def test_refuses_names_that_mean_two_things() -> None:
     other = Kernel("other")
     other.batch("q", MODES, 2)
-    with pytest.raises(ValueError, match="q of other is another array"):
+    with raises(ValueError):
         fuse("fused", correct(), other)
     table = Kernel("table")
     table.scalar("factor", changing=True)
-    with pytest.raises(ValueError, match="factor of table is another array"):
+    with raises(ValueError):
         fuse("fused", damp(), table)
-    with pytest.raises(ValueError, match="same precision"):
+    with raises(ValueError):
         fuse("fused", damp(), Kernel("fixed", fixed=True))

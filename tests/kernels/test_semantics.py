@@ -14,6 +14,7 @@ from faultwave.kernels.count import cost
 from faultwave.kernels.expr import Expr
 from faultwave.kernels.language import Kernel, LoopIndex, sparse
 from tests.backends.here import present
+from tests.messages import raises
 
 RNG = np.random.default_rng(3)
 
@@ -160,44 +161,44 @@ def test_refuses_views_outside_the_array() -> None:
     k = Kernel("k")
     a = k.batch("a_in", 3, 2)
     for arguments in ((0, 4), (2, 2), (0, 1, 1, 2), (-1, 1), (0, 0), (0, 1, 0, 0)):
-        with pytest.raises(ValueError, match="a_in is 3 x 2"):
+        with raises(ValueError):
             a.view(*arguments)
 
 
 def test_refuses_what_backends_would_do_in_different_order() -> None:
     k = Kernel("k")
     a, t = k.batch("inout", 4, 2, "inout"), k.temp("t", 4, 2)
-    with pytest.raises(ValueError, match="cannot write inout"):
+    with raises(ValueError):
         k.contract(a, np.eye(4), a)
     k.contract(a.view(0, 4, 0, 1), np.eye(4), a.view(0, 4, 1, 1))  # other columns: fine
-    with pytest.raises(ValueError, match="before another row reads it"):
+    with raises(ValueError):
         k.pointwise(lambda x: [list(x)], [a.view(0, 3)], [a.view(1, 3)])
-    with pytest.raises(ValueError, match="before another row reads it"):
+    with raises(ValueError):
         k.pointwise(lambda x, y: [[x[0] + y[0], y[1]]], [a.view(0, 1), t], [a])
-    with pytest.raises(ValueError, match="rows, not 4"):
+    with raises(ValueError):
         k.pointwise(lambda x: [list(x)], [t.view(0, 2)], [a])
 
 
 def test_refuses_mismatched_matrices_columns_and_names() -> None:
     k = Kernel("k")
     a, b = k.batch("first", 2, 2), k.batch("second", 2, 2, "out")
-    with pytest.raises(ValueError, match="matrix"):
+    with raises(ValueError):
         k.contract(b, np.ones((2, 3)), a)
-    with pytest.raises(ValueError, match="columns"):
+    with raises(ValueError):
         k.contract(b, np.ones((2, 2)), a, [(0, 2)])
-    with pytest.raises(ValueError, match="declared twice"):
+    with raises(ValueError):
         k.batch("first", 1, 1)
 
 
 def test_formulas_cannot_branch_on_values() -> None:
     x = Expr("input", value=0)
-    with pytest.raises(TypeError, match="math.where"):
+    with raises(TypeError):
         bool(x > 0.0)
-    with pytest.raises(TypeError, match="must come of <"):
+    with raises(TypeError):
         m.where(x == 0.0, x, 1.0)  # == compares nodes: always False
-    with pytest.raises(TypeError, match="must come of <"):
+    with raises(TypeError):
         m.iterate(lambda v: ((v,), True), (x,), 3)
-    with pytest.raises(ValueError, match="as many values"):
+    with raises(ValueError):
         m.iterate(lambda v: ((v, v), v > 0.0), (x,), 3)
 
 
@@ -205,7 +206,7 @@ def test_wrong_number_of_values() -> None:
     k = Kernel("k")
     a = k.batch("a_in", 1, 2, "inout")
     k.pointwise(lambda x: [[x[0]]], [a], [a])
-    with pytest.raises(ValueError, match="1 values for 2 columns"):
+    with raises(ValueError):
         execute_double(k, {"a_in": np.zeros((1, 1, 2))})
 
 
@@ -348,7 +349,7 @@ def test_formulas_of_many_numbers_that_are_the_same(name: str, wide: int, turned
 def test_contractions_refuse_narrow_numbers() -> None:
     k = Kernel("k")
     held, out = k.batch("held", 2, 1, narrow=True), k.temp("out", 2, 1)
-    with pytest.raises(ValueError, match="numbers of the run's precision"):
+    with raises(ValueError):
         k.contract(out, np.eye(2), held)
 
 
@@ -423,9 +424,9 @@ def test_when_any_refuses_what_it_cannot_do() -> None:
     k = Kernel("k")
     x, flag = k.batch("x", 1, 1), k.temp("flag", 1, 1)
     store, index = k.store("store", 1, 1, "out"), k.index("index")
-    with pytest.raises(ValueError, match="can contract and compute"):
+    with raises(ValueError):
         k.when_any(flag, lambda: k.scatter(x, store, index))
-    with pytest.raises(ValueError, match="can contract and compute"):
+    with raises(ValueError):
         k.when_any(flag, lambda: k.repeat("i", 2, lambda i: k.scatter(x, store, index)))
-    with pytest.raises(ValueError, match="no temporary of one number"):
+    with raises(ValueError):
         Kernel("other").when_any(x, lambda: None)

@@ -16,6 +16,7 @@ from faultwave.kernels.stencil import (
     cost,
     record,
 )
+from tests.messages import raises
 
 BOX = Box((0, 0, 0), (6, 7, 9))
 
@@ -40,22 +41,23 @@ def test_cost_counts_equal_operations_once():
 
 
 @pytest.mark.parametrize(
-    ("function", "what"),
+    "function",
     [
-        (lambda p: {"a": p.at("a", y=1)}, "read at .* and written"),
-        (lambda p: {"a": p.at("no")}, "no array"),
-        (lambda p: {"a": p.scalar("no") * p.at("a")}, "no number"),
-        (lambda p: {"a": p.at("b", x=4)}, "farther than the halo"),
+        lambda p: {"a": p.at("a", y=1)},
+        lambda p: {"a": p.at("no")},
+        lambda p: {"a": p.scalar("no") * p.at("a")},
+        lambda p: {"a": p.at("b", x=4)},
     ],
+    ids=["reads and writes", "absent array", "absent scalar", "outside the halo"],
 )
-def test_what_a_launch_may_not_do(function, what):
-    with pytest.raises(ValueError, match=what):
+def test_what_a_launch_may_not_do(function):
+    with raises(ValueError):
         check(program(function))
 
 
 def test_points_outside_are_told():
     sample_buffer = SampleBuffer(0, "a", np.array([[6 + 2, 0, 0]]))
-    with pytest.raises(ValueError, match="outside the array"):
+    with raises(ValueError):
         make_stencils("cpu", program(lambda p: {"a": p.at("b")}, sample_buffers=[sample_buffer]))
 
 
@@ -105,9 +107,9 @@ def test_planes_that_are_worked_on_at_once():
         found.append({name: np.array(runner.values(name, 2)) for name in arrays})
     for name, expected in found[0].items():
         assert found[1][name] == pytest.approx(expected, abs=1e-13) and np.array_equal(found[1][name], found[2][name])
-    with pytest.raises(ValueError, match="not work on all planes at once"):
+    with raises(ValueError):
         check(Program("test", box, arrays, [step("a", "b"), step("b", "a")], {}))
-    with pytest.raises(ValueError, match="written in one launch"):
+    with raises(ValueError):
         check(
             Program("test", box, arrays, [[Launch(Stencil("s", lambda p: {"a": p.on("a", 9)}), top)]], {}, together=7)
         )

@@ -1,7 +1,6 @@
 """The picture of intensity maps."""
 
 import numpy as np
-import pytest
 from PIL import Image
 
 from faultwave.base.errors import InputError
@@ -9,6 +8,7 @@ from faultwave.observe.dataset import Dataset, Variable
 from faultwave.output.formats.maps_netcdf import read_maps, write_maps
 from faultwave.plot import plot_run
 from faultwave.plot.intensity import plot_intensity, shades
+from tests.messages import raises
 
 
 def maps(spectra=True):
@@ -86,8 +86,8 @@ def test_a_field_of_the_maps_is_drawn_by_its_name(tmp_path):
     (tmp_path / "run-manifest.json").write_text('{"manifest": 1, "case": {}}')
     (path,) = plot_run(tmp_path, tmp_path / "pictures", field="PGV", dpi=40)
     assert path.name == "run-intensity-PGV.png" and path.stat().st_size > 1000
-    with pytest.raises(InputError, match=r"no snapshots or maps of the run 'run' have a field 'PGX' \(allowed: .*PGV"):
+    with raises(InputError):
         plot_run(tmp_path, tmp_path / "pictures", field="PGX")
     source.unlink()
-    with pytest.raises(InputError, match="has no snapshots and no maps.*output.surface.*output.intensity"):
+    with raises(InputError):
         plot_run(tmp_path, tmp_path / "pictures", field="PGV")

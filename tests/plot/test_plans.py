@@ -17,6 +17,7 @@ from faultwave.plot import plot_model
 from faultwave.plot.plans import _frame, profiles
 from faultwave.run.inputs import load_valid_case
 from faultwave.run.planned import plan_model
+from tests.messages import raises
 
 ROCK = {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}
 BOX = {
@@ -217,5 +218,5 @@ def test_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     paths = fw.plot(fw.plan(guide()), dpi=30, format="svg")
     assert {p.parent.name for p in paths} == {"run-plan"} and all(p.stat().st_size for p in paths)
-    with pytest.raises(InputError, match="time: is for pictures of results"):
+    with raises(InputError):
         fw.plot(fw.plan(guide()), time=1.0)

@@ -25,6 +25,7 @@ from faultwave.plot.seismograms import plot_receivers
 from faultwave.plot.slip_rate import chosen_steps
 from faultwave.plot.surface import map_frame, peak_velocity
 from faultwave.plot.triangles import at_corners, at_points, split_along
+from tests.messages import raises
 
 from .conftest import grid
 
@@ -146,10 +147,10 @@ def test_only_what_is_there(run_folder: Path, tmp_path: Path) -> None:
 
 
 def test_nothing_to_draw(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="contains no results"):
+    with raises(InputError):
         plot_run(tmp_path)
     write_energies(tmp_path / "a-energy.csv", energies_from_arrays([0.0, 1.0], {"seismic_moment": [0.0, 0.0]}))
-    with pytest.raises(InputError, match="the run 'a' has no results to draw"):
+    with raises(InputError):
         plot_run(tmp_path)
 
 
@@ -282,19 +283,17 @@ def test_axes_are_those_of_the_projection(
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    "asked",
     [
-        ({"field": "v4"}, r"no snapshots.*field 'v4'.*allowed: speed, v1, v2, v3, PGV"),
-        ({"field": "v1", "time": "1 min"}, r"time=: 60 s lies outside the snapshots.*0 to 6 s"),
-        ({"field": "v1", "time": "soon"}, "time=: 'soon' is not a number"),
-        (
-            {"time": 2.0, "format": "jpg", "stations": ["PASC"]},
-            r"(?s)format.*'jpg'.*png, pdf, svg.*time.*field.*'PASC'",
-        ),
+        {"field": "v4"},
+        {"field": "v1", "time": "1 min"},
+        {"field": "v1", "time": "soon"},
+        {"time": 2.0, "format": "jpg", "stations": ["PASC"]},
     ],
+    ids=str,
 )
-def test_what_cannot_be_drawn(run_folder: Path, tmp_path: Path, asked: dict[str, object], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_what_cannot_be_drawn(run_folder: Path, tmp_path: Path, asked: dict[str, object]) -> None:
+    with raises(InputError):
         plot_run(run_folder, tmp_path, **asked)
 
 

@@ -19,6 +19,7 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError
 from faultwave.report import write_report
+from tests.messages import raises
 
 OPTIONS = ("--headless", "--no-sandbox", "--disable-dev-shm-usage")
 
@@ -221,12 +222,12 @@ def test_runs_of_grids_and_of_electromagnetics_have_reports(tmp_path) -> None:
 
 
 def test_what_cannot_be_reported_is_told(runs, tmp_path) -> None:
-    with pytest.raises(InputError, match="does not exist|no results|no run|not a folder"):
+    with raises(InputError):
         write_report(tmp_path / "absent")
-    with pytest.raises(InputError, match="is the run itself"):
+    with raises(InputError):
         write_report(runs[0], compare=runs[0])
     before = sorted(path.name for path in runs[0].iterdir())
-    with pytest.raises(InputError):
+    with raises(InputError):
         write_report(runs[0], tmp_path / "no" / "such" / "page.html")
     assert sorted(path.name for path in runs[0].iterdir()) == before
 

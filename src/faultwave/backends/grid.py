@@ -156,5 +156,8 @@ def offsets(arrays: Mapping[str, Layout], name: str, points: np.ndarray, view: n
     """Return the indices of points (n, 3) into the view of an array with its full halo."""
     index = points - np.array(arrays[name].box.lo) + arrays[name].halo
     if len(index) and ((index < 0).any() or (index >= np.array(view.shape)).any()):
-        raise ValueError(f"a point lies outside the array {name}")
+        outside = points[((index < 0) | (index >= np.array(view.shape))).any(axis=1)]
+        raise ValueError(
+            f"{len(outside)} points are outside of the array {name}, the first at (z, y, x) {tuple(map(int, outside[0]))}"
+        )
     return tuple(index.T)

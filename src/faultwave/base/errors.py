@@ -31,6 +31,14 @@ def _ends(word: re.Match[str]) -> str:
     return f"{word[0][:80]}...{word[0][-80:]}"
 
 
+def without_repeated_place(place: str, what: str) -> str:
+    """Return the text without the setting's name if the place is that name, as in cases without a file."""
+    for between in (": ", " "):
+        if what.startswith(place + between):
+            return what[len(place + between) :]
+    return what
+
+
 def as_places(points: Places) -> tuple[tuple[float, ...], ...]:
     """Return points (n, 2 or 3) [m] as tuples, evenly thinned out to at most ``SHOWN``."""
     return tuple(tuple(float(x) for x in point) for point in points[:: 1 + len(points) // (SHOWN + 1)])
@@ -64,7 +72,7 @@ class Problem:
     places: tuple[tuple[float, ...], ...] = field(default=(), compare=False, repr=False)
 
     def __str__(self) -> str:
-        text = f"{self.where}: {LONG_WORD.sub(_ends, self.what)}"
+        text = f"{self.where}: {LONG_WORD.sub(_ends, without_repeated_place(self.where, self.what))}"
         if self.allowed:
             text += f" (allowed: {self.allowed})"
         if self.advice:

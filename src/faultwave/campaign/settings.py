@@ -142,20 +142,20 @@ class CampaignSettings(Settings):
         wrong, found = dict[str, str](), dict[str, tuple[float, ...]]()
         for name, levels in given.items():
             if not is_measure(name):
-                wrong[name] = f"'{name}' is no intensity measure: {MEASURES}"
+                wrong[name] = f"is not an intensity measure; these are {MEASURES}"
                 continue
             try:
                 values = sorted(level_to_si(v, name) for v in levels) if levels else default_levels(name)
             except ValueError as error:
-                wrong[name] = f"{name}: {error}"
+                wrong[name] = str(error)
                 continue
             if min(values) <= 0:
-                wrong[name] = f"{name}: levels must be positive, the smallest is {min(values):g}"
+                wrong[name] = f"levels must be positive, the smallest is {min(values):g}"
             found[name] = tuple(values)
         periods = dict[float, str]()
         for name in found:
             if (period := spectral_period(name)) is not None and (other := periods.setdefault(period, name)) != name:
-                wrong[name] = f"{name} is the same measure as {other}; list each measure once"
+                wrong[name] = f"is the same measure as {other}; list each measure once"
         if wrong:
             raise ParameterErrors(wrong)
         return found
@@ -167,7 +167,10 @@ class CampaignSettings(Settings):
         names = [year_text(y) for y in given]
         alike = [(n, names.count(n)) for n in dict.fromkeys(names) if names.count(n) > 1]
         need(
-            *((False, f"{count} of the years read {n} with six digits, as in the names of files") for n, count in alike)
+            *(
+                (False, f"{count} of the years read {n} with six digits, as in the names of files; they must differ")
+                for n, count in alike
+            )
         )
         return given
 

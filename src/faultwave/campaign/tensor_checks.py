@@ -55,7 +55,7 @@ def _check_frequencies(campaign: CampaignSettings, file: TensorFile, where: Wher
             problems.error(where(("max_frequency",)), what, f"up to {largest:.4g} Hz", advice)
     folded = 1.0 / file.interval - STOP * corner if corner is not None else 0.5 / file.interval
     left = float(band.smoothing(max(folded, 0.0)))
-    if left > ALIASED:
+    if left > ALIASED and folded > 0:  # above the sampling frequency, max_frequency itself is an error
         what = (
             f"the forces of {file.path} still have {100 * left:.0f} % of their amplitude at {folded:.4g} Hz, so that samples every "
             f"{file.interval:g} s mistake higher frequencies for lower ones"

@@ -14,12 +14,30 @@ from faultwave.base.files.paths import shown
 from faultwave.base.types import JsonObject
 from faultwave.base.types import Settings as Data
 from faultwave.case.native import line_of, read_yaml
-from faultwave.case.settings.common import Settings
+from faultwave.case.settings.common import ParameterErrors, Settings
 from faultwave.case.validate import Location, dotted, written_location
 
 T = TypeVar("T", bound=Settings)
 Where = Callable[[Location], str]
 """Function that returns the place of a setting, such as file:line."""
+LIMITS = {
+    "greater_than": "> {gt:g}",
+    "greater_than_equal": "{ge:g} or more",
+    "less_than": "< {lt:g}",
+    "less_than_equal": "{le:g} or less",
+    "too_short": "{min_length} or more entries",
+    "too_long": "{max_length} or fewer entries",
+    "finite_number": "a finite number",
+    "float_parsing": "a number",
+    "float_type": "a number",
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
+}
+"""Allowed values by pydantic's type of error; others have pydantic's text."""
+OF_PARTS = ("literal_error", "too_short", "too_long")
+"""Errors of a value that follow from errors of its parts."""
 
 
 def read_contents(source: object, what: str, problems: Problems) -> tuple[Data, Sequence[Path], Where]:
@@ -44,7 +62,7 @@ def read_contents(source: object, what: str, problems: Problems) -> tuple[Data, 
         Place of a setting.
     """
     if isinstance(source, Mapping):
-        return dict(source), (Path.cwd(),), dotted
+        return dict(source), (Path.cwd(),), lambda location: dotted(location) if location else what
     path = Path(str(source)).expanduser()
     if path.suffix.lower() not in (".yaml", ".yml"):
         problems.error(shown(source, 500), f"is no {what}", "a YAML file, or a mapping of its settings")
@@ -89,13 +107,17 @@ def _translate(
 ) -> None:
     """Add the errors of pydantic with place, allowed values and a suggestion."""
     model, file = kind_of_file
-    seen: set[Location] = set()
-    for item in items:
-        location = written_location(item["loc"], data, item["type"])
-        if location in seen:  # each alternative of a union reports an error
+    alternatives: dict[Location, list[ErrorDetails]] = {}
+    for item in items:  # each alternative of a union reports an error
+        alternatives.setdefault(written_location(item["loc"], data, item["type"]), []).append(item)
+    for location, found in alternatives.items():
+        if any(other[: len(location)] == location for other in alternatives if other != location):
+            found = [item for item in found if item["type"] not in OF_PARTS]
+        name = dotted(location) if location else file
+        if not found:
             continue
-        seen.add(location)
-        name, kind = dotted(location), item["type"]
+        item, kind = found[0], found[0]["type"]
+        cause = item.get("ctx", {}).get("error")
         if kind == "extra_forbidden":
             names = _names(model, location[:-1])
             group = f"'{dotted(location[:-1])}'" if location[:-1] else f"a {file}"
@@ -103,14 +125,24 @@ def _translate(
             problems.error(where(location), what, allowed, suggest(str(location[-1]), names))
         elif kind == "missing":
             problems.error(where(location), f"'{name}' is missing")
-        elif kind == "literal_error":
-            allowed = str(item["ctx"]["expected"]).replace("'", "").replace(" or ", ", ")
-            value = str(item["input"])
-            problems.error(where(location), f"{name} is {value}", allowed, suggest(value, allowed.split(", ")))
+        elif isinstance(cause, ParameterErrors):
+            for part, text in cause.wrong.items():
+                problems.error(where((*location, part)), f"{dotted((*location, part))}: {text}")
+            if cause.group:
+                problems.error(where(location), f"{name}: {cause.group}")
         elif kind == "value_error":
-            problems.error(where(location), f"{name}: {item['ctx']['error']}")
+            problems.error(where(location), f"{name}: {cause}")
         else:
-            problems.error(where(location), f"{name} is {shown(repr(item['input']))}", item["msg"])
+            value, allowed = item["input"], ", ".join(dict.fromkeys(map(_allowed, found)))
+            advice = suggest(value, allowed.split(", ")) if isinstance(value, str) else ""
+            problems.error(where(location), f"{name} is {shown(repr(value))}", allowed, advice)
+
+
+def _allowed(item: ErrorDetails) -> str:
+    """Return the values that one alternative of a setting permits."""
+    if item["type"] == "literal_error":
+        return str(item["ctx"]["expected"]).replace("'", "").replace(" or ", ", ")
+    return LIMITS.get(item["type"], "{msg}").format(msg=item["msg"], **item.get("ctx", {}))
 
 
 def _names(model: type[Settings], location: Location) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from faultwave.base.errors import Problem, Problems, suggest
+from faultwave.base.errors import Problem, Problems, suggest, without_repeated_place
 from faultwave.base.types import Settings
 from faultwave.base.wording import option
 from faultwave.case import describe
@@ -279,31 +279,23 @@ def _translate(
         cause = item.get("ctx", {}).get("error")
         if isinstance(cause, WrongSettings):
             for there, found in cause.wrong.items():
-                what = _without_repeated_place(place(there), f"{spell(there)}: {found.what}")
+                what = without_repeated_place(place(there), f"{spell(there)}: {found.what}")
                 problems.error(place(there), what, found.allowed, found.advice)
             continue
         if isinstance(cause, ParameterErrors):
             for name, text in cause.wrong.items():
                 at = place((*location, name))
-                problems.error(at, _without_repeated_place(at, f"{dotted((*location, name))}: {text}"))
+                problems.error(at, without_repeated_place(at, f"{dotted((*location, name))}: {text}"))
             if cause.group:
                 problems.error(
-                    place(location), _without_repeated_place(place(location), f"{spell(location)}: {cause.group}")
+                    place(location), without_repeated_place(place(location), f"{spell(location)}: {cause.group}")
                 )
             continue
         what, allowed, advice = _describe_error(item, location, spell)
         at = place(location)
-        problem = Problem(at, _without_repeated_place(at, what), allowed, advice)
+        problem = Problem(at, without_repeated_place(at, what), allowed, advice)
         if problem not in problems.items:  # one key of a deck may feed several settings
             problems.items.append(problem)
-
-
-def _without_repeated_place(place: str, what: str) -> str:
-    """Return the text without the setting's name if the place is that name, as in cases without a file."""
-    for between in (": ", " "):
-        if what.startswith(place + between):
-            return what[len(place + between) :]
-    return what
 
 
 def written_location(location: Location, data: Any, kind: str) -> Location:

@@ -195,7 +195,7 @@ def _check_records(
         what = f"window contains {window.count} samples at {window.interval:g} s"
         problems.error(where(("window",)), what, f"{FEWEST} at least")
     if pre_event is not None and before < FEWEST * window.interval:
-        what = f"noise.pre_event is {before:g} s"
+        what = f"noise.pre_event is {before:g} s, shorter than {FEWEST} samples of the window"
         problems.error(where(("noise", "pre_event")), what, f"{FEWEST * window.interval:.4g} s at least")
     for seismogram in seismograms:
         time, place = seismogram.time, f"{inversion.records}: {seismogram.name}"

@@ -148,7 +148,7 @@ def _working(record: Record, place: str, problems: Problems) -> tuple[bool, bool
     horizontal = np.linalg.svd(flat, compute_uv=False)[1] > STILL * np.abs(flat).max()
     vertical = ranges[2] > STILL * ranges.max()
     if not horizontal:
-        problems.warn(place, "a horizontal component is constant at all times; both are omitted")
+        problems.warn(place, "a horizontal component is constant at all times; both horizontal components are omitted")
     if record.components[2] and not vertical:
         problems.warn(place, "the vertical component is constant at all times; it is omitted")
     return bool(horizontal), bool(horizontal), bool(vertical and record.components[2])

@@ -122,13 +122,13 @@ def _check_hypocentre(
     """Check that the hypocentre is near the fault: a wrong sign of its depth or longitude is a common mistake."""
     z = float(np.asarray(inversion.kinematic.hypocentre, float)[2])
     if z > (top := float(fault.column("location")[:, 2].max())) + ABOVE:
-        what = f"slip.hypocentre is {z - top:.4g} m above the highest subfault"
-        problems.error(where(("slip", "hypocentre")), what, f"up to {ABOVE:g} m", "z is negative below sea level.")
+        what = f"slip.hypocentre is {z - top:,.0f} m above the highest subfault"
+        problems.error(where(("slip", "hypocentre")), what, f"up to {ABOVE:,.0f} m", "z is negative below sea level.")
     nearest, largest = float(fault.distances(inversion.kinematic, projection).min()), max(1e3, *fault.extent())
     if not nearest <= largest:
-        what = f"slip.hypocentre is {nearest:.4g} m away from the nearest subfault"
+        what = f"slip.hypocentre is {nearest:,.0f} m away from the nearest subfault"
         advice = "It is longitude, latitude and z, which is negative below sea level."
-        problems.error(where(("slip", "hypocentre")), what, f"up to {largest:.4g} m", advice)
+        problems.error(where(("slip", "hypocentre")), what, f"up to {largest:,.0f} m", advice)
 
 
 def _check_points(
@@ -151,5 +151,5 @@ def _check_solver(plan: InversionPlan, where: Where, problems: Problems) -> None
         what = f"{', '.join(plan.searched)} cannot be estimated from {plan.size:,} data with conjugate gradients"
         problems.error(where(("solver",)), what, "cholesky", "Set numbers instead of auto, or use fewer data.")
     if lengths != "auto" and max(lengths) > 20 * max(*extent, 1.0):
-        what = f"slip.correlation_length of {max(lengths):.4g} m is far larger than the fault"
+        what = f"slip.correlation_length is {max(lengths):.4g} m, far larger than the fault"
         problems.error(where(("slip", "correlation_length")), what, f"up to {20 * max(*extent, 1.0):.4g} m")

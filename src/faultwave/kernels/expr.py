@@ -165,7 +165,9 @@ class Loop:
         self.values = tuple(wrap(v) for v in values)
         self.active = mask(active)
         if len(self.values) != len(initial):
-            raise ValueError("iterate: step must return as many values as it was given")
+            raise ValueError(
+                f"iterate: step returns {len(self.values)} values for {len(initial)} variables; the numbers must agree"
+            )
 
     def results(self) -> tuple[Expr, ...]:
         return tuple(Expr("result", (), (self, i)) for i in range(len(self.initial)))
@@ -185,7 +187,7 @@ def mask(condition: Condition) -> Expr:
     """Return a recorded condition; raise TypeError for a plain bool (== compares nodes, not values)."""
     if not isinstance(condition, Expr):
         raise TypeError(
-            f"a condition of a kernel formula must come of <, <=, > or >= on its values, not be {condition!r}"
+            f"a condition of a kernel formula must be a comparison of its values by <, <=, > or >=, not {condition!r}"
         )
     return condition
 

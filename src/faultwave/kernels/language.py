@@ -72,7 +72,8 @@ class Array:
         first = row if isinstance(row, int) else 0
         if min(first, col) < 0 or min(rows, cols) < 1 or first + rows > self.rows or col + cols > self.cols:
             raise ValueError(
-                f"{self.name} is {self.rows} x {self.cols}: no {rows} rows from {first}, {cols} columns from {col}"
+                f"{self.name} has {self.rows} rows and {self.cols} columns; a view of {rows} rows from {first} and {cols} columns "
+                f"from {col} is not inside"
             )
         return View(self, row, rows, col, cols)
 
@@ -264,12 +265,14 @@ class Kernel:
         """
         for array in arrays:
             if array.cols != len(names):
-                raise ValueError(f"kernel {self.name}: {len(names)} names for the {array.cols} columns of {array.name}")
+                raise ValueError(
+                    f"kernel {self.name}: {array.name} has {array.cols} columns, but {len(names)} names were passed"
+                )
             self.column_names[array.name] = tuple(names)
 
     def _declare(self, array: Array) -> Array:
         if array.name in self.arrays:
-            raise ValueError(f"kernel {self.name}: {array.name} declared twice")
+            raise ValueError(f"kernel {self.name}: {array.name} is declared twice")
         self.arrays[array.name] = array
         return array
 
@@ -320,9 +323,15 @@ class Kernel:
         columns = tuple(columns) if columns is not None else tuple((i, i) for i in range(inp.cols))
         rows, used = (matrix.rows, matrix.cols) if isinstance(matrix, Array) else matrix.shape
         if rows > out.rows or used > inp.rows:
-            raise ValueError(f"kernel {self.name}: matrix ({rows}, {used}) against {out} and {inp}")
+            raise ValueError(
+                f"kernel {self.name}: a matrix of {rows} x {used} does not fit {inp.rows} rows of {inp.array.name} (input) and "
+                f"{out.rows} rows of {out.array.name} (output)"
+            )
         if any(not (0 <= i < inp.cols and 0 <= o < out.cols) for i, o in columns):
-            raise ValueError(f"kernel {self.name}: columns {columns} against {inp.cols} in and {out.cols} out")
+            raise ValueError(
+                f"kernel {self.name}: the pairs of columns (input, output) {columns} exceed the {inp.cols} columns of "
+                f"{inp.array.name} or the {out.cols} of {out.array.name}"
+            )
         if out.overlaps(inp):
             raise ValueError(f"kernel {self.name}: a contraction cannot write {out.array.name} while it reads it")
         if out.array.narrow or inp.array.narrow:
@@ -344,13 +353,14 @@ class Kernel:
             for inp in given:
                 if out.overlaps(inp) and count > 1 and (inp.row != out.row or inp.rows == 1):
                     raise ValueError(
-                        f"kernel {self.name}: row by row, {out.array.name} would be written before another row reads it"
+                        f"kernel {self.name}: row by row, {out.array.name} would be written before another row reads it. "
+                        "Write another array"
                     )
         if any(v.array.narrow and v.array.space != "batch" for v in (*given, *views)):
             raise ValueError(f"kernel {self.name}: only batch arguments of pointwise formulas may be narrow")
         for v in (*given, *views):
             if v.array.space != "scalar" and v.rows < count and not (v.rows == 1 and v in given):
-                raise ValueError(f"kernel {self.name}: {v.array.name} has {v.rows} rows, not {count}")
+                raise ValueError(f"kernel {self.name}: {v.array.name} has {v.rows} rows, but the formula needs {count}")
         self.statements.append(Pointwise(function, given, views, count, as_written))
 
     def gather(self, out: Array | View, store: Array, index: Array, column: int = 0) -> None:
@@ -387,13 +397,16 @@ class Kernel:
         """
         view = as_view(flag)
         if (view.rows, view.cols, view.array.space) != (1, 1, "temp"):
-            raise ValueError(f"kernel {self.name}: {view.array.name} is no temporary of one number")
+            raise ValueError(
+                f"kernel {self.name}: {view.array.name} cannot be a flag (allowed: a temporary of 1 row and 1 column)"
+            )
         outer, self.statements = self.statements, []
         body()
         for s in _unrolled(self.statements):
             if not isinstance(s, Contract | Pointwise):
                 raise ValueError(
-                    f"kernel {self.name}: what depends on {view.array.name} can contract and compute, no more"
+                    f"kernel {self.name}: the body of when_any on {view.array.name} contains other statements "
+                    "(allowed: contract, pointwise, repeat)"
                 )
         outer.append(WhenAny(view, tuple(self.statements), mostly))
         self.statements = outer
@@ -448,7 +461,9 @@ def fuse(name: str, *parts: Kernel) -> Kernel:
         for array in part.arrays.values():
             known = fused.arrays.setdefault(array.name, array)
             if replace(known, intent=array.intent) != array:
-                raise ValueError(f"{name}: {array.name} of {part.name} is another array in an earlier kernel")
+                raise ValueError(
+                    f"{name}: {array.name} of {part.name} differs from the array of this name in an earlier kernel"
+                )
             if known.intent != array.intent:
                 fused.arrays[array.name] = replace(known, intent="inout")
         if fused.statements:

@@ -405,7 +405,7 @@ def recorded_peak(peak: Peak) -> tuple[frozenset[str], Expr]:
     point = Recorder()
     value = wrap(peak.of(point))
     if any(key[0] != "at" or any(key[2:]) for key in point.reads):
-        raise ValueError("a peak is one of what was written at the point itself")
+        raise ValueError("a peak can read only values that were written at the point itself")
     return frozenset(key[1] for key in point.reads), value
 
 
@@ -440,22 +440,28 @@ def _check_launch(
         launch.names.get(n, n) for n in writes
     }:
         if name not in program.arrays:
-            raise ValueError(f"{who}: no array {name}")
+            raise ValueError(f"{who}: the program has no array '{name}' (allowed: {', '.join(sorted(program.arrays))})")
     for name in (launch.names.get(n, n) for n in writes):
         if program.arrays[name].half:
             raise ValueError(f"{who}: {name} is stored in sixteen bits and cannot be written")
     for key in reads:
         if key[0] == "scalar" and key[1] not in program.scalars:
-            raise ValueError(f"{who}: no number {key[1]}")
+            raise ValueError(
+                f"{who}: the program has no scalar '{key[1]}' (allowed: {', '.join(sorted(program.scalars)) or 'none'})"
+            )
         if key[0] == "on" and launch.names.get(key[1], key[1]) in moving:
             _check_plane(program, launch, key, who)
         if key[0] == "at" and max(map(abs, key[2:])) > 2 * program.reach - 1:
-            raise ValueError(f"{who}: {key[1]} is read {key[2:]} (z, y, x) points away, farther than the halo")
+            raise ValueError(
+                f"{who}: {key[1]} is read {key[2:]} (z, y, x) points away, but the halo has {2 * program.reach - 1}"
+            )
         if key[0] != "at" or key[1] not in writes:
             continue
         inside = abs(key[2]) < launch.box.shape[0]
         if inside and key[2:] != (0, 0, 0):
-            raise ValueError(f"{who}: {key[1]} is read at {key[2:]} (z, y, x) and written in one launch")
+            raise ValueError(
+                f"{who}: {key[1]} is read at {key[2:]} (z, y, x) and written in the same launch. Use two launches"
+            )
 
 
 def _check_levels(program: Program) -> None:
@@ -471,7 +477,7 @@ def _check_plane(program: Program, launch: Launch, key: Key, who: str) -> None:
     if first is None or launch.box.lo[0] < first or plane < first - program.reach:
         raise ValueError(f"{who}: plane {plane} is read, but levels do not work on all planes at once there")
     if launch.names.get(name, name) in {launch.names.get(n, n) for n in record(launch.stencil)[1]}:
-        raise ValueError(f"{who}: {name} is read on plane {plane} and written in one launch")
+        raise ValueError(f"{who}: {name} is read on plane {plane} and written in the same launch. Use two launches")
 
 
 def cost(stencil: Stencil) -> tuple[int, int]:

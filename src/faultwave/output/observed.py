@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import entry_points
 from io import BytesIO
@@ -289,7 +289,8 @@ def read_records(folder: str | Path, quantity: str | None = None) -> tuple[list[
                 break
     if not records:
         allowed = "miniSEED or SAC files, with StationXML where they hold counts"
-        raise InputError([Problem(str(folder), "contains no usable record", allowed), *found.problems.items])
+        reasons = [replace(problem, severity="error") for problem in found.problems.items]
+        raise InputError([Problem(str(folder), "contains no usable record", allowed), *reasons])
     return records, tuple(found.problems.items)
 
 

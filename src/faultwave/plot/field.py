@@ -60,7 +60,7 @@ def plot_field(results: Results, stem: str, field: str, time: float | None) -> I
     if there:
         what = f"no snapshots or maps of the run '{results.prefix}' have a field '{field}'"
         raise InputError(Problem(str(results.folder), what, ", ".join(there), suggest(field, there)))
-    what = f"the run '{results.prefix}' has no snapshots and no mapswith a field to draw"
+    what = f"the run '{results.prefix}' has no snapshots and no maps with a field to draw"
     raise InputError(Problem(str(results.folder), what, advice=ASK_FOR))
 
 

@@ -196,7 +196,7 @@ class AlongLines:
     def __init__(self, k: Kernel, points: int, degree: int, group: Array):
         self.k, self.degree = k, degree
         if points != (degree + 2) ** 2:
-            raise ValueError(f"{points} points are not those of the conical rule of degree {degree}")
+            raise ValueError(f"the conical rule of degree {degree} has {(degree + 2) ** 2} points, not {points}")
         self.turns = [k.matrix(f"turn{d}", d + 1, d + 1, group) for d in range(degree + 1)]
         self.turns_back = [k.matrix(f"turn_back{d}", d + 1, d + 1, group) for d in range(degree + 1)]
 

@@ -163,10 +163,12 @@ class FaceKinds:
         in_pieces(compare, len(later))
         later[border.cell, border.face] = np.clip(border.cluster - cells.cluster[border.cell], -2, 2)
         regular = (inner | remote) & ~apart
-        if (np.abs(later)[regular] > 1).any():
-            raise ValueError("neighbours more than one cluster apart")
+        if wrong := int((np.abs(later)[regular] > 1).sum()):
+            raise ValueError(f"{wrong} faces have neighbours that are more than one cluster apart")
         if later[apart & inner].any():
-            raise ValueError("the two cells of a fault face must be in one cluster")
+            raise ValueError(
+                f"{int(np.count_nonzero(later[apart & inner]))} fault faces have cells in two clusters; both must be in one"
+            )
         equal = regular & (later == 0) & ~remote
         return cls(inner, remote, apart, traced, regular & (later < 0), regular & (later > 0), equal)
 

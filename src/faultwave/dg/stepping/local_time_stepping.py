@@ -147,7 +147,7 @@ class LocalTimeStepping:
             ticks = math.ceil((until - self.time) / self.tick - 1e-9)
             self._whole = abs(self.time + ticks * self.tick - until) <= 1e-9 * self.tick
         if ticks < 0:
-            raise ValueError(f"cannot march back from {self.time} to {until}")
+            raise ValueError(f"cannot march back from {self.time:g} s to {until:g} s")
         for c in self.clocks:
             c.predicted = c.corrected = 0
             c.limit = ticks

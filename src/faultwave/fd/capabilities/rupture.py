@@ -125,7 +125,7 @@ def plan(planning: Planning) -> Rupture | None:
     assert grid is not None
     if case.fault is None:
         if grid.fault is not None:
-            problems.error("grid.fault", "the case has no fault with friction", "Add fault, or remove this setting.")
+            problems.error("grid.fault", "the case has no fault with friction", advice="Add fault, or remove it.")
         if case.output.fault_receivers is not None:
             advice = "Add a fault group, or remove this setting."
             problems.error("output.fault_receivers", "the case has no fault with friction", advice=advice)

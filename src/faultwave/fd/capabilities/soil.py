@@ -459,7 +459,9 @@ class Soil(GridCapabilityPlan):
         if not any(block.tiles for block in found):
             limit = self.case.soil.slower_than  # type: ignore[union-attr]
             checking.problems.warn(
-                name, f"the S speed is nowhere below {limit:g} m/s, so the model has no soil", "raise soil.slower_than"
+                name,
+                f"the S speed is nowhere below {limit:g} m/s, so the model has no soil",
+                advice="Raise soil.slower_than, or remove soil.",
             )
         text = f"{sum(block.points for block in found):,} points, {len(self.surfaces.strains)} surfaces each"
         listed = np.concatenate(strains)

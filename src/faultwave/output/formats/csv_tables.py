@@ -36,7 +36,8 @@ def read_columns(path: Path) -> dict[str, np.ndarray]:
     if not rows:
         return {}
     if len(set(header)) < len(header):
-        raise InputError(Problem(f"{path}:1", "contains a column twice", "names that differ"))
+        double = next(name for name in header if header.count(name) > 1)
+        raise InputError(Problem(f"{path}:1", f"contains the column '{double}' twice", "names that differ"))
     numbers = np.zeros((len(rows), len(header)))
     for i, row in enumerate(rows):
         found = [_number(word) for word in row]
