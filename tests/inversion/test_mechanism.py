@@ -48,8 +48,19 @@ def test_double_couples_are_those_of_point_sources():
     assert scalar_moment(double_couple(*ANGLES)) == pytest.approx(1.0, rel=1e-14)
     found = planes(double_couple(*ANGLES))
     for plane in found:
-        np.testing.assert_allclose(double_couple(*plane), expected, atol=1e-7)
+        np.testing.assert_allclose(double_couple(*plane), expected, atol=1e-14)
     assert min(abs(plane - ANGLES).max() for plane in found) < 1e-5
+
+
+@pytest.mark.parametrize("strike", [0.0, 37.0, 90.0, 180.0, 270.0])
+def test_planes_are_exact_for_special_angles(strike):
+    for dip in (0.0, 1e-9, 1e-3, 45.0, 89.9999, 90.0):
+        for rake in (-180.0, -90.0, 0.0, 45.0, 90.0, 180.0):
+            found = planes(double_couple(strike, dip, rake))
+            for plane in found:
+                np.testing.assert_allclose(double_couple(*plane), double_couple(strike, dip, rake), atol=1e-13)
+                assert 0 <= plane[0] < 360 and 0 <= plane[1] <= 90 and -180 <= plane[2] <= 180
+            assert found[0][1] <= found[1][1]
 
 
 def test_the_decomposition_has_the_parts_of_its_sources():

@@ -125,6 +125,8 @@ def test_segments_have_their_own_mechanisms(tmp_path):
         ("34.0 -117.0 0.0", "-117.0 34.0 0.0"),
         ("2.7e+17", "2.7e+24"),
         ("% LAT LON X==EW", "% lon X==EW"),
+        ("X==EW Y==NS", "TW_1 SLIP_TW2"),
+        ("X==EW", "LAT"),
     ],
 )  # fmt: skip
 def test_files_that_are_wrong(tmp_path, change):
@@ -139,6 +141,27 @@ def test_files_without_subfaults(tmp_path):
         fsp(tmp_path, "% only a header\n")
     with raises(InputError):
         fsp(tmp_path, model(moment=0.0, other=0.0).replace(" 1.5 40.0", " 0.0 40.0").replace(" 0.5 50.0", " 0.0 50.0"))
+
+
+def test_segments_whose_rows_are_missing(tmp_path):
+    with raises(InputError):
+        fsp(tmp_path, model() + "% SEGMENT # 2: STRIKE = 30 deg DIP = 60 deg\n" + COLUMNS)
+
+
+def test_headers_with_other_numbers_and_lines(tmp_path):
+    """Numbers of Fortran, and the names of columns before the first segment and again after it."""
+    text = model().replace("3.6e+17", "3.6D+17").replace("Dz = 3.00 km", "Dz = 3.D0 km")
+    text = text.replace("Htop = 6.7010", "Htop = 7.")
+    again = COLUMNS + "% SEGMENT#1: STRIKE = 30. deg DIP = 60. deg\n% LEN = 6. km WID = 3. km\n" + COLUMNS
+    first, second = fsp(tmp_path, text.replace(COLUMNS, again))
+    assert first.shear_modulus == second.shear_modulus == pytest.approx(MU)
+    assert first.location == pytest.approx([0, 0, -8000], abs=1e-3)
+
+
+def test_time_windows_of_the_inversion_are_a_warning(tmp_path):
+    warned = Problems()
+    fsp(tmp_path, model().replace("Ntw = 1", "Ntw = 3"), warned=warned)
+    expect(warned.warnings)
 
 
 def test_kind_of_a_case(tmp_path):

@@ -61,15 +61,31 @@ def scalar_moment(tensor: np.ndarray) -> np.ndarray:
 
 
 def planes(tensor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return strike, dip and rake (3,) [deg] of both planes of the double couple that is nearest to a tensor (6,)."""
-    from obspy.imaging.beachball import MomentTensor, aux_plane, mt2plane
+    """Return strike, dip and rake (3,) [deg] of both planes of the double couple that is nearest to a tensor (6,).
 
-    matrix = to_matrix(tensor / scalar_moment(tensor))
-    change = np.array([[0, 0, -1.0], [-1, 0, 0], [0, 1, 0]])  # up, south, east along north, east, down
-    first = mt2plane(MomentTensor(change @ matrix @ change.T, 0))
-    angles = np.array([first.strike % 360.0, first.dip, (first.rake + 180.0) % 360.0 - 180.0])
-    strike, dip, rake = aux_plane(*angles)
-    return angles, np.array([strike % 360.0, dip, (rake + 180.0) % 360.0 - 180.0])
+    The first plane is the one with the smaller dip. Normal and slip are the sum and the difference of the axes of
+    tension and pressure.
+    """
+    _, vectors = np.linalg.eigh(to_matrix(tensor / scalar_moment(tensor)))
+    pressure, tension = vectors[:, 0], vectors[:, 2]
+    one, other = tension + pressure, tension - pressure
+    first, second = sorted((_angles(one, other), _angles(other, one)), key=lambda angles: float(angles[1]))
+    return first, second
+
+
+def _angles(normal: np.ndarray, slip: np.ndarray) -> np.ndarray:
+    """Return strike, dip and rake (3,) [deg] of a plane by its normal and the slip of the side into which it points.
+
+    Vectors (3,) have components along north, east and down, and any length.
+    """
+    if normal[2] > 0.0:  # into the footwall
+        normal, slip = -normal, -slip
+    dip = np.arctan2(np.hypot(normal[0], normal[1]), -normal[2])
+    strike = np.arctan2(-normal[0], normal[1])
+    along = np.array([np.cos(strike), np.sin(strike), 0.0])
+    up = np.array([np.cos(dip) * np.sin(strike), -np.cos(dip) * np.cos(strike), -np.sin(dip)])
+    strike, dip, rake = np.degrees([strike, dip, np.arctan2(slip @ up, slip @ along)])
+    return np.array([strike % 360.0 % 360.0, dip, rake])  # the remainder of a tiny negative angle is 360
 
 
 @dataclass(frozen=True)

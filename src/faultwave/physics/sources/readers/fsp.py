@@ -25,7 +25,9 @@ from faultwave.physics.sources.point import Sources
 from faultwave.physics.sources.slip_rates import sampled_shapes
 from faultwave.physics.sources.time_functions import SampledFunctions
 
-VALUE = re.compile(r"\b([A-Za-z]\w*)\s*=\s*([-+]?\d*\.?\d+(?:[eE][-+]?\d+)?)")
+VALUE = re.compile(r"\b([A-Za-z]\w*)\s*=\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?)")
+WINDOW = re.compile(r"TW_?\d+$")
+"""End of the name of a column with the slip in a time window."""
 LABEL = re.compile(r"%+\s*(Loc|Size|Mech|Rupt|Invs)\b[^:=]*:", re.IGNORECASE)
 NEEDED = ("LAT", "LON", "Z", "SLIP", "TRUP", "RISE")
 ALIKE = 0.1
@@ -106,7 +108,7 @@ def read_fsp(
     """
     problems, warnings = Problems(), Problems() if warned is None else warned
     file = _parse(path)
-    _check_header(file, problems)
+    _check_header(file, problems, warnings)
     parts = [found for s in file.segments if (found := _subfaults(file, s, problems, warnings)) is not None]
     problems.raise_errors()
     joined = Subfaults(path, *(np.concatenate(columns) for columns in zip(*parts, strict=True)))
@@ -144,24 +146,31 @@ def _header_line(number: int, line: str, values: dict[str, tuple[float, int]], s
     """Add a line of the header to the values of the file, or to those of its last segment."""
     words = [word.upper() for word in line.lstrip("%").split()]
     if {"LAT", "LON", "Z"} <= set(words):
-        if not segments or segments[-1].columns:
+        if not segments or segments[-1].rows:
             segments.append(_Segment(number))
         segments[-1].columns = tuple(words)
         return
-    if words[:1] == ["SEGMENT"]:
+    if words and words[0].partition("#")[0] == "SEGMENT":
+        if segments and not segments[-1].rows and not segments[-1].values:  # a line of columns before all segments
+            segments.pop()
         segments.append(_Segment(number))
     label = LABEL.match(line)
-    for name, value in VALUE.findall(line):
+    for name, text in VALUE.findall(line):
+        value = float(text.upper().replace("D", "E"))
         if label:
-            values.setdefault(f"{label[1]}.{name}".lower(), (float(value), number))
+            values.setdefault(f"{label[1]}.{name}".lower(), (value, number))
         elif segments:
-            segments[-1].values.setdefault(name.lower(), (float(value), number))
+            segments[-1].values.setdefault(name.lower(), (value, number))
         else:
-            values.setdefault(name.lower(), (float(value), number))
+            values.setdefault(name.lower(), (value, number))
 
 
-def _check_header(file: _File, problems: Problems) -> None:
-    """Report numbers of segments, and magnitude and moment, that contradict each other."""
+def _check_header(file: _File, problems: Problems, warnings: Problems) -> None:
+    """Report numbers of segments, and magnitude and moment, that contradict each other, and several time windows."""
+    windows = file.value("invs.ntw")
+    if windows is not None and windows[0] > 1:
+        what = f"slip was found in {windows[0]:g} time windows, of which the rows contain the sum"
+        warnings.warn(windows[1], what, advice="The slip rate is one pulse from TRUP on that lasts for RISE.")
     count, stated = len(file.segments), file.value("invs.nsg")
     if stated is not None and stated[0] != count:
         problems.error(stated[1], f"Nsg is {stated[0]:g}, and the file has {count} segments", "the same number")
@@ -173,14 +182,13 @@ def _check_header(file: _File, problems: Problems) -> None:
 
 def _subfaults(file: _File, segment: _Segment, problems: Problems, warnings: Problems) -> tuple[np.ndarray, ...] | None:
     """Return the columns of ``Subfaults`` of a segment, after its path, or None after an error."""
-    missing = [name for name in NEEDED if name not in segment.columns]
     where = f"{file.path}:{segment.line}"
-    if missing:
-        windows = any(name.startswith("TW") for name in segment.columns)
-        advice = "Slip in time windows cannot be read." if windows else "Only models with times radiate waves."
-        problems.error(where, f"has no column {', '.join(missing)}", " ".join(NEEDED), advice)
+    if not _check_columns(segment, where, problems):
         return None
     _check_count(file, segment, problems)
+    if not segment.rows:
+        problems.error(where, "no subfaults of this segment follow", "a row for each", "Is the file truncated?")
+        return None
     single = len(file.segments) == 1
     known = {
         "strike": file.value("mech.strk" if single else "", segment, "strike"),
@@ -201,6 +209,22 @@ def _subfaults(file: _File, segment: _Segment, problems: Problems, warnings: Pro
         return None
     _check_size(file, segment, value["Dx"] * value["Dz"], problems)
     return _columns(file, segment, value, warnings)
+
+
+def _check_columns(segment: _Segment, where: str, problems: Problems) -> bool:
+    """Report columns that are missing, occur twice, or contain slip in time windows; return False after an error."""
+    windows = [name for name in segment.columns if WINDOW.search(name)]
+    missing = [name for name in NEEDED if name not in segment.columns]
+    twice = [name for name in dict.fromkeys(segment.columns) if segment.columns.count(name) > 1]
+    if windows:
+        what = f"has slip in time windows ({', '.join(windows)}), which cannot be read"
+        problems.error(where, what, "slip that begins at TRUP and lasts for RISE")
+    elif missing:
+        advice = "Only models with times radiate waves."
+        problems.error(where, f"has no column {', '.join(missing)}", " ".join(NEEDED), advice)
+    elif twice:
+        problems.error(where, f"has several columns {', '.join(twice)}", "each column once")
+    return not (windows or missing or twice)
 
 
 def _check_count(file: _File, segment: _Segment, problems: Problems) -> None:
