@@ -125,7 +125,7 @@ MOST_AT_A_POINT = 1 << 20
 
 
 def _keys(row: np.ndarray) -> np.ndarray:
-    """Return a number for each source that combines its row with its ordinal number among those of the same row."""
+    """Return a number for each source that combines its row with its ordinal number among the sources of the same row."""
     order = np.argsort(row, kind="stable")
     ordered = row[order]
     ordinal = np.arange(len(row)) - np.searchsorted(ordered, ordered)

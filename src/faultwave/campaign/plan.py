@@ -268,7 +268,7 @@ def identified(settings: Settings) -> tuple[Projection, str]:
 
 
 def _projection(campaign: CampaignSettings, sites: Sequence[Site], where: Where, problems: Problems) -> Settings:
-    """Return the settings of the projection that all files have, or that of the campaign."""
+    """Return the settings of the projection of all files, or of the campaign."""
     stated = None if campaign.projection is None else campaign.projection.model_dump(mode="json")
     known = {s.file.path: s.file.projection for s in sites}
     for path, found in known.items():

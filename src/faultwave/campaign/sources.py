@@ -35,7 +35,7 @@ class RuptureSources:
     potency : ndarray (n, 6)
         Tensors area (slip normal + normal slip) / 2 [m^2], xx yy zz xy yz xz.
     modulus : ndarray (n,)
-        Shear modulus of the file [Pa], NaN where that of the material applies.
+        Shear modulus of the file [Pa], NaN where the material applies.
     onset : ndarray (n,)
         Time of the first sample [s].
     lead : ndarray (n,)

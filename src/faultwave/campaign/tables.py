@@ -37,17 +37,17 @@ EARLIER = (
 )
 """Names of the tables that depend on the settings, and of their pictures."""
 SCALE = {"m/s^2": (1.0 / GRAVITY, "g"), "m/s": (100.0, "cm/s"), "m": (100.0, "cm")}
-"""Factor from SI units to those of OpenQuake, and the unit."""
+"""Factor from SI to OpenQuake's unit, and that unit."""
 
 
 def scale_of(measure: str) -> tuple[float, str]:
-    """Return the factor from SI units to those of OpenQuake for a measure, and the unit."""
+    """Return the factor from SI to OpenQuake's unit of a measure, and that unit."""
     unit = unit_of(measure)
     return SCALE.get(unit, (1.0, unit)) if measure.startswith(("PGA", "PGV", "PGD", "SA")) else (1.0, unit)
 
 
 def write_tables(plan: CampaignPlan, sites: Sequence[SiteResults]) -> list[Path]:
-    """Write all tables into the folder of a campaign, remove those of earlier settings, and return the paths."""
+    """Write all tables into the folder of a campaign, remove tables of earlier settings, and return the paths."""
     folder = plan.campaign.results
     paths = [_sites(folder, sites), _events(folder, plan), _fields(folder, plan, sites), _shaking(folder, plan, sites)]
     for measure, levels in plan.campaign.levels.items():

@@ -291,7 +291,7 @@ def _store_growth() -> int:
 
 
 def _peak_memory() -> int:
-    """Return the peak memory of this program [bytes], without that of the program that started it, which Linux otherwise counts."""
+    """Return the peak memory of this program [bytes], without the program that started it, which Linux otherwise counts."""
     with suppress(OSError, StopIteration, ValueError):
         lines = Path("/proc/self/status").read_text().splitlines()
         return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])

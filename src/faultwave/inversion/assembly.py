@@ -32,7 +32,7 @@ class SourceModel:
     potency : ndarray (n, d, 6)
         Potency tensors of unit slip in d directions [m^2].
     modulus : ndarray (n,)
-        Shear modulus [Pa], NaN where that of the tensors applies.
+        Shear modulus [Pa], NaN where the material of the tensors applies.
     onset : ndarray (n,)
         Onset of the first window [s].
     steps : ndarray (windows,)
@@ -69,7 +69,7 @@ class SourceModel:
 
 
 def make_window(inversion: InversionSettings, interval: float) -> tuple[Window, int]:
-    """Return the time axis of the data, empty without seismograms, and its interval as a multiple of that of the tensors."""
+    """Return the time axis of the data, empty without seismograms, and its interval as a multiple of the tensors' interval."""
     if inversion.window is None or inversion.band is None:
         return Window(0.0, interval, 0, Passband(None, 0.5 / interval)), 1
     begin, end = inversion.window

@@ -1,4 +1,4 @@
-"""Maps of the ground motion of each rupture of a campaign and of its variability, from the table of shaking."""
+"""Maps of the ground motion of each rupture of a campaign and of its variability, from its tables."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from scipy.spatial import QhullError
 
 from faultwave.base.errors import InputError, Problem, describe_bad_values
 from faultwave.plot import style
+from faultwave.plot.campaigns.hazard import read_rates
 
 TABLE = "shaking.csv"
 MOST_RUPTURES, MOST_MEASURES = 6, 4
@@ -43,14 +44,12 @@ def draw_shaking(folder: str | Path) -> list[Path]:
 
 
 def _draw(folder: Path, rupture: str, rows: list[dict[str, str]]) -> Path:
-    from faultwave.campaign.tables import scale_of
-
     place = np.array([[float(row["lon"]), float(row["lat"])] for row in rows])
     names = [name[len("gmv_") :] for name in rows[0] if name.startswith("gmv_")][:MOST_MEASURES]
     fig = style.figure(height=0.5 + 2.7 * len(names))
     axes = style.mosaic(fig, len(names), 2, sharex=True, sharey=True)
     for (left, right), name in zip(axes, names, strict=True):
-        unit = scale_of(name)[1]
+        unit = read_rates(folder / f"hazard_rates-{name}.csv")[1]
         mean = np.array([float(row[f"gmv_{name}"]) for row in rows])
         deviation = np.array([float(row[f"sigma_{name}"] or "nan") for row in rows])
         positive = mean[mean > 0]
