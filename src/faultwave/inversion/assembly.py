@@ -177,8 +177,8 @@ def make_data(
     for seismogram in seismograms:
         motion = seismogram.motion[np.flatnonzero(seismogram.recorded)]
         series = window.apply(low_passed(seismogram.time, motion, window.time, window.band, rate))
-        variance = settings.level**2 + settings.fraction**2 * (series**2).mean(1)
-        found = variance[:, None] * shape
+        variance = settings.level**2 + settings.fraction**2 * (series**2).mean(1).max()
+        found = np.tile(variance * shape, (len(series), 1))
         if settings.pre_event is not None:
             found = found + _before(seismogram.time, motion, window, settings.pre_event, rate)
         data.append(series)

@@ -45,7 +45,10 @@ class NoiseSettings(Settings):
         None, description="Duration before `window` from which the autocovariance of each channel is estimated."
     )
     fraction: float = Field(
-        0.0, ge=0, le=1, description="Standard deviation as a fraction of the root mean square of each channel."
+        0.0,
+        ge=0,
+        le=1,
+        description="Standard deviation of all components of a station as a fraction of the largest root mean square of one.",
     )
     level: Quantity("m/s", ge=0) = Field(0.0, description="Standard deviation of all channels.")
     scale: Literal["auto"] | Annotated[float, Field(gt=0)] = Field(
