@@ -193,6 +193,28 @@ def test_problems_of_files_have_messages(folder, tmp_path, name, before, after, 
         Inversion(static_only(folder, settings)).plan()
 
 
+def test_offsets_count_once(folder, tmp_path):
+    settings = write_offsets(folder, tmp_path)
+    for name, message in (
+        ("gnss", "station ONE is also in .*gnss.csv:2"),
+        ("insar", "place and the offset of .*:2; 1 more"),
+    ):
+        with pytest.raises(InputError, match=message):
+            Inversion(static_only(folder, {name: settings[name] * 2})).plan()
+    path = tmp_path / "insar.csv"
+    path.write_text("\n".join([*(lines := path.read_text().splitlines()), lines[1]]))
+    with pytest.raises(InputError, match=r"insar.csv:4: has the place and the offset of .*insar.csv:2"):
+        Inversion(static_only(folder, {"insar": settings["insar"]})).plan()
+
+
+@pytest.mark.parametrize(("name", "header"), [("gnss", GNSS), ("insar", INSAR)])
+def test_tables_without_rows_are_errors(folder, tmp_path, name, header):
+    settings = write_offsets(folder, tmp_path)
+    (tmp_path / f"{name}.csv").write_text(header + "\n")
+    with pytest.raises(InputError, match=f"{name}.csv: contains no offsets"):
+        Inversion(static_only(folder, settings)).plan()
+
+
 def test_units_that_are_not_metres_are_suspected(folder, tmp_path):
     settings = write_offsets(folder, tmp_path, sigma=2e-3, factor=1e3)
     with pytest.raises(InputError, match=r"median of all standard deviations is 2 m, as unit is m .*mm or cm"):

@@ -144,14 +144,19 @@ def _places(rows: Sequence[_Row], projection: Projection, problems: Problems) ->
     return found
 
 
-def read_gnss(settings: GnssSettings, projection: Projection, problems: Problems) -> Observed | None:
-    """Return the offsets of GNSS stations, None with problems if the file has errors."""
+def read_gnss(
+    settings: GnssSettings, projection: Projection, stations: dict[str, str], problems: Problems
+) -> Observed | None:
+    """Return the offsets of GNSS stations, None with problems if the file has errors.
+
+    The lines of the stations of this file are added to ``stations``, which has those of earlier files.
+    """
     before, path = len(problems.errors), settings.file
     required = ("station", "east", "north", "sigma_east", "sigma_north")
     rows = list(_read(path, required, ("up", "sigma_up", *CORRELATIONS), problems))
     place = _places(rows, projection, problems)
     names, lines, places, blocks = list[str](), list[str](), list[np.ndarray](), list[np.ndarray]()
-    values, direction, stations = list[float](), list[np.ndarray](), dict[str, str]()
+    values, direction = list[float](), list[np.ndarray]()
     for row, at in zip(rows, place, strict=True):
         if not row.station:
             problems.error(row.where, "station is missing", "a name")
@@ -166,6 +171,8 @@ def read_gnss(settings: GnssSettings, projection: Projection, problems: Problems
             values.append(METRES[settings.unit] * float(row.numbers[AXES[axis]] or 0.0))
             direction.append(np.eye(3)[axis])
         blocks.append(block)
+    if not rows and len(problems.errors) == before:
+        problems.error(str(path), "contains no offsets", "a row for each station or place")
     if len(problems.errors) > before:
         return None
     from scipy.linalg import block_diag
@@ -217,6 +224,8 @@ def read_insar(settings: InsarSettings, projection: Projection, problems: Proble
             what = f"the look vector has a length of {length:.4g}"
             advice = "It is the unit vector along which offset is positive, by its components along east, north and up."
             problems.error(row.where, what, "1", advice)
+    if not rows and len(problems.errors) == before:
+        problems.error(str(path), "contains no offsets", "a row for each station or place")
     if len(problems.errors) > before:
         return None
     values = factor * np.array([row.several(("offset",))[0] for row in rows])
@@ -234,9 +243,6 @@ def read_insar(settings: InsarSettings, projection: Projection, problems: Proble
 def _checked(found: Observed, unit: str, problems: Problems) -> Observed | None:
     """Return offsets that are plausible in metres, else None."""
     path = str(found.path)
-    if not len(found.values):
-        problems.error(path, "contains no offsets", "a row for each station or place")
-        return None
     before, largest = len(problems.errors), int(np.abs(found.values).argmax())
     sigma = float(np.median(np.sqrt(np.diagonal(found.covariance))))
     advice = "Are offsets in mm or cm? State it by the setting unit."

@@ -76,13 +76,15 @@ def read_offsets(
     if settings is None:
         return NO_OFFSETS
     files, before = list[Observed | None](), len(problems.errors)
+    stations = dict[str, str]()
     for gnss in settings.gnss:
         with collect_problems(problems):
-            files.append(read_gnss(gnss, projection, problems))
+            files.append(read_gnss(gnss, projection, stations, problems))
     for insar in settings.insar:
         with collect_problems(problems):
             files.append(read_insar(insar, projection, problems))
     observed = [file for file in files if file is not None]
+    _check_repeated(observed, problems)
     chosen = [site for file in observed for site in _sites_of(file, sites, settings.nearest, problems)]
     if len(problems.errors) > before:
         return NO_OFFSETS
@@ -96,6 +98,22 @@ def read_offsets(
         np.concatenate([file.values for file in observed]),
         np.asarray(block_diag(*(file.covariance for file in observed))),
     )
+
+
+def _check_repeated(observed: Sequence[Observed], problems: Problems) -> None:
+    """Report offsets with the same place, direction and value as another one, which would count twice."""
+    known, repeated = dict[tuple[float, ...], str](), dict[str, str]()
+    for file in observed:
+        data = np.column_stack([file.place, file.direction, file.values])
+        for line, datum in zip(file.lines, map(tuple, data.tolist()), strict=True):
+            if datum in known:
+                repeated.setdefault(line, known[datum])
+            known.setdefault(datum, line)
+    if repeated:
+        line, first = next(iter(repeated.items()))
+        several = f"; {len(repeated) - 1:,} more lines repeat others" if len(repeated) > 1 else ""
+        what = f"has the place and the offset of {first}{several}"
+        problems.error(line, what, "each offset once", "An offset that is repeated has too much weight.")
 
 
 def _local(file: Observed, projection: Projection) -> np.ndarray:
