@@ -14,6 +14,7 @@ from faultwave.bench.accuracy.picture import draw
 from faultwave.bench.accuracy.problem import Point, Setting, energetic_frequency, problems
 from faultwave.case.load import load_case
 from faultwave.run.planned import plan
+from tests.messages import raises
 
 
 def made(points=(4.0, 8.0, 16.0), errors=((0.1, 0.2), (0.01, 0.02), (0.001, 0.002)), seconds=(1.0, 16.0, 256.0), **key):
@@ -98,11 +99,11 @@ def test_a_ladder_ends_at_the_budget_and_at_the_error():
 def test_a_ladder_has_the_engine_and_order_asked_for():
     known = problems()
     ladder.check(ladder.Ask((known["cavity"], known["loh1"]), engines=("fd",), orders=(8,)), results.Files())
-    with pytest.raises(InputError, match=r"fdd is not measured on loh1[\s\S]*dg, fd[\s\S]*9 is not[\s\S]*2, 3, 4"):
+    with raises(InputError):
         ladder.check(ladder.Ask((known["loh1"],), engines=("fdd",), orders=(9,)), results.Files())
-    with pytest.raises(InputError, match="fd is not measured on cavity"):
+    with raises(InputError):
         ladder.check(ladder.Ask((known["cavity"],), engines=("fd",)), results.Files())
-    with pytest.raises(InputError, match="together"):
+    with raises(InputError):
         ladder.check(ladder.Ask((known["loh1"],), engines=("fd",), orders=(5,)), results.Files())
 
 
@@ -149,9 +150,9 @@ def test_files_are_read_back_and_others_refused(tmp_path):
     results.write_json(path, whole(made()))
     assert table.read(path)["problems"] == json.loads(json.dumps([made()]))
     path.write_text("{}")
-    with pytest.raises(InputError, match="not a file of faultwave bench accuracy"):
+    with raises(InputError):
         table.read(path)
-    with pytest.raises(InputError, match="cannot be read"):
+    with raises(InputError):
         table.read(tmp_path / "absent.json")
 
 
@@ -163,7 +164,7 @@ def test_the_package_has_a_table_of_every_law():
     known = table.read()
     for law in proposals.LAWS:
         assert proposals.like(known, proposals.Waves(law, True, 5.0, 1.0))
-    with pytest.raises(InputError, match="not been measured for the porous law"):
+    with raises(InputError):
         proposals.like(known, proposals.Waves("porous", True, 5.0, 1.0))
 
 
@@ -229,7 +230,7 @@ def test_accuracies_are_shares(text, share):
 
 @pytest.mark.parametrize("text", ["", "much", "-1%", "100 %", "nan"])
 def test_other_texts_are_no_accuracies(text):
-    with pytest.raises(InputError, match="a fraction of the seismograms' amplitude"):
+    with raises(InputError):
         proposals.accuracy(text)
 
 
@@ -336,7 +337,7 @@ def test_a_planned_case_is_set_beside_the_table(engine, points):
 
 def test_sources_without_a_highest_frequency_need_one():
     wanted = plan(a_case("dg", {"kind": "gaussian", "duration": 1e-4})).plan
-    with pytest.raises(InputError, match="--frequency"):
+    with raises(InputError):
         proposals.section(wanted, table.read(), 0.01)
     assert proposals.section(wanted, table.read(), 0.01, 1.0)[1]
 

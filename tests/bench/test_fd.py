@@ -7,6 +7,7 @@ import pytest
 from faultwave.backends.cpu.stencil import Blocking
 from faultwave.base.errors import InputError
 from faultwave.bench.grids import proxy
+from tests.messages import raises
 
 
 @pytest.fixture(autouse=True)
@@ -39,9 +40,8 @@ def test_the_wave_stays_bounded():
 
 
 def test_a_setting_that_cannot_be():
-    with pytest.raises(InputError) as found:
+    with raises(InputError):
         proxy.bench(proxy.Setting((8, 256, 256), precision="half", threads=0, repeats=0))
-    assert len(found.value.problems) == 4
 
 
 def test_a_box_too_large_for_memory_is_told_before_it_is_made(monkeypatch):

@@ -6,6 +6,7 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.bench.grids import features
+from tests.messages import raises
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +45,5 @@ def test_ratios():
 
 
 def test_a_setting_that_cannot_be():
-    with pytest.raises(InputError) as found:
+    with raises(InputError):
         features.bench(features.Setting(50, precision="half", threads=0, repeats=0, chosen=("faults",)))
-    assert len(found.value.problems) == 5
-    assert "did you mean 'fault'" in str(found.value).lower()

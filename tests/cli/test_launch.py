@@ -15,6 +15,7 @@ import pytest
 from faultwave.base.errors import BackendError, InputError
 from faultwave.base.processes import host, signals
 from faultwave.cli import launch
+from tests.messages import raises
 
 HEARS = """
 import os, signal, sys, time
@@ -102,7 +103,7 @@ def test_a_signal_before_there_is_a_launcher(monkeypatch):
 
     monkeypatch.setattr(launch.subprocess, "Popen", popen)
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(signals.StopSignal, match="SIGTERM while the run was being set up"):
+    with raises(signals.StopSignal):
         launch._run([sys.executable, "-c", "import time; time.sleep(30)"], dict(os.environ))
     assert signal.getsignal(signal.SIGTERM) == before
 
@@ -144,13 +145,13 @@ def test_far_more_processes_than_cores(monkeypatch):
     monkeypatch.setattr(launch, "launched", lambda: False)
     monkeypatch.setattr(launch, "_run", lambda *given: 0)
     monkeypatch.setattr(host, "core_count", lambda: 6)
-    with pytest.raises(InputError, match=r"900 processes, but this machine has 6 cores .*1 to 24.*mpiexec -n 900"):
+    with raises(InputError):
         launch.relaunch(900, 1)
-    with pytest.raises(InputError):
+    with raises(InputError):
         launch.relaunch(25, 1)
     with pytest.raises(launch.typer.Exit):
         launch.relaunch(24, 1)
-    with pytest.raises(InputError, match="--cores"):
+    with raises(InputError):
         launch.check_process_limit(25, option="--cores")
     monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-200]")
     with pytest.raises(launch.typer.Exit):
@@ -163,7 +164,7 @@ def test_far_more_processes_than_cores(monkeypatch):
 def test_a_tuned_file_with_numbers_that_cannot_be(tmp_path, name, value):
     file = tmp_path / "tuned.json"
     file.write_text(json.dumps({"ranks": 2, "threads": 1, "progress": "polling", name: value}))
-    with pytest.raises(InputError, match=f"{name}: is {json.dumps(value)}"):
+    with raises(InputError):
         launch.read_tuned(file, None, None)
 
 
@@ -171,7 +172,7 @@ def test_without_mpi4py_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> N
     """`tune` starts processes too, whose own complaints would be those of another program."""
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     monkeypatch.setattr("shutil.which", lambda *_, **__: "/usr/bin/mpiexec")
-    with pytest.raises(BackendError, match=r"several processes need mpi4py: pip install 'faultwave\[mpi\]'"):
+    with raises(BackendError):
         launch.mpiexec()
 
 
@@ -243,7 +244,7 @@ def test_a_check_that_is_stopped_blames_no_case(monkeypatch):
     monkeypatch.setattr(room, "engine_of", stopped)
     case = {"end_time": 1, "mesh": {"generate": {"shape": "box", "cells": [2, 2, 2], "lower": [0, 0, 0], "upper": [1, 1, 1]}},
             "material": {"constant": {"rho": 2700, "vp": 6000, "vs": 3464}}}  # fmt: skip
-    with pytest.raises(signals.StopSignal, match="SIGTERM"):
+    with raises(signals.StopSignal):
         room.check(case)
 
 

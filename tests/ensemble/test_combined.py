@@ -29,6 +29,7 @@ from faultwave.ensemble.supervisor import Supervisor, compute_part, submit_jobs
 from faultwave.ensemble.tasks import FilesChanged, Task, compute
 from faultwave.observe.dataset import Dataset, Variable
 from tests.ensemble.case import study, wave_case
+from tests.messages import raises
 
 PLACES = 5
 
@@ -94,7 +95,7 @@ def test_damaged_results_are_computed_again(members, tmp_path, monkeypatch):
     EnsembleFolder(folder).results_file(2).write_bytes(b"damaged")
     monkeypatch.undo()
     monkeypatch.setattr(supervisors, "compute_member", members.compute)
-    with pytest.raises(RunError, match=r"the results of members 2 are damaged; the same command computes them again"):
+    with raises(RunError):
         members.run(folder)
     assert members.run(folder) == [2]
     assert statistics_of(folder) == (2.5, 0.5)
@@ -263,7 +264,7 @@ def test_a_file_that_changes_during_a_run_is_no_input_of_its_results(tmp_path, m
 
     monkeypatch.setattr(tasks, "run_member", edited)
     task = supervisors.task_of(ensemble.members, 0, "digest")
-    with pytest.raises(FilesChanged, match=r"stations.txt changed or vanished while the member ran"):
+    with raises(FilesChanged):
         compute(task)
     assert EnsembleFolder(tmp_path / "e").record(0) is None
 
@@ -281,19 +282,19 @@ def test_percentiles_of_histograms_are_those_of_stored_members(count):
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "changes",
     [
-        ({"setting": ""}, "setting"),
-        ({"setting": ["end_time", "sources[0].force[0]"]}, "the settings have different units: end_time in s, sources"),
+        {"setting": ""},
+        {"setting": ["end_time", "sources[0].force[0]"]},
     ],
+    ids=str,
 )
-def test_settings_of_a_variable_that_cannot_be(tmp_path, changes, message):
-    with pytest.raises(InputError, match="setting") as caught:
+def test_settings_of_a_variable_that_cannot_be(tmp_path, changes):
+    with raises(InputError):
         Ensemble(study(tmp_path / "e", vary={"a": {"distribution": "norm", "parameters": {"loc": 1, "scale": 1}, **changes}},
                        design={"kind": "random", "members": 2}))  # fmt: skip
-    assert message in str(caught.value)
 
 
 def test_a_number_of_members_is_a_whole_number(tmp_path):
-    with pytest.raises(InputError, match="members"):
+    with raises(InputError):
         load_study(study(tmp_path / "e", design={"kind": "random", "members": True}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from scipy import stats
 from faultwave.base.errors import Problems
 from faultwave.ensemble.design import Table, cholesky, make_table
 from faultwave.ensemble.study import load_study
+from tests.messages import expect
 
 S4 = {"kind": "sobol", "members": 4}
 NORMAL = {"setting": "end_time", "distribution": "norm", "parameters": {"loc": "2 s", "scale": "100 ms"}}
@@ -175,23 +175,23 @@ def test_values_of_a_sample_are_equally_probable():
 
 
 @pytest.mark.parametrize(
-    ("design", "vary", "more", "expected"),
+    ("design", "vary", "more"),
     [
-        (S4, {"a": NORMAL | {"distribution": "normm"}}, {}, r"'normm' is no distribution.*did you mean 'norm'"),
-        (S4, {"a": NORMAL | {"parameters": {"lok": 1}}}, {}, r"'lok' is no parameter of norm.*did you mean 'loc'"),
-        (S4, {"a": NORMAL | {"parameters": {"scale": -1}}}, {}, r"norm has no such parameters: scale = -1"),
-        (S4, {"a": NORMAL | {"parameters": {"loc": "2 m"}}}, {}, r"'2 m' is a \[length\], expected a unit like 's'"),
-        (S4, {"a": NORMAL | {"lower": 9, "upper": 3}}, {}, r"no values between 9 and 3 s"),
-        (S4, {"a": NORMAL | {"distribution": "lognorm"}}, {}, r"lognorm needs 's'"),
-        (S4, {"a": {"setting": "end_time"}}, {}, r"vary.a: has no values"),
-        ({"kind": "list"}, TWO_LISTS, {}, r"lists of different lengths: a has 1, b has 2"),
-        ({"kind": "grid"}, {"a": NORMAL}, {}, r"grid needs at least one variable with values"),
-        (S4, {"a": NORMAL}, pairs(("a", "c", 0.5)), r"'c' is no sampled variable"),
-        (S4, THREE, pairs(("a", "b", 0.9), ("b", "c", 0.9), ("a", "c", -0.9)), r"negative eigenvalue"),
+        (S4, {"a": NORMAL | {"distribution": "normm"}}, {}),
+        (S4, {"a": NORMAL | {"parameters": {"lok": 1}}}, {}),
+        (S4, {"a": NORMAL | {"parameters": {"scale": -1}}}, {}),
+        (S4, {"a": NORMAL | {"parameters": {"loc": "2 m"}}}, {}),
+        (S4, {"a": NORMAL | {"lower": 9, "upper": 3}}, {}),
+        (S4, {"a": NORMAL | {"distribution": "lognorm"}}, {}),
+        (S4, {"a": {"setting": "end_time"}}, {}),
+        ({"kind": "list"}, TWO_LISTS, {}),
+        ({"kind": "grid"}, {"a": NORMAL}, {}),
+        (S4, {"a": NORMAL}, pairs(("a", "c", 0.5))),
+        (S4, THREE, pairs(("a", "b", 0.9), ("b", "c", 0.9), ("a", "c", -0.9))),
     ],
 )
-def test_impossible_designs(design, vary, more, expected):
-    assert re.search(expected, problems_of(design, vary, **more))
+def test_impossible_designs(design, vary, more):
+    expect(problems_of(design, vary, **more))
 
 
 def test_all_problems_of_a_table_come_at_once(tmp_path):
@@ -202,5 +202,5 @@ def test_all_problems_of_a_table_come_at_once(tmp_path):
     (tmp_path / "s.csv").write_text("rho;mass\n1,5;2\n")
     semicolons = {"kind": "table", "file": str(tmp_path / "s.csv")}
     joined = problems_of(semicolons, {"rho": {"setting": "material.constant.rho"}})
-    assert "s.csv:1: has one column, whose name contains a semicolon" in joined
-    assert "m.csv:2: has 1 cells" in text and "m.csv:4: has 3 cells" in text and "no column 'row'" in text
+    expect(joined)
+    expect(text)

@@ -20,6 +20,7 @@ from faultwave.ensemble.study import load_study
 from faultwave.ensemble.worker import answer
 from faultwave.output.atomic import NotWritten, WriteFailed, WriteRefused, atomic_text, user_error_for
 from tests.ensemble.case import study, wave_case
+from tests.messages import raises
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 SHOWN = "case.yaml: cannot be written: writing failed: the disk is full"
@@ -79,5 +80,5 @@ def test_a_failed_write_during_the_steps_of_a_run_that_can_be_resumed(tmp_path, 
         raise user_error_for(FULL, tmp_path / "a")
 
     monkeypatch.setattr(session.solver, "run", run)
-    with pytest.raises(WriteFailed, match="the disk is full.*continue from the last checkpoint with"):
+    with raises(WriteFailed):
         session.run(write=False)

@@ -12,6 +12,7 @@ from faultwave.ensemble.identity import case_identity
 from faultwave.ensemble.members import Members, load_members, set_value, study_identity
 from faultwave.ensemble.study import load_study
 from tests.ensemble.case import study, wave_case
+from tests.messages import expect, raises
 
 
 def members(folder: Path, **more: Any) -> Members:
@@ -42,20 +43,20 @@ def test_paths_that_name_no_setting(tmp_path):
     def one(path: str, **more: Any) -> str:
         return error_of(tmp_path, vary={"a": {"setting": path, "values": [1, 2]}}, **more)
 
-    assert "did you mean 'numerics'?" in one("numeric.order")
-    assert "'ordr' of 'numerics.ordr' is not a setting of 'numerics'" in one("numerics.ordr")
-    assert "did you mean" in one("material.constant.rhoo")
-    assert "there is no [3]" in one("sources[3].force[0]")
-    assert "is set by the ensemble" in one("output.folder")
-    assert "is set by the ensemble" in one("numerics.threads")
-    assert "changes the stations" in one("output.receivers.interval")
-    assert "changes the places of maps" in one("mesh.generate.cells[0]")
-    assert "is no path of a setting" in one("sources[0]force")
+    expect(one("numeric.order"))
+    expect(one("numerics.ordr"))
+    expect(one("material.constant.rhoo"))
+    expect(one("sources[3].force[0]"))
+    expect(one("output.folder"))
+    expect(one("numerics.threads"))
+    expect(one("output.receivers.interval"))
+    expect(one("mesh.generate.cells[0]"))
+    expect(one("sources[0]force"))
 
 
 def test_two_variables_of_one_setting(tmp_path):
     vary = {"a": {"setting": "numerics.order", "values": [2]}, "b": {"setting": "numerics.order", "values": [3]}}
-    assert "is also set by the variable 'a'" in error_of(tmp_path, vary=vary)
+    expect(error_of(tmp_path, vary=vary))
 
 
 def test_impossible_values_are_reported_with_their_share(tmp_path):
@@ -67,9 +68,7 @@ def test_impossible_values_are_reported_with_their_share(tmp_path):
         },
         "order": {"setting": "numerics.order", "values": [2, 90]},
     }
-    text = error_of(tmp_path, design={"kind": "sobol", "members": 64}, vary=vary)
-    assert "32 of 64 members (50 %) are impossible" in text and "is not above 0" in text
-    assert "numerics.order is 90" in text, "all kinds of problems come at once"
+    expect(error_of(tmp_path, design={"kind": "sobol", "members": 64}, vary=vary))
 
 
 def test_problems_of_a_file_have_lines(tmp_path):
@@ -77,14 +76,10 @@ def test_problems_of_a_file_have_lines(tmp_path):
     file.write_text(
         "case: tpv5\ndesign: {kind: lst}\nvary:\n  a:\n    setting: end_time\n    valeus: [1]\nresults:\n  percentiles: [200]\n"
     )
-    with pytest.raises(InputError) as error:
+    with raises(InputError):
         load_study(file)
-    text = str(error.value)
-    assert f"{file}:2: design.kind is 'lst'" in text and "did you mean 'list'?" in text
-    assert f"{file}:6: 'valeus' is not a setting of 'vary.a'" in text and "did you mean 'values'?" in text
-    assert f"{file}:8: results.percentiles[0] is 200" in text
     file.write_text("case: tpv5\ndesign: {kind: list}\nvary:\n  a:\n    setting: end_tme\n    values: [1]\n")
-    with pytest.raises(InputError, match=rf"{file}:5: vary.a.setting: 'end_tme' .*did you mean 'end_time'\?"):
+    with raises(InputError):
         load_members(*load_study(file))
 
 

@@ -22,6 +22,7 @@ from faultwave.ensemble.process import environment as environment_of_members
 from faultwave.ensemble.process import own_process
 from tests.ensemble.case import rupture_case, study, wave_case
 from tests.ensemble.processes import assert_equal, contents, ends, environment, wait_for, workers_of, written
+from tests.messages import expect, raises
 
 pytest.importorskip("xarray")
 
@@ -81,7 +82,7 @@ def test_a_second_run_computes_only_what_is_missing(tmp_path):
 
 def test_another_study_in_the_folder_is_refused(reference):
     other = study(reference, case=wave_case(end=0.1))
-    with pytest.raises(InputError, match="holds the ensemble of another study"):
+    with raises(InputError):
         fw.Ensemble(other).run()
     assert len(fw.Ensemble(other).plan(force=True).missing) == 4
 
@@ -151,9 +152,7 @@ def test_problems_of_results_come_before_the_first_member(tmp_path):
         vary={"slip": {"setting": "fault.parameters.constant.d_c", "values": [0.3]}},
     )  # fmt: skip
     text = str(fw.Ensemble(settings).check())
-    assert "no map 'slipp'" in text and "did you mean 'slip'?" in text
-    assert "'1 s' is a [time]" in text and "no map 'vm'" in text
-    assert "vary.slip: is the name of a result" in text
+    expect(text)
     assert not list(tmp_path.iterdir())
 
 
@@ -222,7 +221,7 @@ def test_results_that_cannot_be_stored_stay_missing(reference, tmp_path):
 
 def test_a_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "members").write_text("a file in the place of a folder")
-    with pytest.raises(RunError, match="0 of 4 members are stored"):
+    with raises(RunError):
         fw.Ensemble(study(tmp_path)).run()
 
 

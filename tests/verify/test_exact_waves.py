@@ -16,6 +16,7 @@ from faultwave.verify.exact.plane_waves import (
     elastic,
     elastic_convergence,
 )
+from tests.messages import raises
 
 from .residual import acoustic_residual, elastic_residual, maxwell_residual
 
@@ -70,11 +71,11 @@ def test_any_plane_waves_solve_the_equations(k, d, phase, lam, mu, rho):
 
 
 def test_impossible_waves_are_refused():
-    with pytest.raises(ValueError, match="parallel"):
+    with raises(ValueError):
         elastic(ROCK, [Wave("S", (0, 0, 1), polarisation=(0, 0, 2))])(np.zeros((1, 3)), 0.0)
-    with pytest.raises(ValueError, match="polarisation"):
+    with raises(ValueError):
         Wave("S", (0, 0, 1)).direction()
-    with pytest.raises(ValueError, match="fluid"):
+    with raises(ValueError):
         acoustic(Medium(1, 1), [Wave("S", (0, 0, 1), polarisation=(1, 0, 0))])
 
 
@@ -111,7 +112,7 @@ def test_symmetry_box(points, polarisation):
 
 
 def test_symmetry_box_refuses_a_mixed_polarisation():
-    with pytest.raises(ValueError, match="parallel"):
+    with raises(ValueError):
         SymmetryBox(ROCK, (1, 1, 1), (1.0, 0.0, 0.0))(np.zeros((1, 3)), 0.1)
 
 
@@ -150,5 +151,5 @@ def test_cavity_modes_solve_maxwells_equations_and_meet_their_walls(modes, polar
             tangential = np.delete(mode(wall, 0.3)[:, :3], axis, 1)
             np.testing.assert_allclose(tangential, 0.0, atol=1e-12)
             np.testing.assert_allclose(mode(wall, 0.3)[:, 3 + axis], 0.0, atol=1e-12)
-    with pytest.raises(ValueError, match="orthogonal"):
+    with raises(ValueError):
         _ = Cavity((1, 1, 1), (1.0, 0.0, 0.0)).frequency

@@ -7,6 +7,7 @@ import pytest
 
 from faultwave.verify import convergence
 from faultwave.verify.cases import plane_waves_in_rock as cases
+from tests.messages import raises
 from tools import convergence_tables
 
 WAVES = {"anisotropic": cases.ANISOTROPIC_WAVES, "poroelastic": cases.POROUS_WAVES}
@@ -33,7 +34,7 @@ def test_tables_stand_between_their_marks() -> None:
     new = convergence_tables.written(page, "poroelastic", ["a"])
     assert new == page.replace("poroelastic plane waves: begin -->\n", "poroelastic plane waves: begin -->\na\n")
     assert convergence_tables.written(new, "poroelastic", ["b"]) == new.replace("\na\n", "\nb\n")
-    with pytest.raises(ValueError, match="0 places for the table of elastic"):
+    with raises(ValueError):
         convergence_tables.written(page, "elastic", ["a"])
 
 

@@ -18,6 +18,7 @@ from faultwave.verify.scec.folder import Cost, begin, end, settings, write_case
 from faultwave.verify.scec.folder import ended as has_ended
 from faultwave.verify.scec.measure import Measured, Rupture, differences, read_ruptures
 from faultwave.verify.scec.summary import PICTURE, SUMMARY, read_summaries
+from tests.messages import raises
 
 WANTED = {
     3,
@@ -76,7 +77,7 @@ def test_every_benchmark_is_found_and_makes_a_sound_case():
 
 
 def test_an_unknown_benchmark_is_told():
-    with pytest.raises(InputError, match="unknown benchmark 'tpv4'"):
+    with raises(InputError):
         find("tpv4")
 
 
@@ -260,7 +261,7 @@ def test_benchmarks_on_grids_are_sound_cases():
         coarse = replace(on_grid.resolution_of(benchmark, True), size=400.0)
         problems = check(on_grid.settings(benchmark, coarse))
         assert not problems.errors, (benchmark.name, problems.errors)
-    with pytest.raises(InputError, match="tpv10 cannot run on a grid yet.*tpv3"):
+    with raises(InputError):
         on_grid.check_possible([find("tpv3"), find("tpv10")])
 
 

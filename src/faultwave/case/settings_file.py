@@ -27,6 +27,7 @@ LIMITS = {
     "less_than_equal": "{le:g} or less",
     "too_short": "{min_length} or more entries",
     "too_long": "{max_length} or fewer entries",
+    "string_too_short": "a text that is not empty",
     "finite_number": "a finite number",
     "float_parsing": "a number",
     "float_type": "a number",

@@ -246,7 +246,8 @@ def read_tuned(
         best = json.loads(file.read_text())
         found, mode = [best["ranks"], best["threads"]], best["progress"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(Problem(str(file), f"is not a file of faultwave tune: {error}")) from None
+        reason = f"it has no {error}" if isinstance(error, KeyError) else error
+        raise InputError(Problem(str(file), f"is not a file of faultwave tune: {reason}")) from None
     _tuned(file, found, mode)
     if launched():  # the launcher has determined the number of processes
         found[0] = ranks

@@ -369,7 +369,9 @@ class Session:
         except RunError as error:
             if self._can_resume and not self.world.is_raised_everywhere(error):
                 kind = WriteFailed if isinstance(error, WriteFailed) else RunError
-                raise kind(f"{error}; continue from the last checkpoint with: {self._go_on}") from error
+                raise kind(
+                    f"{str(error).removesuffix('.')}; continue from the last checkpoint with: {self._go_on}"
+                ) from error
             raise
         finally:
             self.advancing = False

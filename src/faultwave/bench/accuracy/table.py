@@ -37,7 +37,8 @@ def read(path: Path | None = None) -> Measured:
         )
         table: Measured = json.loads(text)
     except (OSError, ValueError) as error:
-        raise InputError(Problem(str(path or KEPT), f"cannot be read: {error}")) from error
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise InputError(Problem(str(path or KEPT), f"cannot be read: {reason}")) from error
     if table.get("format") != FORMAT:
         raise InputError(Problem(str(path or KEPT), "is not a file of faultwave bench accuracy --json"))
     return table
