@@ -20,7 +20,7 @@ RICKER = {"kind": "ricker", "duration": 0.5}
 VALUES = {
     "duration": 0.7, "frequency": 3.0, "acceleration": 0.2, "samples": [0.0, 1.0, 0.5], "interval": 0.3,
     "location": [1.0, 2.0, 3.0], "geographic": [10.0, 45.0, -1.0], "tensor": {"xy": 2.0}, "force": [1.0, 2.0, 3.0], "z": -5.0,
-    "velocity": [1.0, 0.0, 0.0], "onset": 0.4, "time_function": RICKER, "file": "a.srf",
+    "velocity": [1.0, 0.0, 0.0], "onset": 0.4, "time_function": RICKER, "file": "a.srf", "slip_rate": "cosine",
     "nodes": {"spacing": 1.0, "interval": 1.0, "steps": 1},
     "moment": [1.0, 0.0, 0.0], "density": [0.0, 1.0, 0.0], "surface": "sheet", "volumes": ["inside"],
     "wave": [{"mode": "P", "k": [1.0, 0.0, 0.0]}], "field": {"constant": {"v1": 1.0}},
