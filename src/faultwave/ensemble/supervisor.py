@@ -76,7 +76,7 @@ class Supervisor:
         self.done = self.failed = 0
         self.begun = time.monotonic()
         self.combining = False  # True if this process combines the results
-        self.full = ""  # reason why results could not be written
+        self.full = ""  # first reason why results could not be written
 
     def run(self) -> EnsembleStatus:
         """Compute all missing members and combine the results of all.
@@ -117,7 +117,8 @@ class Supervisor:
                 futures[executor.submit(compute_member, task_of(self.members, member, self.plan.digests[member]))] = (
                     member
                 )
-            for future in wait(futures, return_when=FIRST_COMPLETED).done:
+            finished = wait(futures, return_when=FIRST_COMPLETED).done
+            for future in sorted(finished, key=futures.__getitem__):
                 member = futures.pop(future)
                 if self._again(member, _outcome(future, member)):
                     waiting.append(member)
@@ -139,10 +140,10 @@ class Supervisor:
                     self.folder, task, "killed", f"{outcome.reason} ({self.attempts[member]} attempts)", outcome.seconds
                 )
             except FaultwaveError as error:
-                self.full = str(error)
+                self.full = self.full or str(error)
             self.failed += 1
         elif outcome.status == "not stored":
-            self.full = outcome.reason
+            self.full = self.full or outcome.reason
         elif outcome.status == "failed":
             self.failed += 1
         elif outcome.status == "done":
