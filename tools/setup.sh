@@ -38,7 +38,11 @@ elif ! "$folder/bin/python" -c 'import gmsh' >"$log" 2>&1; then
   echo "  Without it Faultwave uses its own mesh of TPV5, and the tests of Gmsh are skipped."
 fi
 if ! command -v gcc >/dev/null 2>&1 && ! command -v clang >/dev/null 2>&1 && ! command -v cc >/dev/null 2>&1; then
-  echo "setup: there is no C compiler: the fast cpu backend needs one (the numpy backend does not)."
-  echo "  Debian, Ubuntu: apt-get install gcc libc6-dev"
+  if "$folder/bin/python" -c 'import sys; from faultwave.backends import zig; sys.exit(zig.missing() != "")' 2>/dev/null; then
+    echo "setup: there is no C compiler: Zig, which was installed with the tools, compiles kernels (docs/install.md)."
+  else
+    echo "setup: there is no C compiler: the fast cpu backend needs one (the numpy backend does not)."
+  fi
+  echo "  Debian, Ubuntu: apt-get install gcc libc6-dev; some tests require gcc."
 fi
 echo "setup: done; try  $folder/bin/faultwave --help"

@@ -210,7 +210,7 @@ def test_checks_run_where_the_tests_are_set_up(monkeypatch: pytest.MonkeyPatch) 
     if platform.system() == "Linux" and platform.machine() == "x86_64" and importlib.util.find_spec("ziglang"):
         assert not missing("cuda") and not missing("hip")
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    monkeypatch.setattr(compilers, "_zig", lambda: None)
+    monkeypatch.setattr(compilers.zig, "program", lambda: None)
     assert "hipcc" in missing("hip") and "pip install ziglang" in missing("hip")
 
 

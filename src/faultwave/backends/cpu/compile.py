@@ -17,10 +17,11 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
+from faultwave.backends import zig
 from faultwave.backends.cpu.sparse import NEEDED
 from faultwave.base.errors import BackendError
 from faultwave.base.files.cache import (
@@ -71,14 +72,16 @@ class Compilers:
             except BaseException as error:
                 future.set_exception(error)
 
-    def run(self, command: Sequence[str]) -> tuple[int, str]:
+    def run(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> tuple[int, str]:
         """Return the exit status and error output of a compiler; raise BackendError once the program is ending."""
         with self.lock:
             if self.ended:
                 raise BackendError("the program ends before its kernels are compiled")
             # A compiler is several processes, which are stopped together.
             quiet, heard = subprocess.DEVNULL, subprocess.PIPE
-            process = subprocess.Popen(command, stdout=quiet, stderr=heard, text=True, start_new_session=True)
+            process = subprocess.Popen(
+                command, stdout=quiet, stderr=heard, text=True, start_new_session=True, env=environment
+            )
             self.running.add(process)
         try:
             said = process.communicate()[1]
@@ -123,8 +126,16 @@ Its choice depends on the surrounding code, so that the same formula in two loop
 EXACT = "-ffp-contract=off"
 
 
+SHORT_SPIN = {"GOMP_SPINCOUNT": "20000", "KMP_BLOCKTIME": "20us"}
+"""Environment in which waiting threads of gcc's and LLVM's OpenMP spin for some ten microseconds instead of milliseconds.
+
+Long spins would slow all runs of a shared machine.
+"""
+
+
 def _march() -> str:
-    return f"-march={os.environ.get('FAULTWAVE_MARCH') or 'native'}"
+    chosen = os.environ.get("FAULTWAVE_MARCH") or "native"
+    return f"-march={zig.processor(chosen) if _is_zig() else chosen}"
 
 
 def flags() -> tuple[str, ...]:
@@ -135,8 +146,15 @@ def flags() -> tuple[str, ...]:
 
 @functools.cache
 def compiler() -> tuple[str, ...]:
-    """Return the words of the C compiler's command: $CC, else gcc, clang or cc."""
+    """Return the words of the C compiler's command: $CC, else gcc, clang or cc, else Zig of the extra ``compiler``.
+
+    CC=zig selects Zig on machines with another compiler.
+    """
     chosen = tuple(shlex.split(os.environ.get("CC", "")))
+    if chosen in (("zig",), ("zig", "cc")):
+        if absent := zig.missing():
+            raise BackendError(f"the C compiler CC={' '.join(chosen)} cannot be used: {absent}")
+        return zig.command()
     if chosen:
         if not shutil.which(chosen[0]):
             raise BackendError(
@@ -146,10 +164,32 @@ def compiler() -> tuple[str, ...]:
     for name in ("gcc", "clang", "cc"):
         if shutil.which(name):
             return (name,)
+    if packaged := zig.command():
+        return packaged
     raise BackendError(
-        "the cpu backend needs a C compiler and found none. Install gcc (Debian/Ubuntu: apt install gcc; "
-        f"conda: conda install gcc), or set CC. Without one, {option('backend', 'numpy')} runs small cases"
+        "the cpu backend needs a C compiler and found none. Install gcc (Debian/Ubuntu: apt install gcc libc6-dev; "
+        f"conda: conda install gcc) or, as Python packages, Zig ({zig.missing()}), or set CC. "
+        f"Without one, {option('backend', 'numpy')} runs small cases"
     )
+
+
+def _is_zig() -> bool:
+    return Path(compiler()[0]).name == "zig"
+
+
+def _environment(scratch: Path | None = None) -> dict[str, str] | None:
+    """Return the environment of the compiler; None is the environment of this process.
+
+    Kernels contain code from Zig's cache. It is therefore in the user's cache, not at a place that Zig chooses.
+    """
+    if not _is_zig():
+        return None
+    try:
+        zig.cache().mkdir(parents=True, exist_ok=True, mode=0o700)
+        _owned(zig.cache())
+    except OSError as error:
+        raise _unwritable(error) from None
+    return zig.environment(scratch)
 
 
 def missing() -> str:
@@ -172,7 +212,8 @@ def _answer(*options: str) -> subprocess.CompletedProcess[str]:
     known = load_text("compilers", *key) if all(key) else None
     if known is not None:
         return subprocess.CompletedProcess((), 0, known, "")
-    result = subprocess.run([*compiler(), *options], capture_output=True, text=True, check=False)
+    command = [*compiler(), *options]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=_environment())
     if all(key) and result.returncode == 0 and result.stdout:
         store_text(result.stdout, "compilers", *key)
     return result
@@ -224,7 +265,8 @@ def _macros() -> str:
     result = _answer(_march(), "-dM", "-E", "-x", "c", os.devnull)
     if result.returncode or "__STDC__" not in result.stdout:
         march = f" with FAULTWAVE_MARCH={os.environ['FAULTWAVE_MARCH']}" if "FAULTWAVE_MARCH" in os.environ else ""
-        said = result.stderr.strip()[:500] or "no source was compiled; set CC to a C compiler, or unset it"
+        lines = sorted(result.stderr.strip().splitlines(), key=lambda line: "error: " not in line)
+        said = "\n".join(lines)[:500] or "no source was compiled; set CC to a C compiler, or unset it"
         raise BackendError(f"the C compiler '{' '.join(compiler())}' does not work{march}: {said}")
     return result.stdout
 
@@ -262,6 +304,10 @@ def _owned(path: Path) -> None:
             f"the kernel cache {path} {whose}, who could place code there that runs under your account: set "
             "FAULTWAVE_CACHE to a folder of your own, or remove the permission (chmod go-w)"
         )
+
+
+def _unwritable(error: OSError) -> BackendError:
+    return BackendError(f"the kernel cache {cache_folder()} cannot be written ({error}); set FAULTWAVE_CACHE")
 
 
 def begin_building(sources: Iterable[tuple[str, str]]) -> dict[str, Future[Path]]:
@@ -338,6 +384,26 @@ def _alone(target: Path) -> Iterator[None]:
             path.unlink(missing_ok=True)  # a process that waits for the lock finds the library next
 
 
+_INCOMPLETE = (
+    (r"omp\.h|-lomp|-lgomp|libgomp|fopenmp", "OpenMP of this compiler", "libomp-dev with clang, libgomp1 with gcc"),
+    (
+        r"\w\.h'?( file not found|: No such file)|cannot find (-lm|-lc|crti\.o|Scrt1\.o)",
+        "the C library's headers",
+        "libc6-dev",
+    ),
+)
+"""Patterns of a compiler's messages, the part that is not installed, and the Debian package that contains it."""
+
+
+def _advice(said: str) -> str:
+    """Return which part of the compiler's installation is missing according to its messages; empty if none is."""
+    for pattern, part, package in _INCOMPLETE:
+        if re.search(pattern, said):
+            other = f"{zig.EXTRA} and CC=zig" if zig.missing() else "CC=zig"
+            return f"\n{part} is missing. Install it (Debian/Ubuntu: apt install {package}), or use another compiler: {other}"
+    return ""
+
+
 def _build_one(name: str, source: str) -> Path:
     key = hashlib.sha256("\0".join(["sealed", source, _identity(), *flags()]).encode()).hexdigest()[:24]
     target = cache_folder() / f"{name}-{key}.so"
@@ -356,12 +422,11 @@ def _build_one(name: str, source: str) -> Path:
             code.write_text(source)
             own = [EXACT] if source.startswith(AS_WRITTEN) else []
             command = [*compiler(), *flags(), *own, str(code), "-o", str(library), "-lm"]
-            status, said = compilers().run(command)
+            status, said = compilers().run(command, _environment(scratch))
             if status:
-                raise BackendError(f"compiling kernel {name} failed: {' '.join(command)}\n{said[-2000:]}")
+                text = f"compiling kernel {name} failed: {' '.join(command)}\n{said[-2000:]}{_advice(said)}"
+                raise BackendError(text)
             write_sealed(target, library.read_bytes(), 0o755)  # atomic, for processes without locks
     except OSError as error:
-        raise BackendError(
-            f"the kernel cache {cache_folder()} cannot be written ({error}); set FAULTWAVE_CACHE"
-        ) from None
+        raise _unwritable(error) from None
     return target

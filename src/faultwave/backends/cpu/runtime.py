@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from faultwave.backends.base import Bound, Buffer, Capabilities, Here, Immediate, Launch, Part, Store
 from faultwave.backends.cpu.compile import (
+    SHORT_SPIN,
     assembles,
     begin_building,
     build,
@@ -240,11 +241,10 @@ class SlotBuffer:
 def _openmp(threads: int) -> Iterator[None]:
     """Set the environment that OpenMP reads when its library is loaded, and restore it for later processes.
 
-    Waiting threads spin for some ten microseconds instead of milliseconds, which would slow all runs of a shared machine.
-    Threads are bound to cores if the run uses all cores it may; otherwise the system places them. Settings of the user are
-    left unchanged.
+    Waiting threads spin briefly. Threads are bound to cores if the run uses all cores it may; otherwise the system places
+    them. Settings of the user are left unchanged.
     """
-    wanted = {"GOMP_SPINCOUNT": "20000"}
+    wanted = dict(SHORT_SPIN)
     if threads > 1 and threads == len(host.allowed_cores()):
         wanted |= {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}
     mine = {name: value for name, value in wanted.items() if name not in os.environ}
@@ -427,7 +427,7 @@ class _Compiled:
                 remember(self.kernel.name, self.content, library)
             with _openmp(self.backend.threads):
                 loaded = load(str(library))
-            loaded.omp_set_num_threads(self.backend.threads)
+                loaded.omp_set_num_threads(self.backend.threads)  # LLVM's library reads its environment here
             ctypes.c_int.in_dll(loaded, "placed").value = int(self.backend.numa)
             self.function = loaded.run
             self.function.restype = None

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from faultwave.backends.cpu import two_planes
 from faultwave.backends.cpu.blocking import Blocking, candidates, default_blocking, skew
-from faultwave.backends.cpu.compile import AS_WRITTEN, build, cache_folder, load, vector_bytes
+from faultwave.backends.cpu.compile import AS_WRITTEN, SHORT_SPIN, build, cache_folder, load, vector_bytes
 from faultwave.backends.cpu.queue import address
 from faultwave.backends.cpu.row_table import TABLE, forget, invalidate_injected_rows, watched, with_table
 from faultwave.backends.cpu.rows import RowFunction, formulas, rows_of
@@ -238,7 +238,8 @@ class StencilRunner:
         lanes = vector_bytes() // np.dtype(dtype).itemsize
         self.arrays = GridArrays(program, dtype, lanes)
         self.source = source_of(program, self.arrays, lanes)
-        os.environ.setdefault("GOMP_SPINCOUNT", "20000")
+        for variable, value in SHORT_SPIN.items():
+            os.environ.setdefault(variable, value)
         loaded = load(str(build([(program.name, self.source)])[program.name]))
         loaded.omp_set_num_threads(self.threads)
         self._run, self._level, self._some_rows = loaded.run, loaded.level, loaded.some_rows

@@ -20,6 +20,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
+from faultwave.backends import zig
 from faultwave.backends.device.lower import lower
 from faultwave.backends.device.schedule import Plan
 from faultwave.backends.device.target import TARGETS, Target
@@ -129,15 +130,8 @@ def architecture(backend: str, arch: str) -> Target:
 def missing(dialect: str) -> str:
     """Return why kernels of a dialect cannot be compiled here and which packages to install; empty if they can."""
     if dialect == "hip":
-        return "" if shutil.which("hipcc") or _zig() else f"HIP kernels need {HIPCC}, or: pip install ziglang"
+        return "" if shutil.which("hipcc") or zig.program() else f"HIP kernels need {HIPCC}, or: pip install ziglang"
     return "" if _nvrtc() else "CUDA kernels need NVRTC: pip install nvidia-cuda-nvrtc"
-
-
-def _zig() -> str | None:
-    """Return the path of Zig, whose clang compiles for AMD processors; None if it is not installed."""
-    spec = importlib.util.find_spec("ziglang")
-    found = [Path(place) / "zig" for place in spec.submodule_search_locations or ()] if spec else []
-    return next((str(p) for p in found if p.exists()), None)
 
 
 @functools.cache
@@ -220,7 +214,7 @@ def _with_hipcc(source: Path, result: Path, target: Target) -> str:
 
 def _with_zig(source: Path, result: Path, target: Target) -> str:
     """Compile with Zig's clang and return its messages; assembled separately, as it has no linker for such objects."""
-    clang, assembly = [str(_zig()), "clang"], str(source.with_suffix(".s"))
+    clang, assembly = [str(zig.program()), "clang"], str(source.with_suffix(".s"))
     alone = ("-x", "hip", "-std=c++17", "-nogpuinc", "-nogpulib", "-fno-math-errno", "-S")
     command = [*clang, *alone, f"--offload-arch={target.name}", *FLAGS, str(source), "-o", assembly]
     output = subprocess.run(command, capture_output=True, text=True, check=False).stderr
