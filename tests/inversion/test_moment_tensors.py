@@ -1,6 +1,7 @@
 """Inversions of a run of a point source for its moment tensor and centroid, and problems before the computation."""
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import obspy
@@ -17,6 +18,7 @@ from faultwave.inversion.moment_tensor.estimate import estimate
 from faultwave.inversion.moment_tensor.mechanism import double_couple, scalar_moment, to_matrix
 from faultwave.inversion.moment_tensor.result import read_moment_tensor
 from faultwave.inversion.moment_tensor.search import _by_place, locate
+from tests.messages import expect
 
 from .inputs import POINT, TENSOR, TIME, inversion, places, projection, tensor_inversion
 from .test_offsets import WAVEFORMS, write_offsets
@@ -142,6 +144,7 @@ def test_the_event_is_written_as_quakeml(point, tmp_path):
         "moment_tensor.nc",
         "centroids.csv",
         "moment_tensor.xml",
+        "none is deeper",
     ):
         assert part in found.output
     assert (tmp_path / "results" / "moment_tensor.png").stat().st_size > 10_000
@@ -177,6 +180,20 @@ def test_the_event_is_written_as_quakeml(point, tmp_path):
 def test_problems_have_messages(point, changes, message):
     with pytest.raises(InputError, match=message):
         Inversion(tensor_inversion(point) | changes).plan()
+
+
+def test_a_centroid_at_the_edge_of_places_or_times_is_a_warning(point, tmp_path):
+    """The best place is in the middle of the lower of two rows of a vertical plane along x."""
+    found = fw.invert(tensor_inversion(point, moment_tensor={"times": [0.15, TIME]}), tmp_path)
+    assert found.sides == ("deeper",) and "at the edge of the places: none is deeper" in str(found)
+    assert "an end of the times" in str(found)
+    expect(found.warnings)
+    read = read_moment_tensor(tmp_path / "moment_tensor.nc")
+    assert read.warnings == found.warnings
+    first = fw.invert(tensor_inversion(point, moment_tensor={"times": [TIME, 0.35]}), tmp_path)
+    expect(first.warnings[1])
+    within = replace(found, numbers=found.numbers | {"time_limited": 0.0, "outward_z": 0.0})
+    assert not within.warnings and "edge" not in str(within) and "an end" not in str(within)
 
 
 def test_slip_and_a_moment_tensor_are_two_inversions(point, folder):

@@ -17,6 +17,13 @@ from faultwave.output.atomic import atomic_text
 
 NAME = "moment_tensor.nc"
 TABLE = "centroids.csv"
+SIDES = (
+    (("at smaller x", "at larger x"), "outward_x"),
+    (("at smaller y", "at larger y"), "outward_y"),
+    (("deeper", "shallower"), "outward_z"),
+)
+TOWARDS = 0.3
+"""Component of a unit vector from which on it counts as a direction."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +95,29 @@ class MomentTensorResult:
     offset_deviations: np.ndarray
     numbers: dict[str, float]
 
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """Sides on which the centroid is at the edge of the places, such as 'deeper'."""
+        found = (name for names, key in SIDES for name, sign in zip(names, (-1, 1), strict=True)
+                 if sign * self.numbers[key] > TOWARDS)  # fmt: skip
+        return tuple(found)
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """Warnings of a centroid at an edge of the places or times that were tried, beyond which the misfit may be smaller."""
+        found = list[Problem]()
+        if self.sides:
+            what = f"the centroid is at the edge of the places: none is {' or '.join(self.sides)}"
+            advice = "The misfit may be smaller there. Increase within, or compute the tensors at more points."
+            found.append(Problem("moment_tensor", what, advice=advice, severity="warning"))
+        if self.numbers["time_limited"]:
+            first = int(self.misfit.min(0).argmin()) == 0
+            time, end = (self.times[0], "first") if first else (self.times[-1], "last")
+            what = f"the best time is the {end} one of the times, {time:g} s"
+            advice = f"The misfit may be smaller {'before' if first else 'after'} it. Extend times."
+            found.append(Problem("moment_tensor.times", what, advice=advice, severity="warning"))
+        return tuple(found)
+
     def rows(self) -> list[tuple[str, str]]:
         """Return the rows of the summary."""
         n, sigma = self.numbers, np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
@@ -106,7 +136,8 @@ class MomentTensorResult:
             ("decomposition", f"double couple {100 * n['double_couple']:.0f} %, CLVD {100 * n['clvd']:.0f} %, "
              f"isotropic {100 * n['isotropic']:.0f} %"),
             ("centroid", f"longitude {n['longitude']:.5f}, latitude {n['latitude']:.5f} deg, z {n['z']:.0f} m"
-             f" +- {n['x_deviation']:.0f} m (x), {n['y_deviation']:.0f} m (y), {n['z_deviation']:.0f} m (z)"),
+             f" +- {n['x_deviation']:.0f} m (x), {n['y_deviation']:.0f} m (y), {n['z_deviation']:.0f} m (z)"
+             + (f", at the edge of the places: none is {' or '.join(self.sides)}" if self.sides else "")),
             ("centroid time", f"{n['centroid_time']:.3f} +- {n['time_deviation']:.3f} s"
              + (", an end of the times" if n["time_limited"] else "")),
             *((name, f"{100 * n[key]:.1f} %") for name, key in REDUCTIONS if np.isfinite(n[key])),

@@ -8,6 +8,7 @@ from faultwave.base.errors import RunError
 from faultwave.campaign.sources import moment_magnitude
 from faultwave.inversion.moment_tensor.estimate import estimate
 from faultwave.inversion.moment_tensor.mechanism import decompose, planes, scalar_moment
+from faultwave.inversion.moment_tensor.neighbours import outward
 from faultwave.inversion.moment_tensor.plan import MomentTensorPlan
 from faultwave.inversion.moment_tensor.result import MomentTensorResult
 from faultwave.inversion.moment_tensor.search import Search, search
@@ -61,6 +62,7 @@ def _numbers(plan: MomentTensorPlan, found: Search, predicted: np.ndarray) -> di
     longitude, latitude, z = plan.geographic[place]
     weights = best.tensors @ (DOUBLED * best.total)
     later = plan.settings.half_duration * float(weights @ np.arange(len(weights)) / weights.sum())
+    side = outward(plan.location, place)
     spread = [_deviation(plan.location[:, axis], probability.sum(1)) for axis in range(3)]
     residuals = found.data - predicted
     white = found.noise.whiten(residuals[:, None])[:, 0]
@@ -70,7 +72,8 @@ def _numbers(plan: MomentTensorPlan, found: Search, predicted: np.ndarray) -> di
         "magnitude_deviation": deviation / (1.5 * np.log(10.0) * moment), "isotropic": parts.isotropic,
         "clvd": parts.clvd, "double_couple": parts.double_couple, "longitude": float(longitude),
         "latitude": float(latitude), "z": float(z), "x_deviation": spread[0], "y_deviation": spread[1],
-        "z_deviation": spread[2], "centroid_time": float(plan.times[time]) + later,
+        "z_deviation": spread[2], "outward_x": float(side[0]), "outward_y": float(side[1]), "outward_z": float(side[2]),
+        "centroid_time": float(plan.times[time]) + later,
         "time_deviation": _deviation(plan.times, probability.sum(0)),
         "time_limited": float(len(plan.times) > 1 and time in (0, len(plan.times) - 1)),
         "variance_reduction": _reduction(residuals[series], found.data[series]),
