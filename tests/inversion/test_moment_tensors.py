@@ -196,6 +196,22 @@ def test_a_centroid_at_the_edge_of_places_or_times_is_a_warning(point, tmp_path)
     assert not within.warnings and "edge" not in str(within) and "an end" not in str(within)
 
 
+def test_deviations_that_the_spacing_does_not_resolve_are_the_spacing(point, tmp_path):
+    found = fw.invert(tensor_inversion(point), tmp_path / "narrow")
+    assert found.probability[POINT, 2] > 0.99
+    assert "x < 150 m (spacing), y fixed, z < 150 m (spacing)" in str(found)
+    assert "0.250 s; time < 0.050 s (spacing)" in str(found)
+    wide = fw.invert(tensor_inversion(point, noise={"level": 1.0}), tmp_path / "wide")
+    for name, values, shares in (
+        ("x", places()[:, 0], wide.probability.sum(1)),
+        ("time", wide.times, wide.probability.sum(0)),
+    ):
+        expected = np.sqrt(shares @ values**2 - (shares @ values) ** 2)
+        assert wide.numbers[f"{name}_deviation"] == pytest.approx(expected, rel=1e-6)
+        assert expected > 0.5 * wide.numbers[f"{name}_spacing"]
+    assert f"x +- {wide.numbers['x_deviation']:.0f} m, y fixed" in str(wide)
+
+
 def test_slip_and_a_moment_tensor_are_two_inversions(point, folder):
     made = tensor_inversion(point) | {"slip": inversion(folder)["slip"]}
     with pytest.raises(InputError, match="needs either slip or moment_tensor"):

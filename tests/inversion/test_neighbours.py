@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from faultwave.inversion.moment_tensor.neighbours import neighbours, outward
+from faultwave.inversion.moment_tensor.neighbours import neighbours, outward, spacing
 
 STEPS = np.array([2000.0, 1000.0, 300.0])
 
@@ -25,6 +25,12 @@ def test_neighbours_are_one_step_away_along_the_axes(angle):
     found = neighbours(points @ turn.T, middle) @ turn
     expected = np.concatenate([np.diag(STEPS), -np.diag(STEPS)])
     assert sorted(found.round(6).tolist()) == sorted(expected.tolist())
+
+
+def test_the_spacing_is_that_of_the_neighbours():
+    assert spacing(grid(), 0) == pytest.approx(STEPS)
+    assert spacing(grid((1, 1, 4)), 2) == (0.0, 0.0, 300.0) and spacing(grid((1, 1, 1)), 0) == (0.0, 0.0, 0.0)
+    assert spacing(grid((3, 3, 1)) @ turned(0.5).T, 4) == pytest.approx([2000 * np.cos(0.5), 2000 * np.sin(0.5), 0.0])
 
 
 @pytest.mark.parametrize("angle", [0.0, 0.4])

@@ -1,4 +1,4 @@
-"""Neighbours of a place among places in any order: the side on which it is at their edge."""
+"""Neighbours of a place among places in any order: their spacing, and the side on which it is at the edge."""
 
 from __future__ import annotations
 
@@ -27,6 +27,14 @@ def neighbours(points: np.ndarray, number: int) -> np.ndarray:
         found.append(left[0])
         left = left[left @ left[0] < (1.0 - BEYOND) * (left[0] @ left[0])]
     return np.array(found).reshape(-1, 3)
+
+
+def spacing(points: np.ndarray, number: int) -> tuple[float, float, float]:
+    """Return the largest distances along x, y and z [m] of the neighbours of one of the points (n, 3), 0 where they do not differ."""
+    near = neighbours(points, number)
+    x, y, z = (float(np.abs(part).max(initial=0.0)) for part in near.T)
+    least = BEYOND * max(x, y, z)
+    return (x if x > least else 0.0, y if y > least else 0.0, z if z > least else 0.0)
 
 
 def outward(points: np.ndarray, number: int) -> np.ndarray:

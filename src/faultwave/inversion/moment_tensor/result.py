@@ -95,6 +95,15 @@ class MomentTensorResult:
     offset_deviations: np.ndarray
     numbers: dict[str, float]
 
+    def _deviation(self, axis: str, unit: str, digits: str) -> str:
+        """Return the standard deviation of a coordinate of the centroid, or its limit by the spacing of the search, as text."""
+        size, step = self.numbers[f"{axis}_deviation"], self.numbers[f"{axis}_spacing"]
+        if step == size == 0.0:
+            return f"{axis} fixed"
+        return f"{axis} {'< ' if size == step else '+- '}{size:{digits}} {unit}" + (
+            " (spacing)" if size == step else ""
+        )
+
     @property
     def sides(self) -> tuple[str, ...]:
         """Sides on which the centroid is at the edge of the places, such as 'deeper'."""
@@ -136,9 +145,9 @@ class MomentTensorResult:
             ("decomposition", f"double couple {100 * n['double_couple']:.0f} %, CLVD {100 * n['clvd']:.0f} %, "
              f"isotropic {100 * n['isotropic']:.0f} %"),
             ("centroid", f"longitude {n['longitude']:.5f}, latitude {n['latitude']:.5f} deg, z {n['z']:.0f} m"
-             f" +- {n['x_deviation']:.0f} m (x), {n['y_deviation']:.0f} m (y), {n['z_deviation']:.0f} m (z)"
+             f"; {', '.join(self._deviation(a, 'm', '.0f') for a in 'xyz')}"
              + (f", at the edge of the places: none is {' or '.join(self.sides)}" if self.sides else "")),
-            ("centroid time", f"{n['centroid_time']:.3f} +- {n['time_deviation']:.3f} s"
+            ("centroid time", f"{n['centroid_time']:.3f} s; {self._deviation('time', 's', '.3f')}"
              + (", an end of the times" if n["time_limited"] else "")),
             *((name, f"{100 * n[key]:.1f} %") for name, key in REDUCTIONS if np.isfinite(n[key])),
             ("misfit", f"{n['chi2']:.3g} (squared residuals over noise variance, mean)"

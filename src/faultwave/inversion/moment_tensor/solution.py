@@ -8,12 +8,14 @@ from faultwave.base.errors import RunError
 from faultwave.campaign.sources import moment_magnitude
 from faultwave.inversion.moment_tensor.estimate import estimate
 from faultwave.inversion.moment_tensor.mechanism import decompose, planes, scalar_moment
-from faultwave.inversion.moment_tensor.neighbours import outward
+from faultwave.inversion.moment_tensor.neighbours import outward, spacing
 from faultwave.inversion.moment_tensor.plan import MomentTensorPlan
 from faultwave.inversion.moment_tensor.result import MomentTensorResult
 from faultwave.inversion.moment_tensor.search import Search, search
 
 DOUBLED = np.array([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])
+RESOLVED = 0.5
+"""Smallest standard deviation, as a fraction of the spacing of places or times, that these resolve."""
 
 
 def solve_moment_tensor(plan: MomentTensorPlan) -> MomentTensorResult:
@@ -63,7 +65,8 @@ def _numbers(plan: MomentTensorPlan, found: Search, predicted: np.ndarray) -> di
     weights = best.tensors @ (DOUBLED * best.total)
     later = plan.settings.half_duration * float(weights @ np.arange(len(weights)) / weights.sum())
     side = outward(plan.location, place)
-    spread = [_deviation(plan.location[:, axis], probability.sum(1)) for axis in range(3)]
+    step = [*spacing(plan.location, place), float(plan.times[1] - plan.times[0]) if len(plan.times) > 1 else 0.0]
+    spread = [_deviation(plan.location[:, axis], probability.sum(1), step[axis]) for axis in range(3)]
     residuals = found.data - predicted
     white = found.noise.whiten(residuals[:, None])[:, 0]
     series, static = slice(plan.samples), slice(plan.samples, None)
@@ -74,7 +77,8 @@ def _numbers(plan: MomentTensorPlan, found: Search, predicted: np.ndarray) -> di
         "latitude": float(latitude), "z": float(z), "x_deviation": spread[0], "y_deviation": spread[1],
         "z_deviation": spread[2], "outward_x": float(side[0]), "outward_y": float(side[1]), "outward_z": float(side[2]),
         "centroid_time": float(plan.times[time]) + later,
-        "time_deviation": _deviation(plan.times, probability.sum(0)),
+        "time_deviation": _deviation(plan.times, probability.sum(0), step[3]),
+        "x_spacing": step[0], "y_spacing": step[1], "z_spacing": step[2], "time_spacing": step[3],
         "time_limited": float(len(plan.times) > 1 and time in (0, len(plan.times) - 1)),
         "variance_reduction": _reduction(residuals[series], found.data[series]),
         "offset_variance_reduction": _reduction(residuals[static], found.data[static]),
@@ -84,10 +88,11 @@ def _numbers(plan: MomentTensorPlan, found: Search, predicted: np.ndarray) -> di
     }  # fmt: skip
 
 
-def _deviation(values: np.ndarray, probability: np.ndarray) -> float:
-    """Return the standard deviation of values (n,) with their probabilities."""
+def _deviation(values: np.ndarray, probability: np.ndarray, spacing: float) -> float:
+    """Return the standard deviation of values (n,) with their probabilities, or their spacing if that does not resolve it."""
     mean = values @ probability
-    return float(np.sqrt(max(float((values - mean) ** 2 @ probability), 0.0)))
+    found = float(np.sqrt(max(float((values - mean) ** 2 @ probability), 0.0)))
+    return spacing if found < RESOLVED * spacing else found
 
 
 def _reduction(residuals: np.ndarray, data: np.ndarray) -> float:
