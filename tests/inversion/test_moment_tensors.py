@@ -20,7 +20,7 @@ from faultwave.inversion.moment_tensor.result import read_moment_tensor
 from faultwave.inversion.moment_tensor.search import _by_place, locate
 from tests.messages import expect
 
-from .inputs import POINT, TENSOR, TIME, inversion, places, projection, tensor_inversion
+from .inputs import HALF, POINT, TENSOR, TIME, inversion, places, projection, tensor_inversion
 from .test_offsets import WAVEFORMS, write_offsets
 
 
@@ -210,6 +210,23 @@ def test_deviations_that_the_spacing_does_not_resolve_are_the_spacing(point, tmp
         assert wide.numbers[f"{name}_deviation"] == pytest.approx(expected, rel=1e-6)
         assert expected > 0.5 * wide.numbers[f"{name}_spacing"]
     assert f"x +- {wide.numbers['x_deviation']:.0f} m, y fixed" in str(wide)
+
+
+def test_times_of_several_windows_are_those_of_their_centroid(point, tmp_path):
+    """The source lies in the first of two windows if its middle is the true time, and in the second if that is one window earlier."""
+    late = {"windows": 2, "times": [TIME - HALF, TIME - HALF], "half_duration": HALF}
+    found = fw.invert(tensor_inversion(point, moment_tensor=late), tmp_path)
+    sizes = found.window_tensors @ ([1, 1, 1, 2, 2, 2] * found.tensor)
+    expected = TIME - HALF + HALF * sizes[1] / sizes.sum()
+    assert found.numbers["centroid_time"] == pytest.approx(expected) and abs(expected - TIME) < 0.01
+    with (tmp_path / "centroids.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert float(rows[0]["time"]) == pytest.approx(expected, abs=1e-5)
+    other = found.misfit[:, 0].argsort()[1]
+    assert float(rows[1]["time"]) == pytest.approx(found.place_time[other], abs=1e-5)
+    assert abs(found.place_time[other] - found.place_time[POINT]) > 1e-3
+    best = np.abs(found.sample_centroid[:, 2] - places()[POINT, 2]) < 1
+    assert best.any() and found.sample_centroid[best, 3] == pytest.approx(expected)
 
 
 def test_slip_and_a_moment_tensor_are_two_inversions(point, folder):

@@ -15,6 +15,8 @@ import numpy as np
 from faultwave.inversion.moment_tensor.mechanism import DEVIATORIC, double_couple, from_matrix, planes, to_matrix
 
 Kind = Literal["full", "deviatoric", "double-couple"]
+DOUBLED = np.array([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])
+"""Number of times that each component is in a tensor."""
 FREE = [0, 1, 3, 4, 5]
 """Components of a tensor that are its coefficients in ``DEVIATORIC``."""
 STEP = 1e-4
@@ -115,6 +117,12 @@ class Estimate:
         sizes = self.tensors @ shape / (shape @ shape)
         moment = sizes.sum() + np.abs(sizes).max() * change[3:].sum()
         return np.asarray(moment * double_couple(*(self.angles + change[:3])))
+
+    @property
+    def delay(self) -> float:
+        """Mean number of the time window, weighted by its moment in the direction of the sum of the tensors."""
+        weights = self.tensors @ (DOUBLED * self.total)
+        return float(weights @ np.arange(len(weights)) / max(float(weights.sum()), 1e-300))
 
     @property
     def total(self) -> np.ndarray:

@@ -49,11 +49,13 @@ class MomentTensorResult:
     place : ndarray (places, 3)
         Longitude, latitude [deg] and z [m] of the places that were tried.
     times : ndarray (times,)
-        Times that were tried [s].
+        Times of the middle of the first time window that were tried [s].
     misfit, probability : ndarray (places, times)
         Smallest squared residuals over the noise, and probability of each place and time.
     place_tensor : ndarray (places, 6)
         Tensor of each place at its best time [N m].
+    place_time : ndarray (places,)
+        Time of the centroid of all time windows of each place at its best time [s].
     channels : tuple of str
         Names of the channels.
     time : ndarray (samples,)
@@ -82,6 +84,7 @@ class MomentTensorResult:
     misfit: np.ndarray
     probability: np.ndarray
     place_tensor: np.ndarray
+    place_time: np.ndarray
     channels: tuple[str, ...]
     time: np.ndarray
     data: np.ndarray
@@ -184,6 +187,7 @@ DIMENSIONS = {
     "misfit": (("place", "centroid_time"), "1", "smallest squared residuals over the noise"),
     "probability": (("place", "centroid_time"), "1", "probability of each place and time"),
     "place_tensor": (("place", "component"), "N m", "tensor of each place at its best time"),
+    "place_time": (("place",), "s", "time of the centroid of all time windows at the best time"),
     **{name: DATA[name] for name in SHARED},
 }
 
@@ -230,7 +234,7 @@ def write_centroids(path: Path, result: MomentTensorResult) -> Path:
         writer.writerow([*header, *COMPONENTS])
         for place in np.argsort(result.misfit.min(1), kind="stable"):
             longitude, latitude, z = result.place[place]
-            tensor, time = result.place_tensor[place], result.times[result.misfit[place].argmin()]
+            tensor, time = result.place_tensor[place], result.place_time[place]
             writer.writerow([
                 f"{longitude:.6f}", f"{latitude:.6f}", f"{0.0 - 1e-3 * z:.5f}", f"{time:.6g}",
                 f"{result.misfit[place].min():.6g}", f"{result.probability[place].sum():.6g}",
