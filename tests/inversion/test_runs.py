@@ -149,6 +149,17 @@ def test_problems_have_messages(folder, changes):
         Inversion(inversion(folder, **changes)).plan()
 
 
+@pytest.mark.parametrize("written", [False, True])
+def test_messages_of_settings_state_their_place_once(folder, tmp_path, written):
+    made = inversion(folder, slip={"amplitude": "5 s", "correlation_length": [1.0], "hurst": 2.0, "front": 1.0})
+    made["slip"]["hypocentre"] = [-117.0, 34.0]
+    del made["slip"]["window_duration"]
+    path = tmp_path / "nested.yaml"
+    path.write_text(yaml.safe_dump(made))
+    with raises(InputError):
+        Inversion(path if written else made)
+
+
 def test_results_neither_mix_with_others_nor_replace_files_that_are_read(folder, tmp_path):
     for name in ("moment_tensor.nc", "centroids.csv", "inversion.png", "inversion.nc"):
         (tmp_path / name).write_text("earlier")
