@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.files.fsp import RowDepths, stated_as_upper_edges
+from faultwave.base.files.fsp import UNKNOWN, RowDepths, stated_as_upper_edges
 from faultwave.base.formulas import magnitude
 from faultwave.base.projection import Projection, needed
 from faultwave.base.types import Setting
@@ -30,8 +30,6 @@ WINDOW = re.compile(r"TW_?\d+$")
 """End of the name of a column with the slip in a time window."""
 LABEL = re.compile(r"%+\s*(Loc|Size|Mech|Rupt|Invs)\b[^:=]*:", re.IGNORECASE)
 NEEDED = ("LAT", "LON", "Z", "SLIP", "TRUP", "RISE")
-UNKNOWN = 999.0
-"""Value of SRCMOD for one that is unknown, such as the rake of a header whose rows have one each."""
 COUNTS = {"nsbfs", "invs.nsg", "invs.ntw"}
 """Values that may be 999."""
 ROCK = (1e9, 3e11)
