@@ -16,8 +16,10 @@ from faultwave.inversion.assembly import make_data
 from faultwave.inversion.inversion import Inversion
 from faultwave.inversion.moment_tensor.estimate import estimate
 from faultwave.inversion.moment_tensor.mechanism import double_couple, scalar_moment, to_matrix
-from faultwave.inversion.moment_tensor.result import read_moment_tensor
+from faultwave.inversion.moment_tensor.result import read_moment_tensor, write_centroids, write_moment_tensor
 from faultwave.inversion.moment_tensor.search import _by_place, locate
+from faultwave.inversion.moment_tensor.solution import solve_moment_tensor
+from faultwave.plot.inversions.moment_tensor import draw_moment_tensor
 from tests.messages import expect
 
 from .inputs import HALF, POINT, TENSOR, TIME, inversion, places, projection, tensor_inversion
@@ -247,6 +249,26 @@ def test_data_that_do_not_determine_a_tensor_have_a_message(point):
     blind = type(plan)(**{**vars(plan), "north": np.zeros_like(plan.north)})  # no horizontal component acts
     with pytest.raises(RunError, match="do not determine the moment tensor"):
         locate(blind, data, noise)
+
+
+@pytest.mark.parametrize("kind", ["full", "deviatoric", "double-couple"])
+def test_places_that_do_not_determine_a_tensor_are_excluded(point, tmp_path, kind):
+    """As at the free surface; here horizontal components do not act at two places. Others have the result that they have alone."""
+    plan = Inversion(tensor_inversion(point, moment_tensor={"kind": kind})).plan()
+    north = plan.north.copy()
+    north[[1, 5]] = 0.0
+    blind = type(plan)(**{**vars(plan), "north": north})
+    found, expected = solve_moment_tensor(blind), solve_moment_tensor(plan)
+    assert np.isinf(found.misfit[[1, 5]]).all() and (found.probability[[1, 5]] == 0.0).all()
+    others = [0, 2, 3, 4]
+    likely = expected.misfit[others] < expected.misfit.min() + 50
+    np.testing.assert_allclose(found.misfit[others][likely], expected.misfit[others][likely])
+    np.testing.assert_allclose(found.tensor, expected.tensor)
+    expect(found.warnings)
+    path = write_moment_tensor(tmp_path / "moment_tensor.nc", found, "")
+    assert read_moment_tensor(path).warnings == found.warnings and draw_moment_tensor(path).stat().st_size > 10_000
+    table = write_centroids(tmp_path / "centroids.csv", found).read_text()
+    assert len(table.splitlines()) == 5 and "nan" not in table and "inf" not in table
 
 
 def test_points_around_a_place_only_are_tried(point):

@@ -60,15 +60,6 @@ class Misfit:
         """Return curvature and slope of coefficients of a basis (6 w, k)."""
         return basis.T @ self.curvature @ basis, basis.T @ self.slope
 
-    def determines(self, kind: Kind) -> bool:
-        """Return whether data determine all tensors of a kind."""
-        a, _ = self.within(subspace(kind, self.windows))
-        scale = np.sqrt(np.diagonal(a))
-        if not (scale > 0.0).all():
-            return False
-        values = np.linalg.eigvalsh(a / np.outer(scale, scale))
-        return bool(values[0] > SINGULAR * values[-1])
-
 
 @dataclass(frozen=True)
 class Estimate:
@@ -140,6 +131,17 @@ def freedom(kind: Kind, windows: int) -> int:
     return {"full": 6 * windows, "deviatoric": 5 * windows, "double-couple": 3 + windows}[kind]
 
 
+def determined(misfits: list[Misfit], kind: Kind) -> np.ndarray:
+    """Return whether (n,) data determine all tensors of a kind; those at a free surface do not move the ground in some components."""
+    basis = subspace(kind, misfits[0].windows)
+    a = basis.T @ np.array([m.curvature for m in misfits]) @ basis
+    scale = np.sqrt(np.maximum(np.diagonal(a, axis1=1, axis2=2), 0.0))
+    moved = (scale > 0.0).all(1)
+    scale[~moved] = 1.0
+    values = np.linalg.eigvalsh(a / (scale[:, :, None] * scale[:, None]))
+    return np.asarray(moved & (values[:, 0] > SINGULAR * values[:, -1]))
+
+
 def smallest_misfits(misfits: list[Misfit], kind: Kind) -> np.ndarray:
     """Return the smallest misfit (n,) of full or deviatoric tensors; of deviatoric ones for double couples."""
     basis = subspace(kind, misfits[0].windows)
@@ -158,6 +160,12 @@ def estimate(misfit: Misfit, kind: Kind) -> Estimate:
     inverse = np.linalg.inv(a)
     tensors = basis @ np.linalg.solve(a, b)
     return linear_estimate(misfit, basis @ inverse @ basis.T, tensors)
+
+
+def no_estimate(windows: int) -> Estimate:
+    """Return the estimate at a place where data do not determine the tensor: an infinite misfit."""
+    unknown = np.full((6, 6), np.nan)
+    return Estimate(np.full((windows, 6), np.nan), unknown, np.inf, np.full(3, np.nan), np.zeros((0, 0)))
 
 
 def linear_estimate(misfit: Misfit, covariance: np.ndarray, tensors: np.ndarray) -> Estimate:

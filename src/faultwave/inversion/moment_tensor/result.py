@@ -51,7 +51,7 @@ class MomentTensorResult:
     times : ndarray (times,)
         Times of the middle of the first time window that were tried [s].
     misfit, probability : ndarray (places, times)
-        Smallest squared residuals over the noise, and probability of each place and time.
+        Smallest squared residuals over the noise, infinite where data do not determine a tensor, and probability of each place and time.
     place_tensor : ndarray (places, 6)
         Tensor of each place at its best time [N m].
     place_time : ndarray (places,)
@@ -116,8 +116,14 @@ class MomentTensorResult:
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """Warnings of a centroid at an edge of the places or times that were tried, beyond which the misfit may be smaller."""
+        """Warnings of places without result, and of a centroid at an edge of places or times, beyond which the misfit may be smaller."""
         found = list[Problem]()
+        if count := int(self.numbers["undetermined"]):
+            what = (
+                f"the data do not determine the tensor at {count:,} of {len(self.place):,} places, which are excluded"
+            )
+            advice = "At the free surface some components cause no motion. Use deeper points, or more stations or components."
+            found.append(Problem("moment_tensor", what, advice=advice, severity="warning"))
         if self.sides:
             what = f"the centroid is at the edge of the places: none is {' or '.join(self.sides)}"
             advice = "The misfit may be smaller there. Increase within, or compute the tensors at more points."
@@ -232,12 +238,13 @@ def write_centroids(path: Path, result: MomentTensorResult) -> Path:
     with atomic_text(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*header, *COMPONENTS])
-        for place in np.argsort(result.misfit.min(1), kind="stable"):
+        smallest = result.misfit.min(1)
+        for place in np.argsort(smallest, kind="stable")[: int(np.isfinite(smallest).sum())]:
             longitude, latitude, z = result.place[place]
             tensor, time = result.place_tensor[place], result.place_time[place]
             writer.writerow([
                 f"{longitude:.6f}", f"{latitude:.6f}", f"{0.0 - 1e-3 * z:.5f}", f"{time:.6g}",
-                f"{result.misfit[place].min():.6g}", f"{result.probability[place].sum():.6g}",
+                f"{smallest[place]:.6g}", f"{result.probability[place].sum():.6g}",
                 f"{moment_magnitude(float(scalar_moment(tensor))):.4f}", *(f"{a:.2f}" for a in planes(tensor)[0]),
                 *(f"{m:.6g}" for m in tensor),
             ])  # fmt: skip

@@ -69,8 +69,10 @@ def _numbers(plan: MomentTensorPlan, found: Search, predicted: np.ndarray) -> di
     slope = 0.5 * DOUBLED * best.total / moment
     deviation = float(np.sqrt(max(slope @ best.covariance @ slope, 0.0)))
     longitude, latitude, z = plan.geographic[place]
-    side = outward(plan.location, place)
-    step = [*spacing(plan.location, place), float(plan.times[1] - plan.times[0]) if len(plan.times) > 1 else 0.0]
+    searched = np.isfinite(found.misfit).any(1)
+    points, number = plan.location[searched], int(searched[:place].sum())
+    side = outward(points, number)
+    step = [*spacing(points, number), float(plan.times[1] - plan.times[0]) if len(plan.times) > 1 else 0.0]
     spread = [_deviation(plan.location[:, axis], probability.sum(1), step[axis]) for axis in range(3)]
     residuals = found.data - predicted
     white = found.noise.whiten(residuals[:, None])[:, 0]
@@ -83,6 +85,7 @@ def _numbers(plan: MomentTensorPlan, found: Search, predicted: np.ndarray) -> di
         "z_deviation": spread[2], "outward_x": float(side[0]), "outward_y": float(side[1]), "outward_z": float(side[2]),
         "centroid_time": float(centroid_times(plan, found)[place]),
         "time_deviation": _deviation(plan.times, probability.sum(0), step[3]),
+        "undetermined": float((~searched).sum()),
         "x_spacing": step[0], "y_spacing": step[1], "z_spacing": step[2], "time_spacing": step[3],
         "time_limited": float(len(plan.times) > 1 and time in (0, len(plan.times) - 1)),
         "variance_reduction": _reduction(residuals[series], found.data[series]),
