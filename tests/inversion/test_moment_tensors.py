@@ -1,6 +1,7 @@
 """Inversions of a run of a point source for its moment tensor and centroid, and problems before the computation."""
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import obspy
@@ -15,10 +16,13 @@ from faultwave.inversion.assembly import make_data
 from faultwave.inversion.inversion import Inversion
 from faultwave.inversion.moment_tensor.estimate import estimate
 from faultwave.inversion.moment_tensor.mechanism import double_couple, scalar_moment, to_matrix
-from faultwave.inversion.moment_tensor.result import read_moment_tensor
+from faultwave.inversion.moment_tensor.result import read_moment_tensor, write_centroids, write_moment_tensor
 from faultwave.inversion.moment_tensor.search import _by_place, locate
+from faultwave.inversion.moment_tensor.solution import solve_moment_tensor
+from faultwave.plot.inversions.moment_tensor import draw_moment_tensor
+from tests.messages import expect
 
-from .inputs import POINT, TENSOR, TIME, inversion, places, projection, tensor_inversion
+from .inputs import HALF, POINT, TENSOR, TIME, inversion, places, projection, tensor_inversion
 from .test_offsets import WAVEFORMS, write_offsets
 
 
@@ -142,6 +146,7 @@ def test_the_event_is_written_as_quakeml(point, tmp_path):
         "moment_tensor.nc",
         "centroids.csv",
         "moment_tensor.xml",
+        "none is deeper",
     ):
         assert part in found.output
     assert (tmp_path / "results" / "moment_tensor.png").stat().st_size > 10_000
@@ -179,6 +184,53 @@ def test_problems_have_messages(point, changes, message):
         Inversion(tensor_inversion(point) | changes).plan()
 
 
+def test_a_centroid_at_the_edge_of_places_or_times_is_a_warning(point, tmp_path):
+    """The best place is in the middle of the lower of two rows of a vertical plane along x."""
+    found = fw.invert(tensor_inversion(point, moment_tensor={"times": [0.15, TIME]}), tmp_path)
+    assert found.sides == ("deeper",) and "at the edge of the places: none is deeper" in str(found)
+    assert "an end of the times" in str(found)
+    expect(found.warnings)
+    read = read_moment_tensor(tmp_path / "moment_tensor.nc")
+    assert read.warnings == found.warnings
+    first = fw.invert(tensor_inversion(point, moment_tensor={"times": [TIME, 0.35]}), tmp_path)
+    expect(first.warnings[1])
+    within = replace(found, numbers=found.numbers | {"time_limited": 0.0, "outward_z": 0.0})
+    assert not within.warnings and "edge" not in str(within) and "an end" not in str(within)
+
+
+def test_deviations_that_the_spacing_does_not_resolve_are_the_spacing(point, tmp_path):
+    found = fw.invert(tensor_inversion(point), tmp_path / "narrow")
+    assert found.probability[POINT, 2] > 0.99
+    assert "x < 150 m (spacing), y fixed, z < 150 m (spacing)" in str(found)
+    assert "0.250 s; time < 0.050 s (spacing)" in str(found)
+    wide = fw.invert(tensor_inversion(point, noise={"level": 1.0}), tmp_path / "wide")
+    for name, values, shares in (
+        ("x", places()[:, 0], wide.probability.sum(1)),
+        ("time", wide.times, wide.probability.sum(0)),
+    ):
+        expected = np.sqrt(shares @ values**2 - (shares @ values) ** 2)
+        assert wide.numbers[f"{name}_deviation"] == pytest.approx(expected, rel=1e-6)
+        assert expected > 0.5 * wide.numbers[f"{name}_spacing"]
+    assert f"x +- {wide.numbers['x_deviation']:.0f} m, y fixed" in str(wide)
+
+
+def test_times_of_several_windows_are_those_of_their_centroid(point, tmp_path):
+    """The source lies in the first of two windows if its middle is the true time, and in the second if that is one window earlier."""
+    late = {"windows": 2, "times": [TIME - HALF, TIME - HALF], "half_duration": HALF}
+    found = fw.invert(tensor_inversion(point, moment_tensor=late), tmp_path)
+    sizes = found.window_tensors @ ([1, 1, 1, 2, 2, 2] * found.tensor)
+    expected = TIME - HALF + HALF * sizes[1] / sizes.sum()
+    assert found.numbers["centroid_time"] == pytest.approx(expected) and abs(expected - TIME) < 0.01
+    with (tmp_path / "centroids.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert float(rows[0]["time"]) == pytest.approx(expected, abs=1e-5)
+    other = found.misfit[:, 0].argsort()[1]
+    assert float(rows[1]["time"]) == pytest.approx(found.place_time[other], abs=1e-5)
+    assert abs(found.place_time[other] - found.place_time[POINT]) > 1e-3
+    best = np.abs(found.sample_centroid[:, 2] - places()[POINT, 2]) < 1
+    assert best.any() and found.sample_centroid[best, 3] == pytest.approx(expected)
+
+
 def test_slip_and_a_moment_tensor_are_two_inversions(point, folder):
     made = tensor_inversion(point) | {"slip": inversion(folder)["slip"]}
     with pytest.raises(InputError, match="needs either slip or moment_tensor"):
@@ -197,6 +249,26 @@ def test_data_that_do_not_determine_a_tensor_have_a_message(point):
     blind = type(plan)(**{**vars(plan), "north": np.zeros_like(plan.north)})  # no horizontal component acts
     with pytest.raises(RunError, match="do not determine the moment tensor"):
         locate(blind, data, noise)
+
+
+@pytest.mark.parametrize("kind", ["full", "deviatoric", "double-couple"])
+def test_places_that_do_not_determine_a_tensor_are_excluded(point, tmp_path, kind):
+    """As at the free surface; here horizontal components do not act at two places. Others have the result that they have alone."""
+    plan = Inversion(tensor_inversion(point, moment_tensor={"kind": kind})).plan()
+    north = plan.north.copy()
+    north[[1, 5]] = 0.0
+    blind = type(plan)(**{**vars(plan), "north": north})
+    found, expected = solve_moment_tensor(blind), solve_moment_tensor(plan)
+    assert np.isinf(found.misfit[[1, 5]]).all() and (found.probability[[1, 5]] == 0.0).all()
+    others = [0, 2, 3, 4]
+    likely = expected.misfit[others] < expected.misfit.min() + 50
+    np.testing.assert_allclose(found.misfit[others][likely], expected.misfit[others][likely])
+    np.testing.assert_allclose(found.tensor, expected.tensor)
+    expect(found.warnings)
+    path = write_moment_tensor(tmp_path / "moment_tensor.nc", found, "")
+    assert read_moment_tensor(path).warnings == found.warnings and draw_moment_tensor(path).stat().st_size > 10_000
+    table = write_centroids(tmp_path / "centroids.csv", found).read_text()
+    assert len(table.splitlines()) == 5 and "nan" not in table and "inf" not in table
 
 
 def test_points_around_a_place_only_are_tried(point):

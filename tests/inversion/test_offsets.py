@@ -18,6 +18,7 @@ from faultwave.inversion.prior import make_prior
 from faultwave.inversion.result import read_result
 from faultwave.output.results import load_results
 from faultwave.plot.inversions.slip import draw_inversion
+from tests.messages import raises
 
 from .dense import STATIC, dense_forward, dense_prior, make_forward, make_slip_prior
 from .inputs import SITES, inversion, projection
@@ -191,6 +192,20 @@ def test_problems_of_files_have_messages(folder, tmp_path, name, before, after, 
     path.write_text(text.replace(before, after, 1))
     with pytest.raises(InputError, match=message):
         Inversion(static_only(folder, settings)).plan()
+
+
+def test_look_vectors_point_up_or_along_the_ground(folder, tmp_path):
+    settings = {"insar": write_offsets(folder, tmp_path)["insar"]}
+    path = tmp_path / "insar.csv"
+    header, *rows = path.read_text().splitlines()
+    turned = [",".join([*r.split(",")[:4], *(f"{-float(v):.12g}" for v in r.split(",")[4:])]) for r in rows]
+    path.write_text("\n".join([header, *turned]))
+    with raises(InputError):
+        Inversion(static_only(folder, settings)).plan()
+    level = [",".join([*r.split(",")[:4], "0.6,0.8,0"]) for r in rows]  # offsets of pixels along the orbit
+    path.write_text("\n".join([header, *level]))
+    offsets = Inversion(static_only(folder, settings)).plan().offsets
+    np.testing.assert_allclose(offsets.direction[:, 2], 0.0, atol=1e-12)
 
 
 def test_offsets_count_once(folder, tmp_path):

@@ -21,7 +21,7 @@ from faultwave.inversion.result import read_result
 from faultwave.physics.sources.readers.srf import read_srf
 from tests.messages import expect, raises
 
-from .inputs import inversion, projection
+from .inputs import inversion, projection, tensor_inversion
 
 MOMENT = 2700 * 2000.0**2 * 150.0**2 * 1.8
 """Moment of the rupture along the rake [N m]."""
@@ -147,6 +147,35 @@ def test_every_problem_of_the_data_is_reported_at_once(folder):
 def test_problems_have_messages(folder, changes):
     with raises(InputError):
         Inversion(inversion(folder, **changes)).plan()
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_messages_of_settings_state_their_place_once(folder, tmp_path, written):
+    made = inversion(folder, slip={"amplitude": "5 s", "correlation_length": [1.0], "hurst": 2.0, "front": 1.0})
+    made["slip"]["hypocentre"] = [-117.0, 34.0]
+    del made["slip"]["window_duration"]
+    path = tmp_path / "nested.yaml"
+    path.write_text(yaml.safe_dump(made))
+    with raises(InputError):
+        Inversion(path if written else made)
+
+
+def test_results_neither_mix_with_others_nor_replace_files_that_are_read(folder, tmp_path):
+    for name in ("moment_tensor.nc", "centroids.csv", "inversion.png", "inversion.nc"):
+        (tmp_path / name).write_text("earlier")
+    shutil.copy(folder / "fault.srf", tmp_path / "mean.srf")
+    (tmp_path / "samples").mkdir()
+    shutil.copy(folder / "fault.srf", tmp_path / "samples" / "sample-0001.srf")
+    faults = [str(tmp_path / "mean.srf"), str(tmp_path / "samples" / "sample-0001.srf")]
+    with raises(InputError):
+        Inversion(inversion(folder, slip={"faults": faults}), tmp_path).plan()
+    tensor = tensor_inversion(folder, moment_tensor={"near": [-117.0, 34.0, -700.0], "within": 5e3})
+    with raises(InputError):
+        Inversion(tensor, tmp_path).plan()
+    for name in ("moment_tensor.nc", "centroids.csv"):
+        (tmp_path / name).unlink()
+    fw.invert(inversion(folder), tmp_path)
+    assert not (tmp_path / "inversion.png").exists()  # of the earlier inversion
 
 
 def test_a_fault_file_is_in_the_list_once(folder, tmp_path):

@@ -114,6 +114,10 @@ def _translate(
     for location, found in alternatives.items():
         if any(other[: len(location)] == location for other in alternatives if other != location):
             found = [item for item in found if item["type"] not in OF_PARTS]
+        absent = [item for item in found if item["type"] == "missing"]
+        found = [
+            item for item in found if item not in absent[:-1]
+        ]  # a list that is too short has an error for each absent entry
         name = dotted(location) if location else file
         if not found:
             continue
@@ -124,8 +128,8 @@ def _translate(
             group = f"'{dotted(location[:-1])}'" if location[:-1] else f"a {file}"
             what, allowed = f"'{location[-1]}' is not a setting of {group}", ", ".join(names)
             problems.error(where(location), what, allowed, suggest(str(location[-1]), names))
-        elif kind == "missing":
-            problems.error(where(location), f"'{name}' is missing")
+        elif kind == "missing" and isinstance(item["loc"][-1], str):
+            problems.error(where(location), f"{name} is missing")
         elif isinstance(cause, ParameterErrors):
             for part, text in cause.wrong.items():
                 problems.error(where((*location, part)), f"{dotted((*location, part))}: {text}")
@@ -134,13 +138,18 @@ def _translate(
         elif kind == "value_error":
             problems.error(where(location), f"{name}: {cause}")
         else:
-            value, allowed = item["input"], ", ".join(dict.fromkeys(map(_allowed, found)))
+            causes = [str(one["ctx"]["error"]) for one in found if one["type"] == "value_error"]
+            permitted = [_allowed(one) for one in found if one["type"] != "value_error"]
+            value, allowed = item["input"], ", ".join(dict.fromkeys(permitted))
             advice = suggest(value, allowed.split(", ")) if isinstance(value, str) else ""
+            advice = advice or "; ".join(causes)
             problems.error(where(location), f"{name} is {shown(repr(value))}", allowed, advice)
 
 
 def _allowed(item: ErrorDetails) -> str:
     """Return the values that one alternative of a setting permits."""
+    if item["type"] == "missing":
+        return f"{int(item['loc'][-1]) + 1} entries"
     if item["type"] == "literal_error":
         return str(item["ctx"]["expected"]).replace("'", "").replace(" or ", ", ")
     return LIMITS.get(item["type"], "{msg}").format(msg=item["msg"], **item.get("ctx", {}))

@@ -43,6 +43,8 @@ def invert(
         say("computing the posterior")
         found = requested.run(plan)
     screen.out().print(screen.table(title, found.rows()))
+    if isinstance(found, moment_tensor.MomentTensorResult):
+        warn(found.warnings)
     folder = requested.folder
     if requested.settings.moment_tensor is not None:
         path = folder / moment_tensor.NAME

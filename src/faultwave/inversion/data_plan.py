@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from faultwave.campaign.plan import identified
 from faultwave.campaign.synthesis import LARGEST_GAIN, STOP, Band
 from faultwave.campaign.tensors import Site, TensorFile, read_sites
 from faultwave.case.settings_file import Where
+from faultwave.case.validate import Location
 from faultwave.inversion.assembly import SourceModel, make_data, make_window, needed_end
 from faultwave.inversion.observations import Seismogram, read_seismograms
 from faultwave.inversion.offsets import Offsets, check_rest, read_offsets
@@ -20,6 +22,9 @@ from faultwave.inversion.processing import Window
 from faultwave.inversion.settings import InversionSettings
 from faultwave.output.folder import check_folder
 
+SLIP_RESULTS = ("inversion.nc", "inversion.png", "mean.srf", "samples")
+TENSOR_RESULTS = ("moment_tensor.nc", "moment_tensor.png", "moment_tensor.xml", "centroids.csv")
+"""Names of the results of inversions of each kind; each has a file NetCDF."""
 FEWEST = 10
 """Smallest number of samples of a channel, and of the noise before it."""
 CUT = 0.05
@@ -119,8 +124,39 @@ def read_tensors(inversion: InversionSettings, where: Where, problems: Problems)
     with collect_problems(problems):
         sites = read_sites([path for path in inversion.tensors if path.is_file()])
     problems.extend(p for p in check_folder(inversion.results) if p.severity == "error")
+    _check_results(inversion, where, problems)
     problems.raise_errors()
     return sites, _projection(inversion, sites, where)
+
+
+def _check_results(inversion: InversionSettings, where: Where, problems: Problems) -> None:
+    """Check that the results neither replace a file that the inversion reads, nor mix with those of an inversion of the other kind."""
+    folder = inversion.results.resolve()
+    slip = inversion.slip is not None
+    other = [folder / name for name in (TENSOR_RESULTS if slip else SLIP_RESULTS) if (folder / name).exists()]
+    if any(path.suffix == ".nc" for path in other):
+        kind = "a moment tensor" if slip else "slip"
+        what = f"contains {', '.join(path.name for path in other)} of an inversion for {kind}"
+        advice = "Choose another folder by the setting folder or by --output, or remove these results."
+        problems.error(str(inversion.results), what, "a folder without results of another kind", advice)
+    made = {folder / name for name in (SLIP_RESULTS if slip else TENSOR_RESULTS)}
+    for location, path in _inputs(inversion):
+        if {path.resolve(), *path.resolve().parents} & made:
+            what, advice = f"{path} would be replaced by a result", "Choose another folder, or copy the file."
+            problems.error(where(location), what, f"a file that is no result in {inversion.results}", advice)
+
+
+def _inputs(inversion: InversionSettings) -> Iterator[tuple[Location, Path]]:
+    """Yield all files that an inversion reads, with their settings."""
+    yield from ((("tensors", number), path) for number, path in enumerate(inversion.tensors))
+    if inversion.slip is not None:
+        yield from ((("slip", "faults", number), path) for number, path in enumerate(inversion.slip.faults))
+    if inversion.data is not None:
+        yield ("data",), inversion.data
+    if inversion.offsets is not None:
+        gnss, insar = ([one.file for one in inversion.offsets.gnss], [one.file for one in inversion.offsets.insar])
+        for name, paths in (("gnss", gnss), ("insar", insar)):
+            yield from ((("offsets", name, number, "file"), path) for number, path in enumerate(paths))
 
 
 def read_data(

@@ -96,6 +96,7 @@ class Inversion:
         if isinstance(plan, MomentTensorPlan):
             return self._moment_tensor(plan)
         found = solve(plan)
+        remove((self.folder / NAME).with_suffix(".png"))  # of an earlier run
         write_result(self.folder / NAME, found, self.settings.title)
         remove(*sample_path(self.folder, 0).parent.glob("sample-*.srf"))  # of an earlier, longer list
         for number, sample in enumerate(found.samples):
@@ -107,6 +108,7 @@ class Inversion:
     def _moment_tensor(self, plan: MomentTensorPlan) -> MomentTensorResult:
         """Compute the moment tensor, write the results and return them."""
         found, settings = solve_moment_tensor(plan), self.settings
+        remove((self.folder / MOMENT_TENSOR).with_suffix(".png"))  # of an earlier run
         write_moment_tensor(self.folder / MOMENT_TENSOR, found, settings.title)
         write_centroids(self.folder / TABLE, found)
         if settings.origin_time is not None:

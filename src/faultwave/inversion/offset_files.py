@@ -224,6 +224,7 @@ def read_insar(settings: InsarSettings, projection: Projection, problems: Proble
             what = f"the look vector has a length of {length:.4g}"
             advice = "It is the unit vector along which offset is positive, by its components along east, north and up."
             problems.error(row.where, what, "1", advice)
+    _check_upward(rows, problems)
     if not rows and len(problems.errors) == before:
         problems.error(str(path), "contains no offsets", "a row for each station or place")
     if len(problems.errors) > before:
@@ -238,6 +239,19 @@ def read_insar(settings: InsarSettings, projection: Projection, problems: Proble
     names = tuple(f"{path.stem} {number + 1}" for number in range(len(rows)))
     look = np.array([row.several(LOOK) for row in rows]).reshape(-1, 3)
     return _checked(Observed(path, names, lines, place, look, values, covariance), settings.unit, problems)
+
+
+def _check_upward(rows: Sequence[_Row], problems: Problems) -> None:
+    """Report look vectors that point down, away from the satellite; those along the ground are of offsets along the orbit."""
+    down = [row for row in rows if float(row.several(LOOK)[2]) < -LENGTH]
+    if down:
+        several = f"; {len(down) - 1:,} more point down" if len(down) > 1 else ""
+        what = f"the look vector points down, as look_up is {down[0].numbers['look_up']:g}{several}"
+        advice = (
+            "The vector is that from the ground to the satellite, and offset is positive along it. Change the sign of look_east, "
+            "look_north and look_up, and that of offset too if motion away from the satellite is positive in the file."
+        )
+        problems.error(down[0].where, what, "look_up of 0 or more", advice)
 
 
 def _checked(found: Observed, unit: str, problems: Problems) -> Observed | None:

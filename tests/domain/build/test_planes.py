@@ -94,6 +94,18 @@ def test_fsp_with_coordinates_of_centres(tmp_path, stated, top):
     assert (plane.length, plane.width, plane.top) == pytest.approx((6e3, 3e3, 3e3), rel=1e-3)
 
 
+def test_fsp_with_unknown_values(tmp_path):
+    rows = ["34.00 -117.00 0 0 5.0 1.0", "34.00 -116.98 0 0 5.0 1.0"]
+    for head, top in (("STRK = 90 DIP = 30 RAKE = 999 Htop = 999.00 km", 5e3), ("STRK = 999 DIP = 999", None)):
+        text = f"% Mech : {head}\n% Invs : Dx = 2.00 km Dz = 2.00 km\n% LAT LON X==EW Y==NS Z SLIP\n"
+        (tmp_path / "a.fsp").write_text(text + "\n".join(rows) + "\n")
+        if top is None:
+            with raises(InputError):
+                read_planes(tmp_path / "a.fsp")
+        else:
+            assert read_planes(tmp_path / "a.fsp")[0].top == top
+
+
 def test_fsp_of_segments(tmp_path):
     rows = "34.0 -117.0 0 0 1.0 1.0\n34.0 -116.98 2 0 1.0 1.0\n"
     segments = "".join(

@@ -136,6 +136,37 @@ def test_files_that_are_wrong(tmp_path, change):
         fsp(tmp_path, text.replace(*change))
 
 
+def test_values_of_999_are_unknown(tmp_path):
+    expected = fsp(tmp_path, model())
+    text = (
+        model()
+        .replace("RAKE = 45 Htop = 6.701 km", "RAKE = 999 Htop = 999.00 km")
+        .replace("Mw = 5.64 Mo = 3.6e+17", "Mw = 999 Mo = 999")
+    )
+    assert text.count("999") == 4
+    warned = Problems()
+    found = fsp(tmp_path, text.replace("0.0 0.0 0.0 0.0 0.0", "0.0 999 999 999 0.0"), warned=warned)
+    assert not warned.items and len(found) == 2
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one.moment_tensor(0.0, 0.0), other.moment_tensor(0.0, 0.0))
+        assert one.location == pytest.approx(other.location)
+    rows = model().replace("1.5 40.0 2.0 0.8", "1.5 999 2.0 999").replace("0.5 50.0 2.5", "0.5 50.0 999.00")
+    with raises(InputError):
+        fsp(tmp_path, rows)
+    with raises(InputError):
+        fsp(tmp_path, text.replace("STRK = 30 DIP = 60", "STRK = 999 DIP = 999"))
+
+
+def test_slip_in_another_unit_is_an_error(tmp_path):
+    text = model().replace(" 1.5 40.0", " 150 40.0").replace(" 0.5 50.0", " 50 50.0")
+    with raises(InputError):
+        fsp(tmp_path, text)
+    without = text.replace(" SF_MOMENT", "")
+    without = "\n".join(line if line.startswith("%") else line.rpartition(" ")[0] for line in without.splitlines())
+    with raises(InputError):
+        fsp(tmp_path, without)
+
+
 def test_files_without_subfaults(tmp_path):
     with raises(InputError):
         fsp(tmp_path, "% only a header\n")

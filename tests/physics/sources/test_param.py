@@ -43,6 +43,17 @@ def test_moments_places_and_times(tmp_path):
         assert source.onset == 2.0
 
 
+def test_blank_lines_before_the_header(tmp_path):
+    first, _ = param(tmp_path, "\n  \n" + PARAM)
+    assert first.location == pytest.approx([0, 0, -8000], abs=1e-3)
+    with raises(InputError):
+        param(tmp_path, "\n\n" + PARAM.replace("segments=     2", "segments=     3"))
+    with raises(InputError):
+        param(tmp_path, "\n\n" + PARAM.replace("40.0 30.0 60.0 2.0", "40.0 x 60.0 2.0"))
+    with raises(InputError):
+        param(tmp_path, "\n\n")
+
+
 @pytest.mark.parametrize(("rise", "fall"), [(0.6, 1.0), (1.0, 0.2), (0.0, 0.8), (0.8, 0.0)])
 def test_slip_rates_are_half_cosines(tmp_path, rise, fall):
     first, _ = param(tmp_path, PARAM.replace("0.6 1.0", f"{rise} {fall}"))

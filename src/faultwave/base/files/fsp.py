@@ -1,10 +1,12 @@
-"""Coordinates of subfaults in FSP files of SRCMOD, which are those of centres or of the middles of upper edges."""
+"""Conventions of FSP files of SRCMOD: unknown values, and coordinates of centres or of the middles of upper edges."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
+UNKNOWN = 999.0
+"""Value for one that is unknown, such as the rake of a header whose rows have one each."""
 STATEMENT = re.compile(r"given for (top[- ]*)?cent(?:er|re)", re.IGNORECASE)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.files.fsp import RowDepths, stated_as_upper_edges
+from faultwave.base.files.fsp import UNKNOWN, RowDepths, stated_as_upper_edges
 from faultwave.base.projection import NEEDED, Projection
 from faultwave.domain.build.faults import Fault
 
@@ -138,8 +138,9 @@ def _fsp(path: Path, lines: Sequence[str], problems: Problems) -> list[Plane]:
 
 
 def _find_number(text: str, name: str) -> float | None:
+    """Return the number after a name, None if it is absent or unknown."""
     found = re.search(rf"\b{name}\s*=\s*({NUMBER})", text)
-    return float(found[1]) if found else None
+    return float(found[1]) if found and float(found[1]) != UNKNOWN else None
 
 
 def _plane(where: str, segment: _Segment, size: tuple[float, float], stated: bool | None) -> Plane:

@@ -15,6 +15,8 @@ import numpy as np
 from faultwave.inversion.moment_tensor.mechanism import DEVIATORIC, double_couple, from_matrix, planes, to_matrix
 
 Kind = Literal["full", "deviatoric", "double-couple"]
+DOUBLED = np.array([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])
+"""Number of times that each component is in a tensor."""
 FREE = [0, 1, 3, 4, 5]
 """Components of a tensor that are its coefficients in ``DEVIATORIC``."""
 STEP = 1e-4
@@ -57,15 +59,6 @@ class Misfit:
     def within(self, basis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return curvature and slope of coefficients of a basis (6 w, k)."""
         return basis.T @ self.curvature @ basis, basis.T @ self.slope
-
-    def determines(self, kind: Kind) -> bool:
-        """Return whether data determine all tensors of a kind."""
-        a, _ = self.within(subspace(kind, self.windows))
-        scale = np.sqrt(np.diagonal(a))
-        if not (scale > 0.0).all():
-            return False
-        values = np.linalg.eigvalsh(a / np.outer(scale, scale))
-        return bool(values[0] > SINGULAR * values[-1])
 
 
 @dataclass(frozen=True)
@@ -117,6 +110,12 @@ class Estimate:
         return np.asarray(moment * double_couple(*(self.angles + change[:3])))
 
     @property
+    def delay(self) -> float:
+        """Mean number of the time window, weighted by its moment in the direction of the sum of the tensors."""
+        weights = self.tensors @ (DOUBLED * self.total)
+        return float(weights @ np.arange(len(weights)) / max(float(weights.sum()), 1e-300))
+
+    @property
     def total(self) -> np.ndarray:
         """Sum (6,) of the tensors of all time windows [N m]."""
         return np.asarray(self.tensors.sum(0))
@@ -130,6 +129,17 @@ def subspace(kind: Kind, windows: int) -> np.ndarray:
 def freedom(kind: Kind, windows: int) -> int:
     """Return the number of parameters of the tensors of a kind."""
     return {"full": 6 * windows, "deviatoric": 5 * windows, "double-couple": 3 + windows}[kind]
+
+
+def determined(misfits: list[Misfit], kind: Kind) -> np.ndarray:
+    """Return whether (n,) data determine all tensors of a kind; those at a free surface do not move the ground in some components."""
+    basis = subspace(kind, misfits[0].windows)
+    a = basis.T @ np.array([m.curvature for m in misfits]) @ basis
+    scale = np.sqrt(np.maximum(np.diagonal(a, axis1=1, axis2=2), 0.0))
+    moved = (scale > 0.0).all(1)
+    scale[~moved] = 1.0
+    values = np.linalg.eigvalsh(a / (scale[:, :, None] * scale[:, None]))
+    return np.asarray(moved & (values[:, 0] > SINGULAR * values[:, -1]))
 
 
 def smallest_misfits(misfits: list[Misfit], kind: Kind) -> np.ndarray:
@@ -150,6 +160,12 @@ def estimate(misfit: Misfit, kind: Kind) -> Estimate:
     inverse = np.linalg.inv(a)
     tensors = basis @ np.linalg.solve(a, b)
     return linear_estimate(misfit, basis @ inverse @ basis.T, tensors)
+
+
+def no_estimate(windows: int) -> Estimate:
+    """Return the estimate at a place where data do not determine the tensor: an infinite misfit."""
+    unknown = np.full((6, 6), np.nan)
+    return Estimate(np.full((windows, 6), np.nan), unknown, np.inf, np.full(3, np.nan), np.zeros((0, 0)))
 
 
 def linear_estimate(misfit: Misfit, covariance: np.ndarray, tensors: np.ndarray) -> Estimate:

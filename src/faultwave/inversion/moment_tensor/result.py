@@ -17,6 +17,13 @@ from faultwave.output.atomic import atomic_text
 
 NAME = "moment_tensor.nc"
 TABLE = "centroids.csv"
+SIDES = (
+    (("at smaller x", "at larger x"), "outward_x"),
+    (("at smaller y", "at larger y"), "outward_y"),
+    (("deeper", "shallower"), "outward_z"),
+)
+TOWARDS = 0.3
+"""Component of a unit vector from which on it counts as a direction."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +49,13 @@ class MomentTensorResult:
     place : ndarray (places, 3)
         Longitude, latitude [deg] and z [m] of the places that were tried.
     times : ndarray (times,)
-        Times that were tried [s].
+        Times of the middle of the first time window that were tried [s].
     misfit, probability : ndarray (places, times)
-        Smallest squared residuals over the noise, and probability of each place and time.
+        Smallest squared residuals over the noise, infinite where data do not determine a tensor, and probability of each place and time.
     place_tensor : ndarray (places, 6)
         Tensor of each place at its best time [N m].
+    place_time : ndarray (places,)
+        Time of the centroid of all time windows of each place at its best time [s].
     channels : tuple of str
         Names of the channels.
     time : ndarray (samples,)
@@ -75,6 +84,7 @@ class MomentTensorResult:
     misfit: np.ndarray
     probability: np.ndarray
     place_tensor: np.ndarray
+    place_time: np.ndarray
     channels: tuple[str, ...]
     time: np.ndarray
     data: np.ndarray
@@ -87,6 +97,44 @@ class MomentTensorResult:
     offset_predicted: np.ndarray
     offset_deviations: np.ndarray
     numbers: dict[str, float]
+
+    def _deviation(self, axis: str, unit: str, digits: str) -> str:
+        """Return the standard deviation of a coordinate of the centroid, or its limit by the spacing of the search, as text."""
+        size, step = self.numbers[f"{axis}_deviation"], self.numbers[f"{axis}_spacing"]
+        if step == size == 0.0:
+            return f"{axis} fixed"
+        return f"{axis} {'< ' if size == step else '+- '}{size:{digits}} {unit}" + (
+            " (spacing)" if size == step else ""
+        )
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """Sides on which the centroid is at the edge of the places, such as 'deeper'."""
+        found = (name for names, key in SIDES for name, sign in zip(names, (-1, 1), strict=True)
+                 if sign * self.numbers[key] > TOWARDS)  # fmt: skip
+        return tuple(found)
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """Warnings of places without result, and of a centroid at an edge of places or times, beyond which the misfit may be smaller."""
+        found = list[Problem]()
+        if count := int(self.numbers["undetermined"]):
+            what = (
+                f"the data do not determine the tensor at {count:,} of {len(self.place):,} places, which are excluded"
+            )
+            advice = "At the free surface some components cause no motion. Use deeper points, or more stations or components."
+            found.append(Problem("moment_tensor", what, advice=advice, severity="warning"))
+        if self.sides:
+            what = f"the centroid is at the edge of the places: none is {' or '.join(self.sides)}"
+            advice = "The misfit may be smaller there. Increase within, or compute the tensors at more points."
+            found.append(Problem("moment_tensor", what, advice=advice, severity="warning"))
+        if self.numbers["time_limited"]:
+            first = int(self.misfit.min(0).argmin()) == 0
+            time, end = (self.times[0], "first") if first else (self.times[-1], "last")
+            what = f"the best time is the {end} one of the times, {time:g} s"
+            advice = f"The misfit may be smaller {'before' if first else 'after'} it. Extend times."
+            found.append(Problem("moment_tensor.times", what, advice=advice, severity="warning"))
+        return tuple(found)
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the rows of the summary."""
@@ -106,8 +154,9 @@ class MomentTensorResult:
             ("decomposition", f"double couple {100 * n['double_couple']:.0f} %, CLVD {100 * n['clvd']:.0f} %, "
              f"isotropic {100 * n['isotropic']:.0f} %"),
             ("centroid", f"longitude {n['longitude']:.5f}, latitude {n['latitude']:.5f} deg, z {n['z']:.0f} m"
-             f" +- {n['x_deviation']:.0f} m (x), {n['y_deviation']:.0f} m (y), {n['z_deviation']:.0f} m (z)"),
-            ("centroid time", f"{n['centroid_time']:.3f} +- {n['time_deviation']:.3f} s"
+             f"; {', '.join(self._deviation(a, 'm', '.0f') for a in 'xyz')}"
+             + (f", at the edge of the places: none is {' or '.join(self.sides)}" if self.sides else "")),
+            ("centroid time", f"{n['centroid_time']:.3f} s; {self._deviation('time', 's', '.3f')}"
              + (", an end of the times" if n["time_limited"] else "")),
             *((name, f"{100 * n[key]:.1f} %") for name, key in REDUCTIONS if np.isfinite(n[key])),
             ("misfit", f"{n['chi2']:.3g} (squared residuals over noise variance, mean)"
@@ -144,6 +193,7 @@ DIMENSIONS = {
     "misfit": (("place", "centroid_time"), "1", "smallest squared residuals over the noise"),
     "probability": (("place", "centroid_time"), "1", "probability of each place and time"),
     "place_tensor": (("place", "component"), "N m", "tensor of each place at its best time"),
+    "place_time": (("place",), "s", "time of the centroid of all time windows at the best time"),
     **{name: DATA[name] for name in SHARED},
 }
 
@@ -188,12 +238,13 @@ def write_centroids(path: Path, result: MomentTensorResult) -> Path:
     with atomic_text(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*header, *COMPONENTS])
-        for place in np.argsort(result.misfit.min(1), kind="stable"):
+        smallest = result.misfit.min(1)
+        for place in np.argsort(smallest, kind="stable")[: int(np.isfinite(smallest).sum())]:
             longitude, latitude, z = result.place[place]
-            tensor, time = result.place_tensor[place], result.times[result.misfit[place].argmin()]
+            tensor, time = result.place_tensor[place], result.place_time[place]
             writer.writerow([
                 f"{longitude:.6f}", f"{latitude:.6f}", f"{0.0 - 1e-3 * z:.5f}", f"{time:.6g}",
-                f"{result.misfit[place].min():.6g}", f"{result.probability[place].sum():.6g}",
+                f"{smallest[place]:.6g}", f"{result.probability[place].sum():.6g}",
                 f"{moment_magnitude(float(scalar_moment(tensor))):.4f}", *(f"{a:.2f}" for a in planes(tensor)[0]),
                 *(f"{m:.6g}" for m in tensor),
             ])  # fmt: skip

@@ -10,7 +10,15 @@ import numpy as np
 from faultwave.base.errors import RunError
 from faultwave.inversion.assembly import assemble, make_data
 from faultwave.inversion.forward import BLOCK_BYTES, Forward
-from faultwave.inversion.moment_tensor.estimate import Estimate, Misfit, estimate, freedom, smallest_misfits
+from faultwave.inversion.moment_tensor.estimate import (
+    Estimate,
+    Misfit,
+    determined,
+    estimate,
+    freedom,
+    no_estimate,
+    smallest_misfits,
+)
 from faultwave.inversion.moment_tensor.plan import MomentTensorPlan
 from faultwave.inversion.noise import Noise
 
@@ -27,7 +35,8 @@ class Search:
     best : tuple of int
         Number of the place and of the time with the smallest misfit.
     misfit : ndarray (places, times)
-        Smallest misfit of tensors of the kind; of deviatoric tensors, a lower bound, where that excludes double couples.
+        Smallest misfit of tensors of the kind, infinite where data do not determine them; of deviatoric tensors, a lower bound, where
+        that excludes double couples.
     estimates : tuple of Estimate
         Estimate of each place at its best time.
     misfits : tuple of Misfit
@@ -76,20 +85,23 @@ def locate(plan: MomentTensorPlan, data: np.ndarray, noise: Noise) -> Search:
     Raises
     ------
     RunError
-        If the data do not determine a tensor.
+        If the data determine a tensor at no place and time.
     """
     inversion, kind = plan.inversion, plan.settings.kind
     misfits = [m for _, forward in _by_place(plan) for m in _misfits(forward, noise, data, plan.settings.windows)]
     count = len(plan.times)
-    if not all(m.determines(kind) for m in misfits[:: max(1, len(misfits) // 100)]):
+    known = determined(misfits, kind)
+    if not known.any():
         raise RunError(
             "the data do not determine the moment tensor: use more stations or components, fewer time windows, or another kind."
         )
-    found = smallest_misfits(misfits, kind).reshape(-1, count)
+    found = np.full((len(misfits) // count, count), np.inf)
+    found.ravel()[known] = smallest_misfits([misfits[k] for k in np.flatnonzero(known)], kind)
     if kind == "double-couple":
         found, estimates = _double_couples(misfits, found, len(data))
     else:
-        estimates = [estimate(misfits[p * count + int(t)], kind) for p, t in enumerate(found.argmin(1))]
+        best = [(p * count + int(t), np.isfinite(found[p, t])) for p, t in enumerate(found.argmin(1))]
+        estimates = [estimate(misfits[k], kind) if sound else no_estimate(plan.settings.windows) for k, sound in best]
     place, time = (int(k) for k in np.unravel_index(found.argmin(), found.shape))
     scale = 1.0
     if inversion.noise is not None and inversion.noise.scale == "auto":
@@ -141,7 +153,8 @@ def _double_couples(misfits: list[Misfit], bound: np.ndarray, size: int) -> tupl
     found, estimates = bound.copy(), dict[int, Estimate]()
     smallest, count = np.inf, bound.shape[1]
     for place in np.argsort(bound.min(1)):
-        for time in np.argsort(bound[place]):
+        order = np.argsort(bound[place])
+        for time in order[: int(np.isfinite(bound[place]).sum())]:
             here = estimates[place].misfit if place in estimates else np.inf
             if bound[place, time] >= here and bound[place, time] > smallest + UNLIKELY * max(1.0, smallest / size):
                 break
@@ -150,6 +163,7 @@ def _double_couples(misfits: list[Misfit], bound: np.ndarray, size: int) -> tupl
             smallest = min(smallest, made.misfit)
             if made.misfit < here:
                 estimates[int(place)] = made
+        estimates.setdefault(int(place), no_estimate(misfits[0].windows))
     for place in range(len(bound)):  # bounds that exclude a time are not below the misfit of the best one
         found[place] = np.maximum(found[place], estimates[place].misfit)
     return found, [estimates[place] for place in range(len(bound))]

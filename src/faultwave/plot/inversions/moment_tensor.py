@@ -38,6 +38,8 @@ def draw_moment_tensor(path: Path) -> Path:
             numbers = {name: file.getncattr(name) for name in file.ncattrs()}
     except (OSError, RuntimeError) as error:
         raise InputError(Problem(str(path), f"cannot be read: {error}", advice="Run the inversion first.")) from error
+    searched = np.isfinite(arrays["misfit"]).any(1)
+    arrays |= {name: arrays[name][searched] for name in ("place", "misfit", "place_tensor")}
     channels, offsets = len(arrays["data"]), len(arrays["offset_data"])
     shown = np.unique(np.linspace(0, channels - 1, min(SHOWN, channels)).astype(int))
     rows, fits = 1 + bool(offsets), -(-len(shown) // 3)

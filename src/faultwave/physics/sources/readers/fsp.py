@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.files.fsp import RowDepths, stated_as_upper_edges
+from faultwave.base.files.fsp import UNKNOWN, RowDepths, stated_as_upper_edges
 from faultwave.base.formulas import magnitude
 from faultwave.base.projection import Projection, needed
 from faultwave.base.types import Setting
@@ -30,6 +30,10 @@ WINDOW = re.compile(r"TW_?\d+$")
 """End of the name of a column with the slip in a time window."""
 LABEL = re.compile(r"%+\s*(Loc|Size|Mech|Rupt|Invs)\b[^:=]*:", re.IGNORECASE)
 NEEDED = ("LAT", "LON", "Z", "SLIP", "TRUP", "RISE")
+COUNTS = {"nsbfs", "invs.nsg", "invs.ntw"}
+"""Values that may be 999."""
+ROCK = (1e9, 3e11)
+"""Shear moduli of rock [Pa]: others follow from slip in another unit."""
 ALIKE = 0.1
 """Largest relative difference between lengths, and between moments, that state the same; and difference of magnitudes."""
 
@@ -73,9 +77,11 @@ class _File:
 
     def value(self, name: str, segment: _Segment | None = None, own: str = "") -> tuple[float, str] | None:
         """Return a value and its place, of a segment by the name ``own`` if it has one, else of the header."""
-        found = segment.values.get(own) if segment is not None else None
-        found = found or self.values.get(name)
-        return None if found is None else (found[0], f"{self.path}:{found[1]}")
+        stated = (segment.values.get(own) if segment is not None else None, self.values.get(name))
+        for found in stated:
+            if found is not None and (found[0] != UNKNOWN or {name, own} & COUNTS):
+                return found[0], f"{self.path}:{found[1]}"
+        return None
 
 
 def read(path: Path, setting: Setting, projection: Projection | None, warned: Problems | None = None) -> Sources:
@@ -112,6 +118,8 @@ def read_fsp(
     parts = [found for s in file.segments if (found := _subfaults(file, s, problems, warnings)) is not None]
     problems.raise_errors()
     joined = Subfaults(path, *(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    joined.check()
+    _check_unit(file, joined)
     sources = joined.sources(needed(projection, str(path)), partial(_functions, slip_rate))
     _compare_moment(file, joined, warnings)
     return sources
@@ -208,6 +216,8 @@ def _subfaults(file: _File, segment: _Segment, problems: Problems, warnings: Pro
         problems.error(where, f"subfaults have the size {value['Dx']:g} by {value['Dz']:g} km", "> 0")
         return None
     _check_size(file, segment, value["Dx"] * value["Dz"], problems)
+    if not _check_known(file, segment, problems):
+        return None
     return _columns(file, segment, value, warnings)
 
 
@@ -252,13 +262,27 @@ def _check_size(file: _File, segment: _Segment, area: float, problems: Problems)
         problems.error(length[1], what, f"a difference of at most {100 * ALIKE:g} %", "Check LEN, WID, Dx and Dz.")
 
 
+def _check_known(file: _File, segment: _Segment, problems: Problems) -> bool:
+    """Report subfaults that slip with an unknown value; return False after an error."""
+    (slip,) = _named(segment, ("SLIP",))
+    names = [name for name in ("SLIP", "RAKE", "TRUP", "RISE") if name in segment.columns]
+    before = len(problems.errors)
+    for name, column in zip(names, _named(segment, names), strict=True):
+        unknown = np.flatnonzero((column == UNKNOWN) & (slip != 0))
+        if len(unknown):
+            more = f"; so is that of {len(unknown) - 1} more subfaults" if len(unknown) > 1 else ""
+            what = f"{name} is {UNKNOWN:g}, which stands for an unknown value{more}"
+            problems.error(f"{file.path}:{segment.lines[int(unknown[0])]}", what, "the value of the subfault")
+    return len(problems.errors) == before
+
+
 def _columns(file: _File, segment: _Segment, value: dict[str, float], warnings: Problems) -> tuple[np.ndarray, ...]:
     """Return the columns of ``Subfaults``, after its path, of a segment with strike, dip [deg], Dx and Dz [km]."""
     lat, lon, depth, slip, onset, rise = _named(segment, NEEDED)
     count = len(lat)
     strike, dip = np.full(count, value["strike"]), np.full(count, value["dip"])
     rake = segment.column("RAKE")
-    rake = np.full(count, value["rake"]) if rake is None else rake
+    rake = np.full(count, value["rake"]) if rake is None else np.where(slip == 0, 0.0, rake)
     if _is_top(file, segment, depth, value, warnings):
         half, slope = 0.5 * value["Dz"], np.radians(value["dip"])
         lon, lat = _moved(lon, lat, half * np.cos(slope), np.radians(value["strike"] + 90.0))
@@ -306,6 +330,21 @@ def _is_top(file: _File, segment: _Segment, depth: np.ndarray, value: dict[str, 
         what = f"depths of subfaults are those of {names[found]}, and the file states {names[file.top]}"
         warnings.warn(top[1], what, advice="The depths decide.")
     return found
+
+
+def _check_unit(file: _File, subfaults: Subfaults) -> None:
+    """Raise InputError if the shear modulus that follows from moments, or the moment of the header, and slip is not that of rock."""
+    slips, stated = subfaults.slip != 0, file.value("size.mo")
+    potency = float((subfaults.area * np.abs(subfaults.slip)).sum())
+    if not slips.any():
+        return
+    modulus, name = float(np.median(subfaults.modulus[slips])), "the median of SF_MOMENT"
+    if np.isnan(modulus):
+        modulus, name = (stated[0] if stated is not None else np.nan) / potency, "Mo"
+    if modulus <= ROCK[0] or modulus >= ROCK[1]:
+        what = f"the shear modulus, {name} divided by slip and area, is {modulus:.3g} Pa"
+        advice = "SLIP is in m, and moments are in N m. Is slip in cm?"
+        raise InputError(Problem(f"{file.path}:{subfaults.line[0]}", what, f"{ROCK[0]:g} to {ROCK[1]:g} Pa", advice))
 
 
 def _compare_moment(file: _File, subfaults: Subfaults, warnings: Problems) -> None:

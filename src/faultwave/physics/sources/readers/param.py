@@ -89,12 +89,13 @@ def _functions(rise: np.ndarray) -> SampledFunctions:
 def _parse(path: Path, problems: Problems) -> list[_Segment]:
     """Return the segments of a file; raise InputError at the first line that is none of the format."""
     lines = read_text_lines(path)
-    total = TOTAL.search(lines[0]) if lines else None
+    first = next((number for number, line in enumerate(lines, 1) if line.strip()), 1)
+    total = TOTAL.search(lines[first - 1]) if lines else None
     if total is None:
         what = "does not begin with the number of segments"
-        raise InputError(Problem(f"{path}:1", what, "#Total number of fault_segments= 1"))
+        raise InputError(Problem(f"{path}:{first}", what, "#Total number of fault_segments= 1"))
     segments, in_table = list[_Segment](), False
-    for number, line in enumerate(lines[1:], 2):
+    for number, line in enumerate(lines[first:], first + 1):
         where, text = f"{path}:{number}", line.strip()
         if text.startswith("#") or text.lower().startswith(("fault_segment", "boundary")):
             in_table = _header_line(where, number, text.lstrip("#").strip(), segments)
@@ -103,10 +104,10 @@ def _parse(path: Path, problems: Problems) -> list[_Segment]:
             segments[-1].lines.append(number)
     if len(segments) != int(total[1]):
         what = f"states {total[1]} segments, and has {len(segments)}"
-        problems.error(f"{path}:1", what, "the same number", "Is the file truncated?")
+        problems.error(f"{path}:{first}", what, "the same number", "Is the file truncated?")
     if not segments:
         problems.raise_errors()
-        raise InputError(Problem(f"{path}:1", "holds no segments", "#Fault_segment = 1 nx(Along-strike)= ..."))
+        raise InputError(Problem(f"{path}:{first}", "holds no segments", "#Fault_segment = 1 nx(Along-strike)= ..."))
     return segments
 
 
