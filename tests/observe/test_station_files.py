@@ -98,6 +98,52 @@ def test_sw4_axes_count_from_true_north(tmp_path):
     assert away == pytest.approx(np.hypot(3000, 1000), rel=1e-3)
 
 
+def _sw4_degrees(x, y, azimuth, mlat, mlon):
+    """Longitude and latitude of x, y by SW4's formulas, with the corner at 34.1 N, 118.1 W."""
+    c, s = np.cos(np.radians(azimuth)), np.sin(np.radians(azimuth))
+    latitude = 34.1 + (x * c - y * s) / mlat
+    east = mlat * np.cos(np.radians(latitude)) if mlon is None else mlon
+    return -118.1 + (x * s + y * c) / east, latitude
+
+
+@pytest.mark.parametrize(("keys", "mlat", "mlon"), [("mlat=110850", 110850, None), ("mlon=92000", 111319.5, 92000)])
+def test_sw4_metres_per_degree_are_honoured(tmp_path, keys, mlat, mlon):
+    grid = SW4_GRID.format(20).strip() + f" {keys}\n"
+    _, ((_, _, place, degrees),) = listed(tmp_path, "q.in", grid + "rec x=3000 y=4000 depth=0 sta=A\n")
+    assert degrees and place[:2] == pytest.approx(_sw4_degrees(3000, 4000, 20, mlat, mlon), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("keys", "crs"),
+    [
+        ("proj=tmerc datum=NAD83 lon_p=-118 lat_p=34", "+proj=tmerc +datum=NAD83 +lon_0=-118 +lat_0=34"),
+        ("proj=utm", "EPSG:32611"),
+        ("ellps=GRS80 lon_p=-123", "+proj=utm +zone=10 +ellps=GRS80"),
+    ],
+)
+def test_sw4_projections_are_honoured(tmp_path, keys, crs):
+    """x is az degrees from the projection's north, which differs from true north beside the central meridian."""
+    grid = SW4_GRID.format(20).strip() + f" {keys}\n"
+    _, ((_, _, place, degrees),) = listed(tmp_path, "q.in", grid + "rec x=3000 y=4000 depth=0 sta=A\n")
+    project = pyproj.Proj(crs)
+    e, n = np.subtract(project(*place[:2]), project(-118.1, 34.1))
+    c, s = np.cos(np.radians(20)), np.sin(np.radians(20))
+    assert degrees and (e * s + n * c, e * c - n * s) == pytest.approx((3000, 4000), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "lat=34 lon=-118 mlat=111000 proj=utm", "lat=34 lon=-118 mlon=112000", "lat=34 lon=-118 mlat=110000",
+        "mlat=111000", "lat=34 lon=-118 proj=tmurk",
+        "lat=34 lon=-118 mlat=far",
+    ],
+)  # fmt: skip
+def test_sw4_maps_that_do_not_exist(tmp_path, keys):
+    with raises(InputError):
+        listed(tmp_path, "q.in", f"grid h=100 {keys}\nrec x=1 y=2 sta=A\n")
+
+
 def test_sw4_without_a_corner_has_its_own_axes(tmp_path):
     _, found = listed(tmp_path, "q.in", "grid h=100 x=1e4 y=1e4 z=5e3 az=90\nrec x=3000 y=1000 depth=10 sta=A\n")
     ((_, words, place, degrees),) = found

@@ -1,18 +1,17 @@
 """Stations of SW4: the rec and sac lines of its input, and the HDF5 files named by rechdf5 lines.
 
-x of SW4 points ``az`` degrees clockwise from north at the corner (``lat``, ``lon``) of its grid, y 90 degrees further, z down. ``z`` is
-absolute, ``depth`` is measured from the ground. The program's own reader is the reference (processReceiver and computeCartesianCoord).
+``z`` is absolute, ``depth`` is measured from the ground; ``base.files.sw4`` describes x and y. The program's own reader is the reference
+(processReceiver).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.base.files.hdf5 import opened
+from faultwave.base.files.sw4 import GridAxes, grid_axes
 from faultwave.base.units import finite_number
 from faultwave.observe.stations.codes import ListedStation, check_geographic
 
@@ -27,19 +26,6 @@ UNUSED = ("nsew", "variables", "writeEvery", "downsample")
 FORM = "rec x= y= (or lat= lon=), with depth= or z= if not at the ground, and sta= or file="
 HDF5_PLACES = {"STX,STY,STZ": False, "STLA,STLO,STDP": True}
 """Datasets with the place of a station; True if it consists of latitude, longitude and depth."""
-
-
-@dataclass(frozen=True)
-class GridAxes:
-    """Corner (longitude, latitude) [deg] of a grid of SW4, None if its input has none, and azimuth of its x axis [rad]."""
-
-    corner: tuple[float, float] | None = None
-    azimuth: float = 0.0
-
-    def east_north(self, x: float, y: float) -> tuple[float, float]:
-        """Return the distances [m] east and north of the corner for x, y [m]."""
-        c, s = math.cos(self.azimuth), math.sin(self.azimuth)
-        return x * s + y * c, x * c - y * s
 
 
 def is_sw4(lines: Sequence[tuple[int, str]]) -> bool:
@@ -127,8 +113,9 @@ def read_sw4_hdf5(path: Path, axes: GridAxes | None, problems: Problems) -> list
                     "Name the SW4 input with its grid line and 'rechdf5 infile=' instead of this file.",
                 )  # fmt: skip
             else:
-                x, y = axes.east_north(float(place[0]), float(place[1]))
-                found.append(ListedStation(where, (x, y, -float(place[2])), (name,), False, height, axes.corner))
+                found.append(
+                    _on_axes(axes, (float(place[0]), float(place[1]), -float(place[2])), where, (name,), height)
+                )
     return found
 
 
@@ -138,21 +125,8 @@ def _grid_axes(path: Path, lines: Sequence[tuple[int, str]], problems: Problems)
         command, *words = line.split()
         if command != "grid":
             continue
-        where, given = f"{path}:{k}", dict(word.partition("=")[::2] for word in words)
-        values = {key: finite_number(given[key]) for key in ("lat", "lon", "az") if key in given}
-        wrong = [f"{key}={given[key]}" for key, value in values.items() if value is None]
-        if wrong:
-            problems.error(where, f"{', '.join(wrong)} is not a number", "degrees")
-            return GridAxes()
-        if ("lat" in values) != ("lon" in values):
-            problems.error(where, "contains only one of lat and lon", "both, or neither")
-            return GridAxes()
-        azimuth = math.radians(values.get("az") or 0.0)
-        if "lat" not in values:
-            return GridAxes(None, azimuth)
-        longitude, latitude = float(values["lon"] or 0.0), float(values["lat"] or 0.0)
-        check_geographic(longitude, latitude, where, problems)
-        return GridAxes((longitude, latitude), azimuth)
+        given = dict(word.partition("=")[::2] for word in words)
+        return grid_axes(given, f"{path}:{k}", problems) or GridAxes()
     return GridAxes()
 
 
@@ -198,7 +172,20 @@ def _station(
         if not check_geographic(first, second, where, problems):
             return None
         return ListedStation(where, (first, second, -down), codes, True, height)
-    return ListedStation(where, (*axes.east_north(first, second), -down), codes, False, height, axes.corner)
+    return _on_axes(axes, (first, second, -down), where, codes, height)
+
+
+def _on_axes(
+    axes: GridAxes, place: tuple[float, float, float], where: str, codes: tuple[str, ...], height: bool
+) -> ListedStation:
+    """Return a station at x, y of SW4 and z upwards.
+
+    If the grid line states a projection or metres per degree, longitude and latitude follow from them; otherwise x and y are distances on
+    Earth.
+    """
+    if axes.stated:
+        return ListedStation(where, (*axes.geographic(*place[:2]), place[2]), codes, True, height)
+    return ListedStation(where, (*axes.east_north(*place[:2]), place[2]), codes, False, height, axes.corner)
 
 
 def _of_rechdf5(
