@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import Executor, Future
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,9 +18,10 @@ import faultwave as fw
 from faultwave.base.errors import InputError, RunError
 from faultwave.cli.launch import mpiexec
 from faultwave.comm.world import FIRST_PROCESS, World
+from faultwave.ensemble import supervisor
 from faultwave.ensemble.folder import EnsembleFolder
+from faultwave.ensemble.process import Outcome, own_process
 from faultwave.ensemble.process import environment as environment_of_members
-from faultwave.ensemble.process import own_process
 from tests.ensemble.case import rupture_case, study, wave_case
 from tests.ensemble.processes import assert_equal, contents, ends, environment, wait_for, workers_of, written
 from tests.messages import expect, raises
@@ -223,6 +225,24 @@ def test_a_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "members").write_text("a file in the place of a folder")
     with raises(RunError):
         fw.Ensemble(study(tmp_path, execution={"workers": 1})).run()  # with two workers, either may fail first
+
+
+class Stuck(Executor):
+    """Executor whose first member cannot be stored and whose others never begin."""
+
+    def submit(self, function, task):
+        future = Future()
+        if task.member == 0:
+            future.set_result(Outcome(0, "not stored", "the disk is full."))
+        return future
+
+
+def test_members_that_never_began_have_not_failed(tmp_path, monkeypatch):
+    monkeypatch.setattr(supervisor, "executor_of", lambda _: Stuck())
+    ensemble = fw.Ensemble(written(tmp_path, execution={"retries": 0}))
+    with raises(RunError):
+        ensemble.run()
+    assert ensemble.status().failed == 0 and not list(EnsembleFolder(tmp_path / "out").records())
 
 
 # ---- kills ------------------------------------------------------------------------------------------------------------------

@@ -125,8 +125,8 @@ class Supervisor:
             if self.report is not None:
                 self.report(self.status(len(futures)))
             if self.full:
-                for future in futures:
-                    future.cancel()
+                for future in [f for f in futures if f.cancel()]:  # these never began
+                    del futures[future]
 
     def _again(self, member: int, outcome: Outcome) -> bool:
         """Count the outcome of a member; return True if it is to be computed once more."""
