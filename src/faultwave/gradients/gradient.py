@@ -34,7 +34,15 @@ from faultwave.fd.operators.points import RECORDED
 from faultwave.fd.operators.time_dispersion import removes
 from faultwave.fd.solver import FdSolver
 from faultwave.gradients.misfits import Misfit
-from faultwave.gradients.parameters import OFFSETS, FRACTION, WEIGHTS, Parameter, Parameters, read_parameters, sources_of
+from faultwave.gradients.parameters import (
+    FRACTION,
+    OFFSETS,
+    WEIGHTS,
+    Parameter,
+    Parameters,
+    read_parameters,
+    sources_of,
+)
 from faultwave.physics.sources.point import Sources
 
 NONLINEAR = {
@@ -80,8 +88,11 @@ class Gradient:
         return np.array([self.derivatives[p.path] for p in self.parameters])
 
     def __str__(self) -> str:
-        rows = [f"  {p.path} = {p.value:.6g} {p.unit}: {self.derivatives[p.path]:.6g}" + f" /{p.unit}" * bool(p.unit) for p in self.parameters]
-        return "\n".join([f"misfit {self.value:.6g}; derivatives:", *rows])
+        rows = [f"misfit {self.value:.6g}; derivatives:"]
+        for p in self.parameters:
+            unit = (f" {p.unit}", f" /{p.unit}") if p.unit else ("", "")
+            rows.append(f"  {p.path} = {p.value:.6g}{unit[0]}: {self.derivatives[p.path]:.6g}{unit[1]}")
+        return "\n".join(rows)
 
 
 def gradient(
@@ -143,17 +154,25 @@ def _plan(case: Case, given: Sequence[str] | Mapping[str, float]) -> tuple[FdPla
     if case.engine != "fd":
         problems.error("engine", f"'{case.engine}' has no gradients: only waves on grids are exactly reciprocal", "fd")
     if case.output.receivers is None:
-        problems.error("output.receivers", "missing: a misfit compares their seismograms", "output.receivers with points")
+        problems.error(
+            "output.receivers", "missing: a misfit compares their seismograms", "output.receivers with points"
+        )
     elif case.output.receivers.rotation or case.output.receivers.strain_rate:
-        problems.error("output.receivers", "records rotation or strain rate, of which there is no misfit", "velocity alone")
+        problems.error(
+            "output.receivers", "records rotation or strain rate, of which there is no misfit", "velocity alone"
+        )
     if not case.sources:
-        problems.error("sources", "missing: gradients are derivatives with respect to their settings", "one source or more")
+        problems.error(
+            "sources", "missing: gradients are derivatives with respect to their settings", "one source or more"
+        )
     if removes(case):
         what = "removes time dispersion from seismograms, which is not differentiated"
         problems.error("grid.time_dispersion", what, "keep", "With order 8 the default is to remove it.")
     for name, what in NONLINEAR.items():
         if getattr(case, name) is not None:
-            problems.error(name, f"{what} is not linear, as gradients require", "linear ground without a fault", f"Remove {name}.")
+            problems.error(
+                name, f"{what} is not linear, as gradients require", "linear ground without a fault", f"Remove {name}."
+            )
     problems.raise_errors()
     retained = {"folder": case.output.folder, "prefix": case.output.prefix}
     output = Output.model_validate(retained).model_copy(update={"receivers": case.output.receivers})
@@ -163,7 +182,9 @@ def _plan(case: Case, given: Sequence[str] | Mapping[str, float]) -> tuple[FdPla
     named = [str(p) for p in given]
     first = case.model_copy(update={"output": output})
     made: FdPlan = together.agree(lambda: ENGINE.process_plan(first, together))
-    chosen = read_parameters(first, given if isinstance(given, Mapping) else named, made.scheme.step, made.scheme.grid.spacing)
+    chosen = read_parameters(
+        first, given if isinstance(given, Mapping) else named, made.scheme.step, made.scheme.grid.spacing
+    )
     if isinstance(given, Mapping):
         made = together.agree(lambda: ENGINE.process_plan(chosen.case, together))
     return made, chosen
@@ -173,8 +194,11 @@ def _check_memory(plan: FdPlan, points: int) -> None:
     """Raise InputError if memory is too small for the adjoint waves at some points."""
     needed = WORKING * 8.0 * (plan.steps + 1) * (len(COMPONENTS) + 3) * points
     if needed > (there := machine_memory() or float("inf")):
-        what = f"adjoint waves at {points:,} points and {plan.steps:,} steps need about {needed / 2**30:.3g} GiB, this machine has {there / 2**30:.3g}"
-        raise InputError(Problem("parameters", what, advice="Use fewer parameters of locations at a time, or fewer sources."))
+        sizes = f"{points:,} points and {plan.steps:,} steps need about {needed / 2**30:.3g} GiB"
+        what = f"adjoint waves at {sizes}, this machine has {there / 2**30:.3g}"
+        raise InputError(
+            Problem("parameters", what, advice="Use fewer parameters of locations at a time, or fewer sources.")
+        )
 
 
 def _run(plan: FdPlan, parts: Sequence[GridCapabilityPlan], what: str) -> FdSolver:
@@ -214,7 +238,7 @@ def _forward(plan: FdPlan) -> tuple[np.ndarray, np.ndarray, Callable[[np.ndarray
     def transposed(slopes: np.ndarray) -> np.ndarray:
         every = np.zeros((*slopes.shape[:2], plan.steps + 1))
         for m, weight in enumerate(weights):
-            np.add.at(every, (slice(None), slice(None), start + m), slopes * weight)
+            np.add.at(every.T, start + m, (slopes * weight).T)
         return every[..., 1:]
 
     return time, velocity, transposed
@@ -228,7 +252,9 @@ def _evaluated(misfit: Misfit, time: np.ndarray, velocity: np.ndarray) -> tuple[
         what = f"returns derivatives of the shape {slopes.shape}"
         raise InputError(Problem("misfit", what, f"{velocity.shape}, the shape of the seismograms"))
     if not np.isfinite(value) or not np.isfinite(slopes).all():
-        raise InputError(Problem("misfit", "is not finite, or its derivatives are not", "finite numbers", "Check the data."))
+        raise InputError(
+            Problem("misfit", "is not finite, or its derivatives are not", "finite numbers", "Check the data.")
+        )
     return float(value), slopes
 
 
@@ -256,7 +282,11 @@ def _adjoint(plan: FdPlan, slopes: np.ndarray, changes: _Changes) -> tuple[np.nd
     strain = solver.parts.get("strain")
     values = [result.data["strain"] for result in strain.results()] if strain is not None else []
     shape = (plan.steps, len(points))
-    found.append(plan.world.broadcast(values[0][:-1] if values else None) if changes.moments else np.zeros((*shape, len(COMPONENTS))))
+    found.append(
+        plan.world.broadcast(values[0][:-1] if values else None)
+        if changes.moments
+        else np.zeros((*shape, len(COMPONENTS)))
+    )
     motion = solver.parts.get("motion")
     if isinstance(motion, MotionRecording):
         gathered = gather_receivers(motion.velocities / scale, motion.mine, len(points), plan.world)

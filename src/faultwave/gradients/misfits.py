@@ -5,6 +5,7 @@ A misfit of one's own is any object with the method ``evaluate`` of ``Misfit``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,6 +13,9 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.observe.motions.time_frequency import COUNT, correlate_wavelets, wavelets
+
+Comparison = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""Function of wavelet coefficients and those of the data (see ``_time_frequency``)."""
 
 
 class Misfit(Protocol):
@@ -81,7 +85,8 @@ class SpectralMisfit:
         frequency = np.fft.rfftfreq(size, step)
         band = (frequency >= self.low) & (frequency <= self.high)
         if not band.any():
-            what = f"contains none of the frequencies of the seismograms, multiples of {frequency[1]:.4g} Hz to {frequency[-1]:.4g} Hz"
+            known = f"multiples of {frequency[1]:.4g} Hz to {frequency[-1]:.4g} Hz"
+            what = f"contains none of the frequencies of the seismograms, {known}"
             raise InputError(Problem("low, high", what, "a band of several of them"))
         found, reference = (step * np.fft.rfft(v, size)[..., band] for v in (velocity, data))
         amplitude = np.abs(found)
@@ -199,7 +204,9 @@ def _fitting(data: np.ndarray, velocity: np.ndarray, complete: bool = False) -> 
     return found
 
 
-def _time_frequency(misfit: EnvelopeMisfit | PhaseMisfit, time: np.ndarray, velocity: np.ndarray, compare):  # type: ignore[no-untyped-def]
+def _time_frequency(
+    misfit: EnvelopeMisfit | PhaseMisfit, time: np.ndarray, velocity: np.ndarray, compare: Comparison
+) -> tuple[float, np.ndarray]:
     """Return a misfit of wavelet transforms and its derivatives.
 
     ``compare(found, reference)`` returns the residual of each coefficient, and the complex slope G of half of its square, with the

@@ -142,8 +142,11 @@ def _read(path: str, complete: Settings, step: float, spacing: float, problems: 
         inside = isinstance(value, dict) and part in value
         listed = isinstance(value, list | tuple) and isinstance(part, int) and part < len(value)
         if not inside and not listed:
-            names = describe.names_at(location[: end - 1]) or [f"an index below {len(value)}" if isinstance(value, list | tuple) else PATHS]
-            problems.error(path, f"the case has no '{dotted(location[:end])}'", ", ".join(names), suggest(str(part), names))
+            inner = f"an index below {len(value)}" if isinstance(value, list | tuple) else PATHS
+            names = describe.names_at(location[: end - 1]) or [inner]
+            problems.error(
+                path, f"the case has no '{dotted(location[:end])}'", ", ".join(names), suggest(str(part), names)
+            )
             return None
         group, value = value, value[part]  # type: ignore[index]
     if not isinstance(value, float | int) or isinstance(value, bool):
@@ -152,7 +155,11 @@ def _read(path: str, complete: Settings, step: float, spacing: float, problems: 
     unit = next((str(node["unit"]) for node in describe.at(location) if node.get("unit")), "")
     scale = {"m": spacing, "s": step}.get(unit) or _scale(group)
     if not scale:
-        problems.error(path, "has the value zero, as all similar settings do, so that its scale is unknown", "a number other than 0")
+        problems.error(
+            path,
+            "has the value zero, as all similar settings do, so that its scale is unknown",
+            "a number other than 0",
+        )
         return None
     return Parameter(path, float(value), unit, scale)
 

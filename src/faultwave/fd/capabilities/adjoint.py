@@ -5,6 +5,7 @@ No case requests them: the computation of a gradient adds them to a plan in plac
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -27,7 +28,9 @@ UNIT = Samples(np.ones(2), 1.0)
 
 def unit_forces(points: np.ndarray) -> Sources:
     """Return forces of 1 N along x, y and z (3 n sources, those of a point in sequence) at points (n, 3) [m]."""
-    return Sources.of([PointSource(point, UNIT, force=axis, name="adjoint force") for point in points for axis in np.eye(3)])
+    return Sources.of(
+        [PointSource(point, UNIT, force=axis, name="adjoint force") for point in points for axis in np.eye(3)]
+    )
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ class VelocitySampler:
             for name, s in zip(VELOCITY, self.around, strict=True)
         ]
 
-    def values(self, sample_buffers: list[np.ndarray]) -> np.ndarray:
+    def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
         """Return the velocities (steps, points, 3), half a step before the end of each step."""
         result = np.zeros((len(sample_buffers[0]), len(self.mine), *self.shape))
         for column, (buffer, s) in enumerate(zip(sample_buffers, self.around, strict=True)):
@@ -136,5 +139,3 @@ class MotionRecording(GridCapability):
     def velocities(self) -> np.ndarray:
         """Velocities (steps, n, 3), half a step before the end of each step."""
         return np.concatenate(self.blocks)
-
-
