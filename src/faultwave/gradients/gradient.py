@@ -110,7 +110,7 @@ def gradient(
     misfit : Misfit
         Misfit of the seismograms, such as ``faultwave.gradients.misfits.WaveformMisfit(data)``.
     parameters : sequence of str, or mapping of str to float
-        Paths of numeric settings of sources, such as ``sources[0].location[2]``; a mapping also replaces their values (SI units).
+        Paths of numeric settings of sources, such as ``sources[0].location[2]``; a mapping also replaces their values (SI units, degrees).
     say : callable
         Receiver of progress messages.
     **overrides
@@ -119,6 +119,7 @@ def gradient(
     Returns
     -------
     Gradient
+        Misfit, derivatives and seismograms, the same in all processes.
 
     Raises
     ------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from faultwave.base.types import Settings
 from faultwave.case import describe
 from faultwave.case.native import location_of
 from faultwave.case.settings.model import Case
-from faultwave.case.validate import build, dotted, set_value
+from faultwave.case.validate import Location, build, dotted, set_value
 from faultwave.fd.capabilities import point_sources
 from faultwave.fd.capability import FdPlan
 from faultwave.fd.contexts import PlacementContext, Planning
@@ -22,6 +22,8 @@ from faultwave.physics.sources.point import Sources
 
 OFFSETS, WEIGHTS = (-2, -1, 1, 2), (1.0 / 12.0, -2.0 / 3.0, 2.0 / 3.0, -1.0 / 12.0)
 """Fourth-order difference of the sources with respect to a parameter; waves are not differentiated in this way."""
+ANGLE = 60.0
+"""Scale of angles [degrees]."""
 FRACTION = 1e-3
 """Interval of the differences relative to the scale of a parameter."""
 PATHS = "sources[0].location[2], sources[0].tensor.xy, sources[0].time_function.duration, ..."
@@ -36,9 +38,9 @@ class Parameter:
     path : str
         Path in the case, such as ``sources[0].location[2]``.
     value : float
-        Value in SI units.
+        Value in ``unit``.
     unit : str
-        SI unit, empty if the setting has none.
+        SI unit, degrees of angles, empty if the setting has none.
     scale : float
         Change that alters the source noticeably, by which the difference of the source is scaled.
     """
@@ -142,8 +144,7 @@ def _read(path: str, complete: Settings, step: float, spacing: float, problems: 
         inside = isinstance(value, dict) and part in value
         listed = isinstance(value, list | tuple) and isinstance(part, int) and part < len(value)
         if not inside and not listed:
-            inner = f"an index below {len(value)}" if isinstance(value, list | tuple) else PATHS
-            names = describe.names_at(location[: end - 1]) or [inner]
+            names = _names(value, location[: end - 1])
             problems.error(
                 path, f"the case has no '{dotted(location[:end])}'", ", ".join(names), suggest(str(part), names)
             )
@@ -152,19 +153,26 @@ def _read(path: str, complete: Settings, step: float, spacing: float, problems: 
     if not isinstance(value, float | int) or isinstance(value, bool):
         problems.error(path, f"is {value!r}", "a setting with a number")
         return None
-    unit = next((str(node["unit"]) for node in describe.at(location) if node.get("unit")), "")
-    scale = {"m": spacing, "s": step}.get(unit) or _scale(group)
+    branches = (branch for node in describe.at(location) for branch in describe.branches(node))
+    unit = next((str(branch["unit"]) for branch in branches if branch.get("unit")), "")
+    components = group if location[-2:-1] != location[1:2] else (value,)
+    scale = {"m": spacing, "s": step, "deg": ANGLE}.get(unit) or _largest(components)
     if not scale:
-        problems.error(
-            path,
-            "has the value zero, as all similar settings do, so that its scale is unknown",
-            "a number other than 0",
-        )
+        what = "is zero, as all its other components are, so that its scale is unknown"
+        problems.error(path, what, "a component that is not zero")
         return None
     return Parameter(path, float(value), unit, scale)
 
 
-def _scale(group: object) -> float:
-    """Return the largest absolute number of a group of settings, 0 if there is none."""
-    values = group.values() if isinstance(group, dict) else group if isinstance(group, list | tuple) else ()
+def _names(group: object, location: Location) -> list[str]:
+    """Return what a setting at a location contains, for a message."""
+    if isinstance(group, list | tuple):
+        return [f"an index below {len(group)}"]
+    return describe.names_at(location) or ([str(name) for name in group] if isinstance(group, dict) else [PATHS])
+
+
+def _largest(components: object) -> float:
+    """Return the largest absolute number of components, 0 if there is none."""
+    values = components.values() if isinstance(components, dict) else components
+    assert isinstance(values, Iterable)
     return max((abs(float(v)) for v in values if isinstance(v, float | int) and np.isfinite(v)), default=0.0)

@@ -121,7 +121,7 @@ class VelocitySampler:
         """Return the velocities (steps, points, 3), half a step before the end of each step."""
         result = np.zeros((len(sample_buffers[0]), len(self.mine), *self.shape))
         for column, (buffer, s) in enumerate(zip(sample_buffers, self.around, strict=True)):
-            block = buffer.reshape(len(buffer), len(self.mine), -1).astype(float)
+            block = buffer.reshape(len(buffer), *s.value.shape).astype(float)
             result[..., column] = np.einsum("tnp,np->tn", block, s.value)
         return result
 
