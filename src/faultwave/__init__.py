@@ -11,6 +11,7 @@
     ground = fw.snapshots(sim.folder, "surface")   # fields in time, for NumPy and xarray
     fw.Ensemble("study.yaml").run()         # many members with varied settings, and their combined results
     fw.Campaign("campaign.yaml").run()      # hazard at many sites from stored strain Green tensors
+    fw.gradient("quake.yaml", misfit, names)    # a misfit and its derivatives with respect to sources
 
 ``simulate`` prepares a run and writes nothing until its ``run``; ``resume`` continues from a checkpoint; ``compare``
 compares one run with another, ``score`` with observed records; ``estimate_errors`` estimates the errors of its
@@ -31,6 +32,7 @@ PUBLIC = {
     "compare": "faultwave.verify.compare",
     "convert": "faultwave.output.results",
     "estimate_errors": "faultwave.run.errors",
+    "gradient": "faultwave.gradients.gradient",
     "invert": "faultwave.inversion.inversion",
     "load": "faultwave.output.results",
     "plan": "faultwave.run.planned",

@@ -243,12 +243,13 @@ def test_too_many_processes_and_bad_material_are_said_once(tmp_path):
     assert "vs" in done.stderr.lower() or "mu" in done.stderr
 
 
-def test_strain_green_tensors(tmp_path):
-    """Points on both sides of a cut, and beside it."""
+@pytest.mark.parametrize("count", [3, 1])
+def test_strain_green_tensors(tmp_path, count):
+    """Points on both sides of a cut, and beside it; one point, so that one process has none."""
     case = asked(tmp_path / "out")
     del case["attenuation"]
     case["end_time"], case["output"] = 0.1, {"receivers": {"points": [[700, 800, 0]], "interval": 0.02}}
-    points = [[700.0, 300.0, -500.0], [700.0, 790.0, -300.0], [400.0, 1200.0, -700.0]]
+    points = [[700.0, 300.0, -500.0], [700.0, 790.0, -300.0], [400.0, 1200.0, -700.0]][:count]
     body = f"from faultwave.green_tensors import green_tensors as g; d = g(case, {points}, 0.1)['strain']"
     body += "; from faultwave.comm import world; world().first and np.save(extra['to'], d); sys.exit()"
     found = []
@@ -256,7 +257,7 @@ def test_strain_green_tensors(tmp_path):
         done = launch(ranks, case, setup=body, extra={"to": str(tmp_path / f"{ranks}.npy")})
         assert done.returncode == 0, done.stderr
         found.append(np.load(tmp_path / f"{ranks}.npy"))
-    assert found[0].shape == (1, 3, 3, 6, 6) and np.abs(found[0]).max() > 0 and np.array_equal(*found)
+    assert found[0].shape == (1, 3, count, 6, 6) and np.abs(found[0]).max() > 0 and np.array_equal(*found)
 
 
 def over_hills(folder):

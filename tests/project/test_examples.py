@@ -269,6 +269,17 @@ def test_the_waves_around_a_box_are_recorded(tmp_path):
     assert record.samples == 11 and record.frame.lower.tolist() == [600, -1200, -1200]
 
 
+def test_a_descent_by_gradients(tmp_path, monkeypatch):
+    """Two iterations of a shorter case."""
+    script = runpy.run_path(str(EXAMPLES / "gradients" / "descend.py"))
+    short = load_case(script["CASE"], {"end_time": 1.2})[0]
+    monkeypatch.setitem(script["descend"].__globals__, "CASE", short)
+    descent = script["descend"](2)
+    script["print_table"](descent)
+    assert len(descent.best) >= 3 and descent.best[-1].value < 0.5 * descent.best[0].value
+    assert script["draw"](descent, tmp_path).stat().st_size > 10_000
+
+
 @pytest.mark.parametrize(
     "small", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["small", "as the guide says"]
 )

@@ -192,6 +192,37 @@ def dotted(location: Sequence[str | int]) -> str:
     return text.lstrip(".") or "case"
 
 
+def set_value(data: Settings, location: Location, value: object) -> None:
+    """Set a setting in nested groups, which are created where they are missing.
+
+    Raises
+    ------
+    KeyError
+        If the location leads through a value that is no group, or to a list entry that does not exist.
+    """
+    owner: Any = data
+    for part, after in zip(location, [*location[1:], None], strict=True):
+        if isinstance(owner, tuple):
+            raise KeyError(f"'{dotted(location)}' cannot be changed")
+        if isinstance(part, int):
+            if not isinstance(owner, list) or not part < len(owner):
+                count = len(owner) if isinstance(owner, list) else "no"
+                raise KeyError(f"the base case has {count} entries there, so that there is no [{part}]")
+        elif not isinstance(owner, dict):
+            raise KeyError(f"the base case has no group at '{dotted(location)}'")
+        if after is None:
+            owner[part] = value
+        else:
+            below = owner[part] if isinstance(part, int) else owner.get(part)
+            if below is None:
+                if isinstance(after, int):
+                    raise KeyError(f"the base case has no list there, so that there is no [{after}]")
+                below = {}
+            below = list(below) if isinstance(below, tuple) else below
+            owner[part] = below
+            owner = below
+
+
 def apply_overrides(data: Settings, overrides: Mapping[str, object] | None, problems: Problems) -> Settings:
     """Return a copy of ``data`` with the overrides that are not None; groups along the path are copied or created."""
     data = dict(data)

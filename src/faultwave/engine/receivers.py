@@ -416,16 +416,31 @@ def interpolate(last: np.ndarray, at: np.ndarray, total: int) -> np.ndarray:
     total : int
         Length of the whole series, including values no longer stored.
     """
-    count = min(POINTS, total)
-    start = np.clip(np.floor(at).astype(int) - count // 2 + 1, 0, total - count)
+    start, weights = interpolation_weights(at, total)
     result = np.zeros((len(at), *last.shape[1:]))
-    for m in range(count):
-        weight = np.ones(len(at))
-        for n in range(count):
-            if n != m:
-                weight *= (at - start - n) / (m - n)
+    for m, weight in enumerate(weights):
         result += weight.reshape(-1, *[1] * (last.ndim - 1)) * last[start + m - (total - len(last))]
     return result
+
+
+def interpolation_weights(at: np.ndarray, total: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first of the interpolated samples (m,) and the weights (4 or fewer, m) of it and of its successors.
+
+    Parameters
+    ----------
+    at : ndarray of shape (m,)
+        Fractional indices.
+    total : int
+        Length of the series.
+    """
+    count = min(POINTS, total)
+    start = np.clip(np.floor(at).astype(int) - count // 2 + 1, 0, total - count)
+    weights = np.ones((count, len(at)))
+    for m in range(count):
+        for n in range(count):
+            if n != m:
+                weights[m] *= (at - start - n) / (m - n)
+    return start, weights
 
 
 def series_state(recorder: SeriesRecorder, mine: np.ndarray) -> Mapping[str, State]:

@@ -6,7 +6,6 @@ import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -17,7 +16,7 @@ from faultwave.case.load import load_case
 from faultwave.case.native import location_of
 from faultwave.case.settings.model import Case
 from faultwave.case.settings.parameters import known, nearest
-from faultwave.case.validate import Location, build, dotted
+from faultwave.case.validate import Location, build, dotted, set_value
 from faultwave.ensemble.design import Table, make_table, unit_of_setting
 from faultwave.ensemble.identity import (
     SET_BY_THE_ENSEMBLE,
@@ -94,37 +93,6 @@ class Members:
                 if location[: len(path)] == path or path[: len(location)] == location:
                     return self.where(("vary", name))
         return dotted(location)
-
-
-def set_value(data: Settings, location: Location, value: object) -> None:
-    """Set a setting in nested groups, which are created where they are missing.
-
-    Raises
-    ------
-    KeyError
-        If the location leads through a value that is no group, or to a list entry that does not exist.
-    """
-    owner: Any = data
-    for part, after in zip(location, [*location[1:], None], strict=True):
-        if isinstance(owner, tuple):
-            raise KeyError(f"'{dotted(location)}' cannot be changed")
-        if isinstance(part, int):
-            if not isinstance(owner, list) or not part < len(owner):
-                count = len(owner) if isinstance(owner, list) else "no"
-                raise KeyError(f"the base case has {count} entries there, so that there is no [{part}]")
-        elif not isinstance(owner, dict):
-            raise KeyError(f"the base case has no group at '{dotted(location)}'")
-        if after is None:
-            owner[part] = value
-        else:
-            below = owner[part] if isinstance(part, int) else owner.get(part)
-            if below is None:
-                if isinstance(after, int):
-                    raise KeyError(f"the base case has no list there, so that there is no [{after}]")
-                below = {}
-            below = list(below) if isinstance(below, tuple) else below
-            owner[part] = below
-            owner = below
 
 
 def load_members(study: Study, where: Where) -> tuple[Members, tuple[Problem, ...]]:

@@ -263,15 +263,19 @@ class PointSourceInjector:
         return np.concatenate(parts, 1)
 
     def _means(self, first: int) -> np.ndarray:
-        """Return the means (levels, block, n) of S over the steps from ``first`` on.
+        """Return the means (levels, block, n) of S over the steps from ``first`` on."""
+        return mean_amplitudes(self.sources, self.scheme.step, first, self._block)
 
-        Means of forces are centred at the times of the velocities.
-        """
-        dt, sources = self.scheme.step, self.sources
-        edges = (first + np.arange(self._block + 1)) * dt
-        found = np.zeros((LEVELS, self._block, max(1, len(sources))))
-        pushed = {Level.VELOCITY: sources.force.any(1), Level.STRESS: sources.moment.any(1) | sources.potency.any(1)}
-        for level, some in pushed.items():
-            times = edges - (0.5 * dt if level == Level.VELOCITY else 0.0)
-            found[level][:, some] = np.diff(sources.released(times, np.flatnonzero(some)), axis=1).T / dt
-        return found
+
+def mean_amplitudes(sources: Sources, step: float, first: int, steps: int) -> np.ndarray:
+    """Return the means (levels, steps, n) of the time functions of sources over the steps from ``first`` on.
+
+    Means of forces are centred at the times of the velocities. A source acts on stresses, on velocities or on both.
+    """
+    edges = (first + np.arange(steps + 1)) * step
+    found = np.zeros((LEVELS, steps, max(1, len(sources))))
+    pushed = {Level.VELOCITY: sources.force.any(1), Level.STRESS: sources.moment.any(1) | sources.potency.any(1)}
+    for level, some in pushed.items():
+        times = edges - (0.5 * step if level == Level.VELOCITY else 0.0)
+        found[level][:, some] = np.diff(sources.released(times, np.flatnonzero(some)), axis=1).T / step
+    return found

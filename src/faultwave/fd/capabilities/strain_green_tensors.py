@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -150,7 +151,7 @@ class StrainSampler:
         places = np.repeat(points[..., None, :], planes.shape[-1], -2)
         places[..., k] = planes
         self.sample_buffers.append(SampleBuffer(Level.VELOCITY, of, places.reshape(-1, 3)))
-        self.parts.append((column, (shares / scheme.grid.spacing * value[..., None]).reshape(self.count, -1)))
+        self._append(column, shares / scheme.grid.spacing * value[..., None])
 
     def _add_across(self, scheme: Scheme, of: str, points: np.ndarray, value: np.ndarray, column: int) -> None:
         """Add the contribution of adjoining blocks to derivatives along z, from values exchanged before the stresses."""
@@ -160,7 +161,7 @@ class StrainSampler:
             shares = scheme.ends.across_z(of, points[..., 0], above)
             reported = points * np.array([0, 1, 1])  # one plane only
             self.sample_buffers.append(SampleBuffer(Level.STRESS, beyond(of, above), reported.reshape(-1, 3)))
-            self.parts.append((column, (shares / scheme.grid.spacing * value).reshape(self.count, -1)))
+            self._append(column, shares / scheme.grid.spacing * value)
 
     def _add_curvilinear(
         self, scheme: Scheme, name: str, of: str, axis: str, points: np.ndarray, value: np.ndarray, column: int
@@ -181,12 +182,16 @@ class StrainSampler:
         if axis in scheme.periodic:
             places[..., k] %= scheme.grid.shape[k]
         self.sample_buffers.append(SampleBuffer(Level.VELOCITY, of, places.reshape(-1, 3)))
-        self.parts.append((column, (weights / scheme.grid.spacing).reshape(self.count, -1)))
+        self._append(column, weights / scheme.grid.spacing)
+
+    def _append(self, column: int, weights: np.ndarray) -> None:
+        """Append weights (points, ...) of the most recent sample buffer; a process without points has none."""
+        self.parts.append((column, weights.reshape(self.count, prod(weights.shape[1:]))))
 
     def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
         """Return the strain rates (steps, points, 6), half a step before the end of each step."""
         result = np.zeros((len(sample_buffers[0]), self.count, len(MOMENT)))
         for buffer, (column, weights) in zip(sample_buffers, self.parts, strict=True):
-            block = buffer.reshape(len(buffer), self.count, -1).astype(float)
+            block = buffer.reshape(len(buffer), *weights.shape).astype(float)
             result[..., column] += np.einsum("tnp,np->tn", block, weights)
         return result

@@ -39,14 +39,33 @@ class Misfit:
 
 def wavelets(values: np.ndarray, step: float, frequency: np.ndarray) -> np.ndarray:
     """Return the continuous wavelet transform (k, n) of values (n,) at frequencies (k,) [Hz]."""
-    n = len(values)
-    size = 1 << (2 * n - 1).bit_length()
-    spectrum = np.fft.fft(values, size)
+    window = _windows(len(values), step, frequency)
+    spectrum = np.fft.fft(values, window.shape[1])
+    return np.asarray(np.fft.ifft(spectrum * window, axis=1)[:, : len(values)])
+
+
+def correlate_wavelets(coefficients: np.ndarray, step: float, frequency: np.ndarray) -> np.ndarray:
+    """Return the transpose of the wavelet transform: the series (n,) x with x . v = Re sum(conj(coefficients) * wavelets(v)) for all v.
+
+    ``coefficients`` has the shape (k, n).
+    """
+    count = coefficients.shape[1]
+    window = _windows(count, step, frequency)
+    spectrum = np.fft.fft(coefficients, window.shape[1], axis=1)
+    return np.asarray(np.fft.ifft((spectrum * window).sum(0))[:count].real)
+
+
+def _windows(count: int, step: float, frequency: np.ndarray) -> np.ndarray:
+    """Return the transforms of the wavelets at frequencies (k,) [Hz] for series of ``count`` values.
+
+    They have no negative frequencies, since the wavelet is analytic up to exp(-w0^2 / 2).
+    """
+    size = 1 << (2 * count - 1).bit_length()
     angular = 2 * np.pi * np.fft.fftfreq(size, step)
     scale = W0 / (2 * np.pi * frequency)[:, None]
-    # transform of the wavelet, without negative frequencies, since the wavelet is analytic up to exp(-w0^2 / 2)
-    window = np.pi**-0.25 * np.sqrt(2 * np.pi * scale) * np.exp(-0.5 * (scale * angular - W0) ** 2) * (angular > 0)
-    return np.asarray(np.fft.ifft(spectrum * window, axis=1)[:, :n])
+    return np.asarray(
+        np.pi**-0.25 * np.sqrt(2 * np.pi * scale) * np.exp(-0.5 * (scale * angular - W0) ** 2) * (angular > 0)
+    )
 
 
 def misfit(values: np.ndarray, reference: np.ndarray, step: float, low: float, high: float) -> Misfit:
@@ -63,4 +82,4 @@ def misfit(values: np.ndarray, reference: np.ndarray, step: float, low: float, h
     return Misfit(float(em), float(pm), frequency, rows[0], rows[1])
 
 
-__all__ = ["Misfit", "misfit", "wavelets"]
+__all__ = ["Misfit", "correlate_wavelets", "misfit", "wavelets"]

@@ -1,0 +1,346 @@
+"""Gradients of misfits with respect to sources on grids, with two runs for any number of parameters.
+
+Waves on a grid are reciprocal to rounding: the seismogram at a receiver due to a moment at a point is the strain there due to a force
+at the receiver. A second run with the derivatives of the misfit as forces at the receivers, reversed in time, therefore yields the
+derivative of the misfit with respect to each sample of each moment and force, for the discrete equations themselves
+(``docs/theory/gradients.md``). It is multiplied by the derivatives of these samples with respect to the parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem, Problems, RunError
+from faultwave.base.processes.host import machine_memory
+from faultwave.base.types import Settings
+from faultwave.case.load import load_case
+from faultwave.case.settings.model import Case
+from faultwave.case.settings.outputs import Output
+from faultwave.comm import world
+from faultwave.engine.receivers import gather_receivers, interpolation_weights
+from faultwave.engine.solver import BlowUp, Unattended
+from faultwave.fd.capabilities.adjoint import Motion, MotionRecording, SeriesForces, unit_forces
+from faultwave.fd.capabilities.point_sources import mean_amplitudes
+from faultwave.fd.capabilities.receivers import AttachedReceivers, Receivers
+from faultwave.fd.capabilities.strain_green_tensors import COMPONENTS, Strain, lame_parameters
+from faultwave.fd.capability import FdPlan, GridCapabilityPlan
+from faultwave.fd.engine import ENGINE
+from faultwave.fd.method.scheme import Level
+from faultwave.fd.operators.points import RECORDED
+from faultwave.fd.operators.time_dispersion import removes
+from faultwave.fd.solver import FdSolver
+from faultwave.gradients.misfits import Misfit
+from faultwave.gradients.parameters import (
+    FRACTION,
+    OFFSETS,
+    WEIGHTS,
+    Parameter,
+    Parameters,
+    read_parameters,
+    sources_of,
+)
+from faultwave.physics.sources.point import Sources
+
+NONLINEAR = {
+    "plasticity": "motion of rock that yields",
+    "soil": "motion of soil that loses stiffness",
+    "fault": "slip with friction",
+}
+"""Groups of a case with which seismograms are not linear in the sources."""
+FORCE = 1e12
+"""Largest adjoint force [N], which is divided out again: numbers far from the smallest of single precision."""
+WORKING = 3
+"""Copies of the adjoint waves in memory at once."""
+VELOCITIES = slice(RECORDED.index("u"), RECORDED.index("u") + 3)
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """Misfit and its derivatives.
+
+    Attributes
+    ----------
+    value : float
+        Misfit.
+    derivatives : dict of str to float
+        Derivative with respect to each parameter [1/unit].
+    parameters : tuple of Parameter
+        Parameters with values and units.
+    time : ndarray (nt,)
+        Times of the seismograms [s].
+    velocity : ndarray (n, 3, nt)
+        Velocity of each receiver [m/s].
+    """
+
+    value: float
+    derivatives: Mapping[str, float]
+    parameters: tuple[Parameter, ...]
+    time: np.ndarray
+    velocity: np.ndarray
+
+    @property
+    def vector(self) -> np.ndarray:
+        """Derivatives as an array, in the order of the parameters."""
+        return np.array([self.derivatives[p.path] for p in self.parameters])
+
+    def __str__(self) -> str:
+        rows = [f"misfit {self.value:.6g}; derivatives:"]
+        for p in self.parameters:
+            unit = (f" {p.unit}", f" /{p.unit}") if p.unit else ("", "")
+            rows.append(f"  {p.path} = {p.value:.6g}{unit[0]}: {self.derivatives[p.path]:.6g}{unit[1]}")
+        return "\n".join(rows)
+
+
+def gradient(
+    case: Case | Settings | str | Path, misfit: Misfit, parameters: Sequence[str] | Mapping[str, float],
+    say: Callable[[str], None] = lambda _: None, **overrides: object,
+) -> Gradient:  # fmt: skip
+    """Compute a misfit of seismograms and its derivatives with respect to parameters of the sources.
+
+    Two runs are needed, whatever the number of parameters. Processes that share the grid all return the same.
+
+    Parameters
+    ----------
+    case : Case, dict, str or Path
+        Case of the engine ``fd`` with sources and ``output.receivers``, without nonlinear groups.
+    misfit : Misfit
+        Misfit of the seismograms, such as ``faultwave.gradients.misfits.WaveformMisfit(data)``.
+    parameters : sequence of str, or mapping of str to float
+        Paths of numeric settings of sources, such as ``sources[0].location[2]``; a mapping also replaces their values (SI units, degrees).
+    say : callable
+        Receiver of progress messages.
+    **overrides
+        Settings that replace values of the case.
+
+    Returns
+    -------
+    Gradient
+        Misfit, derivatives and seismograms, the same in all processes.
+
+    Raises
+    ------
+    InputError
+        With all problems of the case and the parameters.
+    RunError
+        If a run blows up.
+
+    Examples
+    --------
+    >>> def objective(x):  # for scipy.optimize.minimize(objective, x0, jac=True)
+    ...     found = gradient("quake.yaml", misfit, dict(zip(names, x)))
+    ...     return found.value, found.vector
+    """
+    settings, problems = load_case(case, overrides)
+    problems.raise_errors()
+    assert settings is not None
+    plan, chosen = _plan(settings, parameters)
+    changes = _Changes.of(plan, chosen)
+    _check_memory(plan, len(changes.points))
+    say("seismograms")
+    time, velocity, weights = _forward(plan)
+    value, slopes = _evaluated(misfit, time, velocity)
+    say("adjoint waves")
+    strain, motion = _adjoint(plan, weights(slopes), changes)
+    found = changes.derivatives(plan, strain, motion)
+    return Gradient(value, found, chosen.listed, time, velocity)
+
+
+def _plan(case: Case, given: Sequence[str] | Mapping[str, float]) -> tuple[FdPlan, Parameters]:
+    """Return the plan of the forward run, with receivers as its only output, and the parameters."""
+    problems = Problems()
+    if case.engine != "fd":
+        problems.error("engine", f"'{case.engine}' has no gradients: only waves on grids are exactly reciprocal", "fd")
+    if case.output.receivers is None:
+        problems.error(
+            "output.receivers", "missing: a misfit compares their seismograms", "output.receivers with points"
+        )
+    elif case.output.receivers.rotation or case.output.receivers.strain_rate:
+        problems.error(
+            "output.receivers", "records rotation or strain rate, of which there is no misfit", "velocity alone"
+        )
+    if not case.sources:
+        problems.error(
+            "sources", "missing: gradients are derivatives with respect to their settings", "one source or more"
+        )
+    if removes(case):
+        what = "removes time dispersion from seismograms, which is not differentiated"
+        problems.error("grid.time_dispersion", what, "keep", "With order 8 the default is to remove it.")
+    for name, what in NONLINEAR.items():
+        if getattr(case, name) is not None:
+            problems.error(
+                name, f"{what} is not linear, as gradients require", "linear ground without a fault", f"Remove {name}."
+            )
+    problems.raise_errors()
+    retained = {"folder": case.output.folder, "prefix": case.output.prefix}
+    output = Output.model_validate(retained).model_copy(update={"receivers": case.output.receivers})
+    together = world()
+    grid = case.grid
+    assert grid is not None
+    named = [str(p) for p in given]
+    first = case.model_copy(update={"output": output})
+    made: FdPlan = together.agree(lambda: ENGINE.process_plan(first, together))
+    chosen = read_parameters(
+        first, given if isinstance(given, Mapping) else named, made.scheme.step, made.scheme.grid.spacing
+    )
+    if isinstance(given, Mapping):
+        made = together.agree(lambda: ENGINE.process_plan(chosen.case, together))
+    return made, chosen
+
+
+def _check_memory(plan: FdPlan, points: int) -> None:
+    """Raise InputError if memory is too small for the adjoint waves at some points."""
+    needed = WORKING * 8.0 * (plan.steps + 1) * (len(COMPONENTS) + 3) * points
+    if needed > (there := machine_memory() or float("inf")):
+        sizes = f"{points:,} points and {plan.steps:,} steps need about {needed / 2**30:.3g} GiB"
+        what = f"adjoint waves at {sizes}, this machine has {there / 2**30:.3g}"
+        raise InputError(
+            Problem("parameters", what, advice="Use fewer parameters of locations at a time, or fewer sources.")
+        )
+
+
+def _run(plan: FdPlan, parts: Sequence[GridCapabilityPlan], what: str) -> FdSolver:
+    """Run a plan with some capabilities to its end."""
+    solver = ENGINE.solver(replace(plan, parts={part.name: part for part in parts}))
+    assert isinstance(solver, FdSolver)
+    try:
+        solver.run(plan.case.end_time, Unattended())
+    except BlowUp:
+        raise RunError(f"the run of {what} blew up\n{solver.diagnose().text}") from None
+    for part in solver.parts.values():
+        part.finish(solver.time)
+    return solver
+
+
+def _forward(plan: FdPlan) -> tuple[np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+    """Run the sources.
+
+    Returns
+    -------
+    time : ndarray (nt,)
+    velocity : ndarray (n, 3, nt)
+        Seismograms.
+    transposed : callable
+        Function from derivatives (n, 3, nt) with respect to the seismograms to those (n, 3, steps) with respect to the velocities in
+        every step.
+    """
+    receivers = plan.parts["receivers"]
+    assert isinstance(receivers, Receivers)
+    solver = _run(plan, list(plan.parts.values()), "the sources")
+    recorded = solver.parts["receivers"]
+    series = recorded.series() if isinstance(recorded, AttachedReceivers) else None
+    time, values = plan.world.broadcast(series)
+    velocity = np.moveaxis(values[:, :, 0, VELOCITIES], 0, -1)
+    start, weights = interpolation_weights(time / plan.scheme.step + 0.5, plan.steps + 1)
+
+    def transposed(slopes: np.ndarray) -> np.ndarray:
+        every = np.zeros((*slopes.shape[:2], plan.steps + 1))
+        for m, weight in enumerate(weights):
+            np.add.at(every.T, start + m, (slopes * weight).T)
+        return every[..., 1:]
+
+    return time, velocity, transposed
+
+
+def _evaluated(misfit: Misfit, time: np.ndarray, velocity: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return a misfit and its derivatives. Raises InputError if they are not finite or of another shape."""
+    value, slopes = misfit.evaluate(time, velocity)
+    slopes = np.asarray(slopes, float)
+    if slopes.shape != velocity.shape:
+        what = f"returns derivatives of the shape {slopes.shape}"
+        raise InputError(Problem("misfit", what, f"{velocity.shape}, the shape of the seismograms"))
+    if not np.isfinite(value) or not np.isfinite(slopes).all():
+        raise InputError(
+            Problem("misfit", "is not finite, or its derivatives are not", "finite numbers", "Check the data.")
+        )
+    return float(value), slopes
+
+
+def _adjoint(plan: FdPlan, slopes: np.ndarray, changes: _Changes) -> tuple[np.ndarray, np.ndarray]:
+    """Run the adjoint waves of derivatives (n, 3, steps).
+
+    Returns
+    -------
+    strain : ndarray (steps, points, 6)
+    motion : ndarray (steps, points, 3)
+        Derivatives of the misfit with respect to the samples of a unit moment [1/(N m)] and force [1/N] at each point.
+    """
+    receivers = plan.parts["receivers"]
+    assert isinstance(receivers, Receivers)
+    points, strongest = changes.points, float(np.abs(slopes).max())
+    if strongest == 0.0:
+        return np.zeros((plan.steps, len(points), len(COMPONENTS))), np.zeros((plan.steps, len(points), 3))
+    scale = FORCE / strongest
+    series = scale * slopes.reshape(-1, slopes.shape[-1])[:, ::-1]
+    parts: list[GridCapabilityPlan] = [SeriesForces(series, unit_forces(receivers.points))]
+    parts += [Strain(points, plan.scheme.step, scale)] if changes.moments else []
+    parts += [Motion(points)] if changes.forces else []
+    solver = _run(plan, parts, "the adjoint waves")
+    found = []
+    strain = solver.parts.get("strain")
+    values = [result.data["strain"] for result in strain.results()] if strain is not None else []
+    shape = (plan.steps, len(points))
+    found.append(
+        plan.world.broadcast(values[0][:-1] if values else None)
+        if changes.moments
+        else np.zeros((*shape, len(COMPONENTS)))
+    )
+    motion = solver.parts.get("motion")
+    if isinstance(motion, MotionRecording):
+        gathered = gather_receivers(motion.velocities / scale, motion.mine, len(points), plan.world)
+        found.append(plan.world.broadcast(gathered))
+    else:
+        found.append(np.zeros((*shape, 3)))
+    return found[0][::-1], found[1][::-1]
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """Sources of a case in which one parameter after the other is changed.
+
+    Attributes
+    ----------
+    parameters : Parameters
+    changed : list of list of Sources
+        Sources of each parameter and offset.
+    points : ndarray (n, 3)
+        Locations [m] of all these sources, each once.
+    moments, forces : bool
+        True if some source is a moment or slip, or a force.
+    """
+
+    parameters: Parameters
+    changed: list[list[Sources]]
+    points: np.ndarray
+    moments: bool
+    forces: bool
+
+    @classmethod
+    def of(cls, plan: FdPlan, parameters: Parameters) -> _Changes:
+        changed = [[sources_of(parameters.changed(p, offset), plan) for offset in OFFSETS] for p in parameters.listed]
+        every = [sources for group in changed for sources in group]
+        points = np.unique(np.concatenate([s.location for s in every]), axis=0)
+        moments = any(bool(s.moment.any() or s.potency.any()) for s in every)
+        return cls(parameters, changed, points, moments, any(bool(s.force.any()) for s in every))
+
+    def derivatives(self, plan: FdPlan, strain: np.ndarray, motion: np.ndarray) -> dict[str, float]:
+        """Return the derivative with respect to each parameter from the adjoint waves (steps, points, 6 and 3)."""
+        number = {tuple(point): n for n, point in enumerate(self.points.tolist())}
+        twice = np.array([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])
+
+        def response(sources: Sources) -> float:
+            at = np.array([number[tuple(place)] for place in sources.location.tolist()])
+            amplitudes = mean_amplitudes(sources, plan.scheme.step, 0, plan.steps)
+            tensors = sources.moment_tensors(*lame_parameters(plan, sources.location).T)
+            by_stress = np.einsum("ts,tsc,sc->", amplitudes[Level.STRESS], strain[:, at], twice * tensors)
+            by_force = np.einsum("ts,tsc,sc->", amplitudes[Level.VELOCITY], motion[:, at], sources.force)
+            return float(by_stress + by_force)
+
+        found = {}
+        for parameter, group in zip(self.parameters.listed, self.changed, strict=True):
+            difference = sum(w * response(sources) for w, sources in zip(WEIGHTS, group, strict=True))
+            found[parameter.path] = difference / (FRACTION * parameter.scale)
+        return found

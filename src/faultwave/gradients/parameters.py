@@ -1,0 +1,178 @@
+"""Parameters of a gradient: settings of the sources of a case, their values, and cases in which they differ slightly."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from faultwave.base.errors import Problems, suggest
+from faultwave.base.types import Settings
+from faultwave.case import describe
+from faultwave.case.native import location_of
+from faultwave.case.settings.model import Case
+from faultwave.case.validate import Location, build, dotted, set_value
+from faultwave.fd.capabilities import point_sources
+from faultwave.fd.capability import FdPlan
+from faultwave.fd.contexts import PlacementContext, Planning
+from faultwave.physics.sources.point import Sources
+
+OFFSETS, WEIGHTS = (-2, -1, 1, 2), (1.0 / 12.0, -2.0 / 3.0, 2.0 / 3.0, -1.0 / 12.0)
+"""Fourth-order difference of the sources with respect to a parameter; waves are not differentiated in this way."""
+ANGLE = 60.0
+"""Scale of angles [degrees]."""
+FRACTION = 1e-3
+"""Interval of the differences relative to the scale of a parameter."""
+PATHS = "sources[0].location[2], sources[0].tensor.xy, sources[0].time_function.duration, ..."
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """Setting of a source.
+
+    Attributes
+    ----------
+    path : str
+        Path in the case, such as ``sources[0].location[2]``.
+    value : float
+        Value in ``unit``.
+    unit : str
+        SI unit, degrees of angles, empty if the setting has none.
+    scale : float
+        Change that alters the source noticeably, by which the difference of the source is scaled.
+    """
+
+    path: str
+    value: float
+    unit: str
+    scale: float
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Parameters of a case.
+
+    Attributes
+    ----------
+    case : Case
+        Case with the values of all parameters.
+    base : mapping
+        Settings of that case that differ from the defaults.
+    listed : tuple of Parameter
+        Parameters.
+    """
+
+    case: Case
+    base: Settings
+    listed: tuple[Parameter, ...]
+
+    def changed(self, parameter: Parameter, offset: int) -> Case:
+        """Return the case with one parameter changed by a multiple of its interval. Raises InputError if it is invalid."""
+        value = parameter.value + offset * FRACTION * parameter.scale
+        return _case(self.base, {parameter.path: value}, self.case)
+
+
+def read_parameters(case: Case, given: Sequence[str] | Mapping[str, float], step: float, spacing: float) -> Parameters:
+    """Return the parameters of a case.
+
+    Parameters
+    ----------
+    case : Case
+    given : sequence of str, or mapping of str to float
+        Paths of settings, with values that replace those of the case if it is a mapping.
+    step, spacing : float
+        Time step [s] and spacing [m] of the grid: the scales of times and lengths.
+
+    Raises
+    ------
+    InputError
+        With every path that is no numeric setting of a source.
+    """
+    problems = Problems()
+    base = case.model_dump(exclude_unset=True)
+    if isinstance(given, Mapping):
+        case = _case(base, {path: float(value) for path, value in given.items()}, case)
+        base = case.model_dump(exclude_unset=True)
+    complete, found = case.model_dump(), list[Parameter]()
+    if not len(given):
+        problems.error("parameters", "is empty", PATHS)
+    for path in given:
+        if (parameter := _read(path, complete, step, spacing, problems)) is not None:
+            found.append(parameter)
+    problems.raise_errors()
+    return Parameters(case, base, tuple(found))
+
+
+def sources_of(case: Case, plan: FdPlan) -> Sources:
+    """Return the sources of a case that differs from a plan's in its sources only. Raises InputError if they are invalid."""
+    problems = Problems()
+    planned = point_sources.plan(Planning(case, plan.law, plan.lower, plan.upper, {}, problems))
+    problems.raise_errors()
+    assert planned is not None
+    placed = planned.locate(PlacementContext(case, plan.law, plan.scheme.grid, plan.lower, plan.upper, problems))
+    problems.raise_errors()
+    return placed.sources
+
+
+def _case(base: Settings, values: Mapping[str, float], of: Case) -> Case:
+    """Return a case with some values changed."""
+    data, problems = copy.deepcopy(base), Problems()
+    for path, value in values.items():
+        try:
+            set_value(data, location_of(path), value)
+        except KeyError as error:
+            problems.error(path, str(error.args[0]), PATHS)
+    problems.raise_errors()
+    folders = tuple(dict.fromkeys((*(f.parent for f in of.source_files), Path.cwd())))
+    case = build(data, folders, dotted, problems)
+    problems.raise_errors()
+    assert case is not None
+    return case
+
+
+def _read(path: str, complete: Settings, step: float, spacing: float, problems: Problems) -> Parameter | None:
+    """Return the parameter that a path names; None with a problem if it names none."""
+    location = location_of(path)
+    if not location or dotted(location) != path or location[0] != "sources":
+        problems.error(path, "is no parameter of a gradient", f"settings of sources: {PATHS}")
+        return None
+    value: object = complete
+    for end, part in enumerate(location, 1):
+        inside = isinstance(value, dict) and part in value
+        listed = isinstance(value, list | tuple) and isinstance(part, int) and part < len(value)
+        if not inside and not listed:
+            names = _names(value, location[: end - 1])
+            problems.error(
+                path, f"the case has no '{dotted(location[:end])}'", ", ".join(names), suggest(str(part), names)
+            )
+            return None
+        group, value = value, value[part]  # type: ignore[index]
+    if not isinstance(value, float | int) or isinstance(value, bool):
+        problems.error(path, f"is {value!r}", "a setting with a number")
+        return None
+    branches = (branch for node in describe.at(location) for branch in describe.branches(node))
+    unit = next((str(branch["unit"]) for branch in branches if branch.get("unit")), "")
+    components = group if location[-2:-1] != location[1:2] else (value,)
+    scale = {"m": spacing, "s": step, "deg": ANGLE}.get(unit) or _largest(components)
+    if not scale:
+        what = "is zero, as all its other components are, so that its scale is unknown"
+        problems.error(path, what, "a component that is not zero")
+        return None
+    return Parameter(path, float(value), unit, scale)
+
+
+def _names(group: object, location: Location) -> list[str]:
+    """Return what a setting at a location contains, for a message."""
+    if isinstance(group, list | tuple):
+        return [f"an index below {len(group)}"]
+    return describe.names_at(location) or ([str(name) for name in group] if isinstance(group, dict) else [PATHS])
+
+
+def _largest(components: object) -> float:
+    """Return the largest absolute number of components, 0 if there is none."""
+    values = components.values() if isinstance(components, dict) else components
+    assert isinstance(values, Iterable)
+    return max((abs(float(v)) for v in values if isinstance(v, float | int) and np.isfinite(v)), default=0.0)
