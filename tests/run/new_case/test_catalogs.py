@@ -177,3 +177,25 @@ def test_choices_that_a_format_does_not_have(tmp_path):
         read(path, identifier="a", mechanism=(0.0, 90.0, 0.0))
     with raises(InputError):
         read(tmp_path / "CMTSOLUTIONS")
+
+
+def test_objects_without_an_identifier_are_the_first_of_their_kind(tmp_path):
+    path = write(tmp_path / "quake.xml", quake(planes=PLANES))
+    text = path.read_text()
+    for name in ("origin", "magnitude", "planes"):
+        assert f' publicID="smi:local/quake/{name}"' in text
+        text = text.replace(f' publicID="smi:local/quake/{name}"', "")
+    path.write_text(text)
+    event = read(path)
+    assert event.place == (20.0, 40.0, 9e3) and event.angles == (280.0, 70.0, 170.0)
+    assert event.fields["place"].startswith("quake.xml, latitude")  # no identifier by which its line could be found
+
+
+def test_names_stay_within_a_line(tmp_path):
+    event = quake(planes=PLANES)
+    event.event_descriptions[0].text = "M 5\nsomewhere\u202e: yes"
+    path = tmp_path / "a\nb.xml"
+    write(tmp_path / "a.xml", event).rename(path)
+    found = read(path)
+    assert "\n" not in found.name and "\u202e" not in found.name and "somewhere" in found.name
+    assert all("\n" not in words for words in found.fields.values())

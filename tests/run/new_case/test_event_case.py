@@ -20,7 +20,7 @@ from tests.messages import expect, raises
 from tests.physics.sources.test_fsp import model
 from tests.run.new_case.events import CMT, NDK, PARTS, quake, rupture_json, write
 
-SHARED = Path("/work/shared/defects")
+SHARED = Path(__file__).resolve().parents[4] / "shared" / "defects"
 NDK_AS_CMT = """\
 PDE 2006 4 9 20 50 46.00 -20.45 -70.24 34.6 5.5 5.8 CHILE
 event name: C200604092050A

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.formulas import magnitude
+from faultwave.base.wording import printable
 from faultwave.run.new_case import text as text
 
 CMT_GAUSSIAN = 1.628 * np.sqrt(2.0)
@@ -137,6 +138,11 @@ class FiniteEvent:
     def bottom(self) -> float:
         """Depth of the lowest part [m]."""
         return float(self.points[:, 2].max())
+
+
+def one_line(words: str) -> str:
+    """Return text of a file for a comment: in one line, without characters that cannot be displayed."""
+    return printable(" ".join(words.split()))
 
 
 def cmt_half_duration(moment: float) -> float:

@@ -22,7 +22,7 @@ from faultwave.domain.build.traces import Trace, check_scale, check_trace, read_
 from faultwave.output.atomic import translate_os_errors
 from faultwave.run.new_case import event_text
 from faultwave.run.new_case import text as text
-from faultwave.run.new_case.event_source import FiniteEvent, PointEvent
+from faultwave.run.new_case.event_source import FiniteEvent, PointEvent, one_line
 from faultwave.run.new_case.extent import (
     LARGEST,
     depth_below_ground,
@@ -351,7 +351,7 @@ def _header(options: NewCaseOptions, lon: float, lat: float) -> list[str]:
     if options.event is not None and options.event_file is not None:
         title, came = (
             text.quoted(event_text.title(options.event)),
-            event_text.origins(options.event, options.event_file.name),
+            event_text.origins(options.event, one_line(options.event_file.name)),
         )
     return [
         f"# Made by `faultwave new` for {place}; all its files are in this folder.\n",
@@ -393,7 +393,7 @@ def _source(options: NewCaseOptions, lon: float, lat: float, projection: Project
     if options.source is not None:
         name = names(options)[options.source]
         if isinstance(options.event, FiniteEvent) and options.event_file is not None:
-            return event_text.file_source(options.event, name, options.event_file.name)
+            return event_text.file_source(options.event, name, one_line(options.event_file.name))
         file = text.quoted(name)
         return f"sources:\n  - {{ kind: {options.source_kind}, file: {file} }}\n"
     m = options.mechanism

@@ -219,7 +219,7 @@ def _summary(event: Event) -> str:
 
 def _preferred(items: Sequence[Any], wanted: ResourceIdentifier | None) -> Any:
     """Return the item with an identifier, else the first, None if there is none."""
-    return next((i for i in items if wanted is not None and i.resource_id.id == wanted.id), items[0] if items else None)
+    return next((i for i in items if wanted is not None and i.resource_id == wanted), items[0] if items else None)
 
 
 @dataclass
@@ -321,7 +321,7 @@ class _Reader:
         """Return the origin from which the tensor was derived, else the preferred one."""
         if tensor is not None and tensor.derived_origin_id is not None:
             wanted = tensor.derived_origin_id.id
-            own = next((o for o in event.origins if o.resource_id.id == wanted), None)
+            own = next((o for o in event.origins if str(o.resource_id) == wanted), None)
             if own is not None:
                 return own
         return _preferred(event.origins, event.preferred_origin_id)

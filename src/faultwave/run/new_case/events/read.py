@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.files.paths import shown, similar
-from faultwave.run.new_case.event_source import EventRequest, FiniteEvent, PointEvent
+from faultwave.run.new_case.event_source import EventRequest, FiniteEvent, PointEvent, one_line
 from faultwave.run.new_case.events.catalogs import read_ndk, read_quakeml
 from faultwave.run.new_case.events.finite import read_finite
 from faultwave.run.new_case.events.shakemap import read_rupture
@@ -15,6 +17,12 @@ FORMATS = (
     "QuakeML, ndk or CMTSOLUTION of the Global CMT project, rupture.json of ShakeMap, a finite fault of the USGS "
     "(basic_inversion.param), FSP of SRCMOD, SRF"
 )
+READERS: dict[str, Callable[[EventRequest, Problems], PointEvent | FiniteEvent]] = {
+    "quakeml": read_quakeml,
+    "ndk": read_ndk,
+    "rupture.json": read_rupture,
+}
+"""Readers of the formats that are no source of a case."""
 FIRST = 1 << 16
 """Number of characters by which a format is recognised."""
 
@@ -40,13 +48,13 @@ def read_event(request: EventRequest, warned: Problems) -> PointEvent | FiniteEv
         raise InputError(Problem(str(path), what, FORMATS, similar([path])))
     kind = _kind(path)
     _check_request(request, kind)
-    if kind == "quakeml":
-        return read_quakeml(request, warned)
-    if kind == "ndk":
-        return read_ndk(request, warned)
-    if kind == "rupture.json":
-        return read_rupture(request, warned)
-    return read_finite(path, kind, warned)
+    if kind in READERS:
+        found = READERS[kind](request, warned)
+    else:
+        found = read_finite(path, kind, warned)
+    return replace(
+        found, name=one_line(found.name), fields={key: one_line(words) for key, words in found.fields.items()}
+    )
 
 
 def _check_request(request: EventRequest, kind: str) -> None:
