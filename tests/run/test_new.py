@@ -174,7 +174,7 @@ def test_files_of_sources_are_taken_along(tmp_path):
 @pytest.mark.parametrize(
     "words, expected",
     [
-        ((), "0 of --fault, --moment-tensor and --srf"),
+        ((), "0 of --fault, --moment-tensor, --srf and --event"),
         (("--moment-tensor", "0,90,0,5,3"), "--lon, --lat are missing"),
         (("--moment-tensor", "0,90,0,5,3", "--lon", "46", "--lat", "127", "--size", "9km"), "seem to be exchanged"),
         (("--moment-tensor", "0,90,0,5,3", "--lon", "9", "--lat", "46"), "--size is missing"),

@@ -15,7 +15,9 @@ from faultwave.cli import screen
 from faultwave.cli.options import with_record_options
 
 if TYPE_CHECKING:
+    from faultwave.run.new_case.event_source import EventRequest
     from faultwave.run.new_case.options import Mechanism, NewCaseOptions
+    from faultwave.run.new_case.write import Made
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,14 @@ class RegionOptions:
         str | None, typer.Option("--size", help="Side of the region, such as 40km; default around the traces.")
     ] = None
     depth: Annotated[str | None, typer.Option("--depth", help="Depth of the region; default half its size.")] = None
-    frequency: Annotated[str, typer.Option("--frequency", help="Highest frequency to resolve.")] = "1 Hz"
-    engine: Annotated[str, typer.Option("--engine", help="dg (tetrahedra), or fd (a grid).")] = "dg"
+    frequency: Annotated[
+        str | None,
+        typer.Option("--frequency", help="Highest frequency to resolve; default 1 Hz, or by the source of an event."),
+    ] = None
+    engine: Annotated[
+        str | None,
+        typer.Option("--engine", help="dg (tetrahedra), or fd (a grid); default dg, or fd for an event without sea."),
+    ] = None
     order: Annotated[int, typer.Option("--order", min=2, max=8, help="Order of dg.")] = 4
     topography: Annotated[
         Path | None, typer.Option("--topography", help="Raster of heights: GeoTIFF, NetCDF, ESRI ASCII.")
@@ -43,6 +51,10 @@ class RegionOptions:
         typer.Option("--topography-crs", help="Coordinate system of the raster, if the file does not state it."),
     ] = None
     sea: Annotated[bool, typer.Option("--sea", help="Fill areas below zero with water.")] = False
+    stations: Annotated[
+        Path | None,
+        typer.Option("--stations", help="Stations: StationXML, SPECFEM's STATIONS, CSV; default a lattice."),
+    ] = None
     until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Simulated time; default by size.")] = (
         None
     )
@@ -69,6 +81,19 @@ class EarthquakeOptions:
         ),
     ] = None
     srf: Annotated[Path | None, typer.Option("--srf", help="A finite source in the Standard Rupture Format.")] = None
+    event: Annotated[
+        Path | None,
+        typer.Option("--event", help="An event: QuakeML, ndk, CMTSOLUTION, rupture.json, param, FSP or SRF."),
+    ] = None
+    event_id: Annotated[
+        str | None, typer.Option("--event-id", metavar="ID", help="One of several events of the file of --event.")
+    ] = None
+    mechanism: Annotated[
+        str | None,
+        typer.Option(
+            "--mechanism", metavar="ANGLES", help="strike,dip,rake of an event without; rake of a rupture.json."
+        ),
+    ] = None
 
 
 def new(
@@ -82,20 +107,64 @@ def new(
     On a terminal it prompts for missing values. Nothing is downloaded: the model of the crust (IASP91) is included, relief and
     faults come from your files. The case documents its assumptions line by line.
     """
-    from faultwave.run.new_case.write import new_case
-
     values = {**vars(region), **vars(quake)}
     if sys.stdin.isatty():
         values = _prompt_missing(values)
-    requested = _new_case_options(values)
-    try:
-        made = new_case(requested, folder, force)
-    except InputError as error:
-        raise _pictured(requested, error, folder.with_name(f"{folder.name}-problems")) from None
+    made = _made(values, folder, force)
     if made.warnings:
         screen.show_problems(made.warnings)
+    for line in made.summary:
+        screen.out().print(line, soft_wrap=True)
     screen.files(made.files)
     screen.out().print(f"next: faultwave plan {folder / 'case.yaml'}", soft_wrap=True)
+
+
+def _made(values: Settings, folder: Path, force: bool) -> Made:
+    """Write the case and return its files; an error is shown on a map if the region is known."""
+    from faultwave.run.new_case.event_case import new_event_case
+    from faultwave.run.new_case.write import new_case
+
+    problems = Problems()
+    with collect_problems(problems):
+        request = _event_request(values)
+    with collect_problems(problems):
+        requested = _new_case_options(values)
+        frequency = _si("--frequency", values["frequency"], "Hz")
+    problems.raise_errors()
+    if request is not None:
+        return new_event_case(request, requested, frequency, folder, force)
+    try:
+        return new_case(requested, folder, force)
+    except InputError as error:
+        raise _pictured(requested, error, folder.with_name(f"{folder.name}-problems")) from None
+
+
+def _event_request(values: Settings) -> EventRequest | None:
+    """Return the event of the options. Raises InputError for options that need one."""
+    from faultwave.run.new_case.event_source import EventRequest
+
+    problems, angles = Problems(), None
+    if values["event"] is None:
+        for name in ("event_id", "mechanism"):
+            if values[name] is not None:
+                problems.error(f"--{name.replace('_', '-')}", "has no effect without --event", "--event FILE")
+        problems.raise_errors()
+        return None
+    if values["mechanism"] is not None:
+        angles = _angles(values["mechanism"])
+    return EventRequest(values["event"], values["event_id"], angles)
+
+
+def _angles(words: str) -> tuple[float, ...]:
+    """Return the numbers of --mechanism [deg]."""
+    try:
+        angles = tuple(float(w) for w in words.split(","))
+    except ValueError:
+        angles = ()
+    if len(angles) not in (1, 3):
+        allowed = "strike,dip,rake in degrees, or the rake alone"
+        raise InputError(Problem("--mechanism", f"'{words}' is not one or three numbers", allowed))
+    return angles
 
 
 def _pictured(request: NewCaseOptions, error: InputError, folder: Path) -> InputError:
@@ -119,6 +188,8 @@ def _pictured(request: NewCaseOptions, error: InputError, folder: Path) -> Input
 def _prompt_missing(values: Settings) -> Settings:
     """Return the options with answers to prompts for missing values that have no default."""
     found = dict(values)
+    if found["event"] is not None:
+        return found
     if not (found["fault"] or found["moment_tensor"] or found["srf"]):
         what = typer.prompt("File of fault traces, an .srf or CMTSOLUTION file, or strike,dip,rake,magnitude,depth_km")
         path = Path(what)
@@ -153,10 +224,12 @@ def _new_case_options(values: Settings) -> NewCaseOptions:
         with collect_problems(problems):
             si[name] = _si(f"--{name.replace('_', '-')}", values[name], unit)
     problems.raise_errors()
+    engine = values["engine"] or ("fd" if values["event"] is not None and not values["sea"] else "dg")
+    highest = 1.0 if si["frequency"] is None else si["frequency"]
     return NewCaseOptions(
-        values["lon"], values["lat"], si["size"], si["frequency"], si["depth"], values["engine"], values["order"],
+        values["lon"], values["lat"], si["size"], highest, si["depth"], engine, values["order"],
         tuple(values["fault"] or ()), values["dip"], si["fault_depth"], values["rake"], mechanism, source, kind,
-        values["topography"], values["topography_crs"], values["sea"], si["until"],
+        values["topography"], values["topography_crs"], values["sea"], si["until"], stations=values["stations"],
     )  # fmt: skip
 
 

@@ -221,13 +221,13 @@ def write_stationxml(path: str | Path, traces: Sequence[Trace]) -> Path:
     return path
 
 
-def import_obspy() -> ModuleType:
-    """Return the module obspy, or raise InputError with installation advice if it is not installed."""
+def import_obspy(where: str = "convert", users: str = "SAC, miniSEED and StationXML") -> ModuleType:
+    """Return the module obspy, or raise InputError at ``where`` with installation advice if it is not installed."""
     try:
         import obspy
     except ImportError:
-        what = "SAC, miniSEED and StationXML need the package obspy, which is not installed"
-        raise InputError(Problem("convert", what, advice='pip install "faultwave[seismo]"')) from None
+        what = f"{users} need the package obspy, which is not installed"
+        raise InputError(Problem(where, what, advice='pip install "faultwave[seismo]"')) from None
     return obspy
 
 

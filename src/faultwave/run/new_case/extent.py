@@ -13,6 +13,7 @@ from faultwave.case.settings.sources import Source
 from faultwave.media.rasters import load_ground
 from faultwave.physics.sources.load import load_sources
 from faultwave.run.new_case import text as text
+from faultwave.run.new_case.event_source import PointEvent
 from faultwave.run.new_case.options import NewCaseOptions
 from faultwave.run.new_case.text import SLOWEST_S_SPEED
 
@@ -100,6 +101,9 @@ def source_duration(options: NewCaseOptions, mapped: ProjectionSettings, longest
     """
     if options.faults:
         return SourceDuration(NUCLEATION_TIME + 0.5 * longest / (RUPTURE_SPEED * text.SLOWEST_S_SPEED))
+    if isinstance(options.event, PointEvent):
+        time = text.GAUSSIAN_DURATION * options.event.deviation(options.frequency)
+        return SourceDuration(time, options.event.bottom)
     if options.mechanism is not None:
         return SourceDuration(text.GAUSSIAN_DURATION * text.GAUSSIAN_WIDTH / options.frequency, options.mechanism.depth)
     setting = Source.model_validate({"kind": options.source_kind, "file": options.source})

@@ -9,6 +9,7 @@ import numpy as np
 
 from faultwave.base.errors import NotBuiltError, Problem, Problems
 from faultwave.run.new_case import text as text
+from faultwave.run.new_case.event_source import FiniteEvent, PointEvent
 
 GENERATED_FILES = ("case.yaml", "layers.txt", "stations.txt", "results")
 """Names of the generated files and the results folder."""
@@ -42,8 +43,8 @@ class Mechanism:
 class NewCaseOptions:
     """Options of a new case, with lengths in metres and times in seconds.
 
-    ``lon``, ``lat`` and ``size`` are derived from the traces if None. Exactly one of ``faults``, ``mechanism`` and ``source`` (a file of
-    ``source_kind`` srf or cmtsolution) is given.
+    ``lon``, ``lat`` and ``size`` are derived from the traces if None. Exactly one of ``faults``, ``mechanism``, ``source`` (a file of
+    ``source_kind``) and ``event`` (a point) is given.
     """
 
     lon: float | None = None
@@ -64,6 +65,12 @@ class NewCaseOptions:
     topography_crs: str | None = None
     sea: bool = False
     end_time: float | None = None
+    event: PointEvent | FiniteEvent | None = None
+    """Event; ``source`` is the file of its sources, unless it is a point."""
+    event_file: Path | None = None
+    """File of the event."""
+    stations: Path | None = None
+    """File of stations instead of a lattice."""
     of_traces: frozenset[tuple[Path, str]] = frozenset()
     """Pairs of trace file and option (dip, fault_depth) that the file's own properties define."""
 
@@ -71,9 +78,10 @@ class NewCaseOptions:
 def check(options: NewCaseOptions, folder: Path, force: bool) -> None:
     """Raise InputError with every problem of the options."""
     problems = Problems()
-    ways = [bool(options.faults), options.mechanism is not None, options.source is not None]
+    point = isinstance(options.event, PointEvent)
+    ways = [bool(options.faults), options.mechanism is not None, options.source is not None, point]
     if sum(ways) != 1:
-        problems.error("new", f"{sum(ways)} of --fault, --moment-tensor and --srf are set", "one of them")
+        problems.error("new", f"{sum(ways)} of --fault, --moment-tensor, --srf and --event are set", "one of them")
     if options.engine not in ("dg", "fd"):
         problems.error("--engine", f"'{options.engine}'", "dg, fd")
     _check_numbers(options, problems)
@@ -118,7 +126,11 @@ def _check_numbers(options: NewCaseOptions, problems: Problems) -> None:
             problems.error(
                 name, what, f"{SMALLEST_SIZE_RATIO * wavelength:.4g} m or more", f"Kilometres? Write {value:g}km."
             )
-    deepest = max(options.fault_depth if options.faults else 0.0, options.mechanism.depth if options.mechanism else 0.0)
+    deepest = max(
+        options.fault_depth if options.faults else 0.0,
+        options.mechanism.depth if options.mechanism else 0.0,
+        options.event.bottom if options.event else 0.0,
+    )
     if options.depth is not None and 0 < options.depth <= deepest:
         what = f"{options.depth:g} m: the {'fault' if options.faults else 'source'} reaches {deepest:g} m"
         problems.error("--depth", what, f"more than {deepest:g} m")
@@ -139,7 +151,7 @@ def _check_mechanism(m: Mechanism, problems: Problems) -> None:
 
 
 def _check_files(options: NewCaseOptions, problems: Problems) -> None:
-    for path in filter(None, [*options.faults, options.source, options.topography]):
+    for path in filter(None, [*options.faults, options.source, options.topography, options.stations]):
         if not path.is_file():
             problems.error(str(path), "the file does not exist")
     for path in sorted({p for p in options.faults if options.faults.count(p) > 1}):
@@ -170,7 +182,7 @@ def names(options: NewCaseOptions) -> dict[Path, str]:
     """Return the name in the case's folder of every file it needs: its own, with a number if that is taken."""
     found: dict[Path, str] = {}
     taken = {name.lower() for name in GENERATED_FILES}  # some file systems ignore case
-    for path in [*options.faults, options.source, options.topography]:
+    for path in [*options.faults, options.source, options.topography, options.stations]:
         if path is None or path in found:
             continue
         name, number = path.name, 2

@@ -32,6 +32,13 @@ MODULUS = 2720.0 * SLOWEST_S_SPEED**2 / (1 - 0.25)
 """Modulus mu/(1 - nu) of the first layer [Pa]."""
 
 
+def shear_modulus_at(depth: np.ndarray) -> np.ndarray:
+    """Return the shear modulus of the layers of a new case at depths [m] [Pa]."""
+    rows = np.array([[float(w) for w in line.split()] for line in LAYERS.splitlines() if line[:1].isdigit()])
+    layer = np.searchsorted(1e3 * rows[:, 0], depth, side="right") - 1
+    return np.asarray(1e9 * rows[:, 3] * rows[:, 2] ** 2)[np.maximum(layer, 0)]
+
+
 @dataclass(frozen=True)
 class Box:
     """Region from -``half`` to ``half`` along x and y and down to ``depth`` [m].

@@ -20,7 +20,9 @@ from faultwave.case.settings.model import Case
 from faultwave.domain.build.faults import side_of
 from faultwave.domain.build.traces import Trace, check_scale, check_trace, read_traces, trace_warnings
 from faultwave.output.atomic import translate_os_errors
+from faultwave.run.new_case import event_text
 from faultwave.run.new_case import text as text
+from faultwave.run.new_case.event_source import FiniteEvent, PointEvent, one_line
 from faultwave.run.new_case.extent import (
     LARGEST,
     depth_below_ground,
@@ -46,10 +48,11 @@ STATIONS = 6
 
 
 class Made(NamedTuple):
-    """Files of a new case, case.yaml first, and warnings for the user."""
+    """Files of a new case, case.yaml first, and warnings and a summary for the user."""
 
     files: list[Path]
     warnings: tuple[Problem, ...]
+    summary: tuple[str, ...] = ()
 
 
 def new_case(options: NewCaseOptions, folder: Path, force: bool = False) -> Made:
@@ -76,30 +79,32 @@ def new_case(options: NewCaseOptions, folder: Path, force: bool = False) -> Made
     """
     check(options, folder, force)
     lon, lat, size = _place(options)
-    epsg = _utm(lon, lat)
-    projection = Projection(epsg, (lon, lat))
+    crs = _utm(lon, lat) if options.event is None else event_text.transverse_mercator(lon, lat)
+    projection = Projection(crs, (lon, lat))
     half = 0.5 * size
     options, said = _with_properties(options, projection)
     traces = _traces(options, projection, half)
     longest = max((_length(t.xy) for t in traces), default=0.0)
     rupture = _rupture(options, traces, projection) if traces else None
-    mapped = SimpleNamespace(crs=epsg, origin=(lon, lat), azimuth=0.0)
+    mapped = SimpleNamespace(crs=crs, origin=(lon, lat), azimuth=0.0)
     needed = 100.0 * np.ceil(depth_below_ground(options, mapped, half) / 100)
     if options.depth is not None and options.depth < needed:
         what = f"{options.depth:g} m is too small for a curvilinear grid below this ground"
         raise InputError(Problem("--depth", what, f"{needed:g} m or more"))
     depth = options.depth or max(0.5 * size, 1.6 * options.fault_depth if traces else 0.0, _deep(options, needed))
     source, warned = source_duration(options, mapped, longest), Problems()
+    if isinstance(options.event, FiniteEvent):
+        source = replace(source, time=source.time + 1.0 / (event_text.LOWPASS * options.frequency))
     warned.extend(said)
     end, late = _times(options, size, source.time, warned)
-    lines = _header(options, lon, lat, epsg)
+    lines = _header(options, lon, lat)
     lines.append(f"end_time: {text.number(end)} s\n")
     lines.append(
-        f"projection: {{ crs: '{epsg}', origin: [{lon:.8g}, {lat:.8g}] }}   # x points east from there, y north, z up\n\n"
+        f"projection: {{ crs: '{crs}', origin: [{lon:.8g}, {lat:.8g}] }}   # x points east from there, y north, z up\n\n"
     )
     lines += _space(options, text.Box(half, depth, late, late < end), source.depth, rupture)
     lines.append(_material(options))
-    lines.append("\n" + (text.fault_text(rupture) if rupture else _source(options, lon, lat)))
+    lines.append("\n" + (text.fault_text(rupture) if rupture else _source(options, lon, lat, projection)))
     lines.append(_numerics(options, rupture is not None, size))
     return Made(_write(options, folder, "".join(lines), half), warned.warnings)
 
@@ -170,7 +175,10 @@ def _times(options: NewCaseOptions, size: float, acts: float, warned: Problems) 
     warned : Problems
         Collects the warnings.
     """
-    usual = float(np.ceil(0.75 * size / text.SLOWEST_S_SPEED + acts))  # time of waves from the middle to the corners
+    deep = options.event.bottom if options.event else 0.0
+    usual = float(
+        np.ceil(np.hypot(0.75 * size, deep) / text.SLOWEST_S_SPEED + acts)
+    )  # waves from the middle to the corners
     end = options.end_time or usual
     if end < acts:
         what = f"{end:g} s is less than the {acts:.3g} s that the {'rupture takes, about' if options.faults else 'source acts'}"
@@ -329,20 +337,28 @@ def _middle(line: np.ndarray) -> np.ndarray:
 
 def _deep(options: NewCaseOptions, needed: float) -> float:
     """Return the depth [m] of the region that a source, or a grid with the minimum ``needed`` [m], requires."""
-    return max(2.0 * options.mechanism.depth if options.mechanism else 0.0, needed)
+    lower = options.mechanism.depth if options.mechanism else options.event.bottom if options.event else 0.0
+    return max(2.0 * lower, needed)
 
 
-def _header(options: NewCaseOptions, lon: float, lat: float, epsg: str) -> list[str]:
+def _header(options: NewCaseOptions, lon: float, lat: float) -> list[str]:
     what = "finite source" if options.source is not None and options.source_kind == "srf" else "moment tensor"
     if options.faults:
         what = "rupture of " + ", ".join(p.stem for p in options.faults)
     title = text.quoted(f"{what[0].upper()}{what[1:]} at {lon:.5g}, {lat:.5g}")
     place = f"longitude {lon:.6g}, latitude {lat:.6g}"
+    came = list[str]()
+    if options.event is not None and options.event_file is not None:
+        title, came = (
+            text.quoted(event_text.title(options.event)),
+            event_text.origins(options.event, one_line(options.event_file.name)),
+        )
     return [
         f"# Made by `faultwave new` for {place}; all its files are in this folder.\n",
         "#   faultwave check case.yaml     everything that is wrong\n",
         "#   faultwave plan case.yaml      what it costs and resolves\n",
         "#   faultwave run case.yaml       then: faultwave plot results\n",
+        *came,
         f"title: {title}\nengine: {options.engine}\n",
     ]
 
@@ -352,7 +368,8 @@ def _space(options: NewCaseOptions, box: text.Box, source_depth: float | None, r
     raster = None if options.topography is None else (called[options.topography], options.topography_crs, options.sea)
     if options.engine == "fd":
         frequency = grid_frequency(options.frequency, 2 * box.half, source_depth)
-        return [text.grid_text(box, (options.frequency, frequency), raster)]
+        absorbing = [] if options.event is None else [event_text.absorbing(2 * box.half, options.frequency)]
+        return [text.grid_text(box, (options.frequency, frequency), raster), *absorbing]
     faults = []
     for path in options.faults:
         own = {name for file, name in options.of_traces if file == path}
@@ -370,9 +387,14 @@ def _material(options: NewCaseOptions) -> str:
     return found
 
 
-def _source(options: NewCaseOptions, lon: float, lat: float) -> str:
+def _source(options: NewCaseOptions, lon: float, lat: float, projection: Projection) -> str:
+    if isinstance(options.event, PointEvent):
+        return event_text.point_source(options.event, options.frequency, projection)
     if options.source is not None:
-        file = text.quoted(names(options)[options.source])
+        name = names(options)[options.source]
+        if isinstance(options.event, FiniteEvent) and options.event_file is not None:
+            return event_text.file_source(options.event, name, one_line(options.event_file.name))
+        file = text.quoted(name)
         return f"sources:\n  - {{ kind: {options.source_kind}, file: {file} }}\n"
     m = options.mechanism
     assert m is not None
@@ -389,11 +411,21 @@ def _numerics(options: NewCaseOptions, ruptures: bool, size: float) -> str:
     often = max(0.1, round(0.02 * size / text.SLOWEST_S_SPEED, 1))
     lines = ["", "output:", "  folder: results", "  prefix: run"]
     numerics = [f"order: {options.order}"] if options.engine == "dg" else []
-    if options.source is not None:  # a file may radiate unresolved frequencies
-        numerics.append(f"source_lowpass: {0.6 * options.frequency:g} Hz")
+    lowpass = (
+        0.6 * options.frequency if options.source is not None else None
+    )  # a file may radiate unresolved frequencies
+    if options.event is not None:
+        lowpass = event_text.lowpass(options.event, options.frequency)
+    if lowpass is not None:
+        numerics.append(f"source_lowpass: {lowpass:g} Hz")
     if numerics:
         lines = ["", f"numerics: {{ {', '.join(numerics)} }}", *lines]
-    lines.append(f"  receivers: {{ file: stations.txt, interval: {text.number(0.05 / options.frequency)} s }}")
+    if options.event is not None:
+        lines += event_text.begin(options.event, options.frequency).splitlines()
+    listed = "file: stations.txt"
+    if options.stations is not None:
+        listed = f"stations: {text.quoted(names(options)[options.stations])}"
+    lines.append(f"  receivers: {{ {listed}, interval: {text.number(0.05 / options.frequency)} s }}")
     if ruptures:
         lines += [
             f"  rupture: {{ interval: {text.number(0.05 / options.frequency)} s }}",
@@ -414,7 +446,9 @@ def _write(options: NewCaseOptions, folder: Path, case: str, half: float) -> lis
     rows = [f"{a:10.1f} {b:10.1f} 0 S{i}{j}" for j, b in enumerate(x) for i, a in enumerate(x)]
     top = "the sea surface above water, otherwise the ground" if options.sea else "the ground"
     stations = f"# x y z [m] and a code; z = 0 is on {top}\n" + "\n".join(rows) + "\n"
-    files = {"case.yaml": case, "layers.txt": text.LAYERS, "stations.txt": stations}
+    files = {"case.yaml": case, "layers.txt": text.LAYERS}
+    if options.stations is None:
+        files["stations.txt"] = stations
     with translate_os_errors(folder), _temporary_sibling(folder) as made:
         for name, content in files.items():
             (made / name).write_text(content, encoding="utf-8")
