@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
@@ -85,14 +86,36 @@ def shell(cells: Sequence[int], inwards: int, outwards: int, open_top: bool) -> 
     return np.stack([axes[0][x], axes[1][y], axes[2][z]], 1)
 
 
+class SourceSide(StrEnum):
+    """Side of the faces of a box on which a run has its sources; unknown for other files and loads."""
+
+    INSIDE = "inside"
+    OUTSIDE = "outside"
+    BOTH = "both"
+    UNKNOWN = ""
+
+
 @dataclass(frozen=True)
 class Recorder:
-    """Engine that recorded the wave field, its spatial order and, for a grid, its ``spacing`` [m] and time ``step`` [s]."""
+    """Run that recorded the wave field.
+
+    Attributes
+    ----------
+    engine : str
+        Name of the engine.
+    order : int
+        Spatial order.
+    spacing, step : float
+        Spacing [m] and time step [s] of a grid.
+    sources : SourceSide
+        Side of its sources.
+    """
 
     engine: str
     order: int
     spacing: float = 0.0
     step: float = 0.0
+    sources: SourceSide = SourceSide.UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -130,6 +153,12 @@ class Frame:
         small = 1e-6 * self.spacing
         return np.asarray(((places < self.lower - small) | (places > self.upper + small)).any(1))
 
+    def inside(self, places: np.ndarray) -> np.ndarray:
+        """Return True for each of the places (n, 3) [m] that lies inside the box, not on its faces."""
+        small = 1e-6 * self.spacing
+        upper = np.where([False, False, self.open_top], np.inf, self.upper)
+        return np.asarray(((places > self.lower + small) & (places < upper - small)).all(1))
+
 
 def as_dataset(
     frame: Frame, nodes: Mapping[str, Nodes], first: Mapping[str, float], values: Mapping[str, np.ndarray],
@@ -163,7 +192,7 @@ def as_dataset(
     attrs = {
         "lower": np.asarray(frame.lower, float), "upper": np.asarray(frame.upper, float), "free_surface": int(frame.open_top),
         "spacing": frame.spacing, "interval": frame.interval, "engine": by.engine, "order": by.order, "grid_spacing": by.spacing,
-        "grid_step": by.step, "quantities": list(values), "material": list(material),
+        "grid_step": by.step, "quantities": list(values), "material": list(material), "sources": str(by.sources),
     }  # fmt: skip
     attrs |= {f"{name}_origin": np.asarray(of.origin, float) for name, of in at.items()}
     attrs |= {f"{name}_first_time": first[name] for name in values}
@@ -275,7 +304,13 @@ def read_box_record(path: Path) -> BoxRecord:
         if not (numbers["spacing"] > 0 and numbers["interval"] > 0):
             raise InputError(Problem(str(path), "has no spacing or interval above 0"))
         engine = text_attribute(path, file, "engine")
-        recorder = Recorder(engine, int(numbers["order"]), numbers["grid_spacing"], numbers["grid_step"])
+        side = text_attribute(path, file, "sources", "")
+        if side not in set(SourceSide):
+            raise InputError(
+                Problem(str(path), f"attribute 'sources' is '{side}'", ", ".join(filter(None, SourceSide)))
+            )
+        order, spacing, step = int(numbers["order"]), numbers["grid_spacing"], numbers["grid_step"]
+        recorder = Recorder(engine, order, spacing, step, SourceSide(side))
         frame = Frame(lower, upper, bool(numbers["free_surface"]), numbers["spacing"], numbers["interval"], recorder)
         nodes = {name: _nodes(path, file, name, frame) for name in (*RECORDED, *listed)}
         shapes = {name: dataset(path, file, name, 2).shape for name in RECORDED}

@@ -361,7 +361,7 @@ class H5drmAxes(Settings):
 
 
 class Injection(Settings):
-    """Waves that enter a box: the total field inside it, the scattered field outside."""
+    """Waves that enter or leave a box: the total field on one side of its faces, the scattered field on the other."""
 
     file: InputFile | None = Field(
         None,
@@ -369,6 +369,11 @@ class Injection(Settings):
     )
     plane_wave: Pulse | None = Field(
         None, description="A plane wave in uniform rock, including reflections at the free surface."
+    )
+    total_field: Literal["inside", "outside"] = Field(
+        "inside",
+        description="inside: waves of sources outside the box enter it. outside: waves of sources in the box leave it, "
+        "and inside remains what returns.",
     )
     lower: Vector | None = Field(None, description="Lower corner of the box; default: that of the record.")
     upper: Vector | None = Field(None, description="Upper corner of the box; default: that of the record.")
@@ -381,6 +386,10 @@ class Injection(Settings):
             ((self.file is None) != (self.plane_wave is None), "set either file or plane_wave"),
             (corners or (self.lower is None and self.upper is None), "set both lower and upper, or neither"),
             (self.plane_wave is None or corners, "a plane_wave needs lower and upper of the box"),
+            (
+                self.plane_wave is None or self.total_field == "inside",
+                "total_field outside needs a file: plane waves have no source in the box",
+            ),
             (self.h5drm is None or self.file is not None, "h5drm applies to files only"),
             check_ascending(self.lower, self.upper),
         )

@@ -18,6 +18,7 @@ from faultwave.base.types import Json, Setting
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.comm.messages import gather_rows
+from faultwave.engine.box_sources import RecordedFaces, SideCounts, side_of_sources, source_places
 from faultwave.engine.capability import Requirements, RestoredFrom, State
 from faultwave.fd.capabilities.receivers import PointSampler, PointSeries
 from faultwave.fd.capability import FdPlan, GridCapability, GridCapabilityPlan, Running, Solution
@@ -44,7 +45,7 @@ from faultwave.fd.shared_samplers import sampler_of
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.media.homogenise import at_points
 from faultwave.observe import boxes
-from faultwave.observe.boxes import KIND, MATERIAL, Frame, Nodes, Recorder, Shell, as_dataset, shell_of
+from faultwave.observe.boxes import KIND, MATERIAL, Frame, Nodes, Recorder, Shell, SourceSide, as_dataset, shell_of
 from faultwave.observe.dataset import Result, sample_count
 
 QUANTITY = dict(zip(RECORDED, boxes.RECORDED, strict=True))
@@ -88,12 +89,14 @@ class GridRecord(GridCapabilityPlan):
     grid : Grid or None
         Grid of the block that contains the box.
     material : mapping of str to (Nodes, ndarray)
-        Material at points outside the box.
+        Material at points on both sides of the faces.
     requirements : Requirements
     block : int
         Number of the block.
     update : Update
         Stencils of the block.
+    side : SourceSide
+        Side of the faces with the sources of the case.
     """
 
     case: Case
@@ -105,6 +108,7 @@ class GridRecord(GridCapabilityPlan):
     requirements: Requirements = Requirements()
     block: int = 0
     update: Update = Update(False, 4)
+    side: SourceSide = SourceSide.UNKNOWN
     name = "box"
     boxed = True
 
@@ -145,11 +149,18 @@ class GridRecord(GridCapabilityPlan):
         if self.where is None or self.grid is None:
             return self
         check_border(checking.of_block(self.block), self.where, "output.box")
-        points = outside(self.where, self.update)
+        points = self.where.strip(self.update.reach)
         nodes = nodes_of(self.grid, "sxx", points, self.where)
         values = at_points(checking.field, list(MATERIAL), nodes.places(), np.ones(len(points), np.int64))
         requirements = Requirements(disk=self.count * checking.steps * number_bytes(self.case.numerics.precision))
-        return replace(self, requirements=requirements, material={name: (nodes, of) for name, of in values.items()})
+        faces = RecordedFaces(*box_corners(self.grid, self.where), self.where.top is not None)
+        material = {name: (nodes, of) for name, of in values.items()}
+        return replace(
+            self,
+            requirements=requirements,
+            material=material,
+            side=_side_of_sources(checking, faces, self.update.reach * self.grid.spacing),
+        )
 
     def sampler(self, plan: FdPlan) -> Sampler | None:
         return GridSampler(self.points, plan)
@@ -229,7 +240,7 @@ class GridRecording(GridCapability):
         assert part.where is not None and part.grid is not None
         grid, step = part.grid, self.plan.scheme.step
         lower, upper = box_corners(grid, part.where)
-        frame = Frame(lower, upper, part.where.top is not None, grid.spacing, step, recorded_by(self.plan))
+        frame = Frame(lower, upper, part.where.top is not None, grid.spacing, step, recorded_by(self.plan, part.side))
         series, nodes, first = dict[str, np.ndarray](), dict[str, Nodes](), 0
         for name, points in part.points.items():
             series[QUANTITY[name]] = values[:, first : first + len(points)]
@@ -243,13 +254,13 @@ class GridRecording(GridCapability):
         )
 
     def _coefficient(self, name: str) -> tuple[Nodes, np.ndarray] | None:
-        """Return a material coefficient just outside the faces, on the first process.
+        """Return a material coefficient on both sides of the faces, on the first process.
 
-        An injecting run must have the same values there.
+        A run that injects must have the same values on the side of its scattered field.
         """
         where, grid, plan = self.part.where, self.part.grid, self.plan
         assert where is not None and grid is not None
-        points = outside(where, self.part.update)
+        points = where.strip(self.part.update.reach)
         points = points[where.there(LIVES[name], points)]
         here = np.arange(len(points))
         if plan.partition is not None:
@@ -258,15 +269,30 @@ class GridRecording(GridCapability):
         return None if found is None else (nodes_of(grid, LIVES[name], points, where), found[0])
 
 
-def recorded_by(plan: FdPlan) -> Recorder:
-    """Return the description of this grid for the record."""
-    return Recorder("fd", plan.scheme.order, plan.scheme.grid.spacing, plan.scheme.step)
+def recorded_by(plan: FdPlan, side: SourceSide) -> Recorder:
+    """Return the description of this grid and of the ``side`` of its sources for the record."""
+    return Recorder("fd", plan.scheme.order, plan.scheme.grid.spacing, plan.scheme.step, side)
 
 
-def outside(where: TotalField, update: Update) -> Points:
-    """Return the points (n, 3) outside the box whose stencils may read points inside."""
-    points = where.strip(update.reach)
-    return points[~where.inside(points)]
+FAULT_REACH = 6
+"""Number of points around a fault within which nothing can be recorded: its split points and the stencils that read them."""
+
+
+def _side_of_sources(checking: MaterialContext, faces: RecordedFaces, margin: float) -> SourceSide:
+    """Return the side of the faces with the sources of the case; report faults and sources at the faces.
+
+    Sources within ``margin`` [m] of the faces act on recorded points of both sides.
+    """
+    case = checking.case
+    places = source_places(case)
+    if len(places):
+        places = checking.placing.located(places, "sources")
+    fault: Setting = None if case.grid is None else case.grid.fault
+    corners = np.zeros((2, 0, 3)) if fault is None else np.array([[fault.lower], [fault.upper]], float)
+    points = SideCounts.of(faces.count(places, places, margin), margin)
+    apart = max(margin, FAULT_REACH * checking.placing.grid.spacing)
+    faults = SideCounts.of(faces.count(corners[0], corners[1], apart), apart)
+    return side_of_sources(case, points, faults, checking.problems)
 
 
 def nodes_of(grid: Grid, name: str, points: Points, where: TotalField) -> Nodes:
@@ -293,6 +319,8 @@ class LatticeRecord(GridCapabilityPlan):
     requirements : Requirements
     chosen : ndarray or None
         Indices of the points of the shell that are recorded; None for all.
+    side : SourceSide
+        Side of the faces with the sources of the case.
     """
 
     case: Case
@@ -300,6 +328,7 @@ class LatticeRecord(GridCapabilityPlan):
     material: Mapping[str, np.ndarray] = field(default_factory=dict)
     requirements: Requirements = Requirements()
     chosen: np.ndarray | None = None
+    side: SourceSide = SourceSide.UNKNOWN
     name = "box"
 
     @property
@@ -340,7 +369,9 @@ class LatticeRecord(GridCapabilityPlan):
 
     def check(self, checking: MaterialContext) -> Self:
         found = at_points(checking.field, list(MATERIAL), self.points, np.ones(len(self.points), np.int64))
-        return replace(self, material=found)
+        shell = self.shell
+        faces = RecordedFaces(shell.lower, shell.upper, shell.open_top)
+        return replace(self, material=found, side=_side_of_sources(checking, faces, shell.deep * shell.spacing))
 
     def memory(self, steps: int, world: World) -> Memory:
         what = f"{len(self.points):,} points around the box of output.box"
@@ -370,5 +401,5 @@ class LatticeRecording(PointSeries):
         if found is None:
             return
         series = {QUANTITY[name]: found[1][:, :, 0, column] for column, name in enumerate(RECORDED)}
-        data = part.shell.dataset(series, part.material, part.setting.interval, recorded_by(self.plan))
+        data = part.shell.dataset(series, part.material, part.setting.interval, recorded_by(self.plan, part.side))
         yield Result(KIND, data, settings={"formats": part.setting.formats, "layers": part.setting.layers})

@@ -1,4 +1,4 @@
-"""Injection of the waves of another run, or of plane waves, into a box of the grid (``injection``)."""
+"""Injection of the waves of another run, or of plane waves, into a box of the grid or out of it (``injection``)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def plan(planning: Planning) -> InjectedWaves | None:
 
 @dataclass(frozen=True)
 class InjectedWaves(GridCapabilityPlan):
-    """Injection of an incident wave field into a box.
+    """Injection of an incident wave field into a box, or out of it.
 
     Attributes
     ----------
@@ -101,7 +101,10 @@ class InjectedWaves(GridCapabilityPlan):
 
     @property
     def must_match(self) -> Json:
-        return None if self.where is None else [*self.where.box.lo, *self.where.box.hi, *self.source.identity]
+        if self.where is None:
+            return None
+        direction = ["outward"] * self.where.outward
+        return [*self.where.box.lo, *self.where.box.hi, *self.source.identity, *direction]
 
     @property
     def places(self) -> np.ndarray:
@@ -119,6 +122,7 @@ class InjectedWaves(GridCapabilityPlan):
         where = total_field(placing, lower, upper, self.free_surface, "injection")
         if where is None:
             return self
+        where = replace(where, outward=setting.total_field == "outside")
         points = needed(where, Update.of(self.case, placing.order))
         self.source.check_reach(placing, where, points)
         return replace(self, where=where, points=points, block=block, grid=placing.grid)
@@ -143,12 +147,20 @@ class InjectedWaves(GridCapabilityPlan):
         faces = "five faces and the free surface" if self.where.top is not None else "six faces"
         count = sum(map(len, self.points.values()))
         return {
-            "injection": [("box", f"{box} m, {faces}"), ("incident field", f"{count:,} numbers a step"), *self.summary]
+            "injection": [
+                ("box", f"{box} m, {faces}"),
+                (
+                    "total field",
+                    "outside; inside the box are waves that return to it" if self.where.outward else "inside",
+                ),
+                ("incident field", f"{count:,} numbers a step"),
+                *self.summary,
+            ]
         }
 
 
 def _check_sources(case: Case, where: TotalField, checking: MaterialContext) -> None:
-    """Report an error for sources near a face of the box, a warning for sources outside."""
+    """Report an error for sources near a face of the box, a warning for sources on the side of the scattered field."""
     placing, problems = checking.placing, checking.problems
     reach = 2 * Update.of(case, placing.order).reach
     lower, upper = box_corners(placing.grid, where)
@@ -167,11 +179,10 @@ def _check_sources(case: Case, where: TotalField, checking: MaterialContext) -> 
         more = f", and {len(close) - 1} more," * (len(close) > 1)
         what = f"the source at ({x:g}, {y:g}, {z:g}){more} lies within {reach} points of a face of the injection box"
         problems.error(str(found.names[close[0]]), what, "deeper inside, or farther outside")
-    outside = int((gap <= -reach).sum())
-    if outside:
-        what = (
-            f"{outside} of {len(found)} act outside of the injection box: their waves are part of the scattered field"
-        )
+    scattered = int((gap >= reach if where.outward else gap <= -reach).sum())
+    if scattered:
+        side = "inside" if where.outward else "outside of"
+        what = f"{scattered} of {len(found)} act {side} the injection box: their waves are part of the scattered field"
         problems.warn("sources", what, advice="Remove sources whose waves are in the record.")
 
 

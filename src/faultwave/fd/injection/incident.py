@@ -14,7 +14,7 @@ from faultwave.fd.method.grid import HALF, Grid
 from faultwave.fd.method.stencils import VELOCITY
 from faultwave.fd.operators.points import RECORDED, lagrange
 from faultwave.observe import boxes
-from faultwave.observe.boxes import BoxRecord, Nodes
+from faultwave.observe.boxes import STRESSES, BoxRecord, Nodes
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -195,8 +195,15 @@ def in_time(record: Samples, quantity: str, at: np.ndarray) -> np.ndarray:
     """Return samples at increasing fractional numbers ``at`` (m,).
 
     Integers select samples; others are interpolated by polynomials through six samples, which are zero before the
-    first.
+    first. After the last sample velocities are zero and stresses constant: the state of rock that has come to rest.
     """
+    last = record.samples - 1
+    beyond = np.flatnonzero(at > last + SAME)
+    if len(beyond):
+        final = record.read([quantity], last, last + 1)[quantity]
+        rest = np.repeat(final if quantity in STRESSES else np.zeros_like(final), len(beyond), 0)
+        before = at[: len(at) - len(beyond)]
+        return np.concatenate([in_time(record, quantity, before), rest]) if len(before) else rest
     whole = np.rint(at).astype(np.int64)
     if np.abs(at - whole).max() < SAME * max(1.0, float(np.ptp(at))) and (np.diff(whole) == 1).all():
         return record.read([quantity], int(whole[0]), int(whole[-1]) + 1)[quantity]
@@ -204,13 +211,12 @@ def in_time(record: Samples, quantity: str, at: np.ndarray) -> np.ndarray:
     low, high = int(start.min()), int(start.max()) + TIMES
     block = record.read([quantity], low, high)[quantity]
     weights = np.zeros((len(at), high - low))
-    inside = at < record.samples - 1 + SAME
     for m in range(TIMES):
         factor = np.ones(len(at))
         for n in range(TIMES):
             if n != m:
                 factor *= (at - start - n) / (m - n)
-        weights[np.arange(len(at)), start - low + m] = np.where(inside, factor, 0.0)
+        weights[np.arange(len(at)), start - low + m] = factor
     return np.asarray(weights @ block)
 
 

@@ -157,18 +157,40 @@ def dispersion(found: Look, frame: Frame, checking: MaterialContext) -> float | 
 
 FEWEST = 3.0
 """Smallest number of points per wavelength at which a record can be interpolated in space."""
+AT_REST = 0.01
+"""Largest velocity at the end of a record that is shorter than the run, relative to the largest of all."""
+ENDING = 0.05
+"""Fraction of a record that is its end."""
 SAMPLES = 8.0
 """Smallest number of samples per period at which a record can be interpolated in time."""
 
 
-def check_length(record: Setting, checking: MaterialContext) -> None:
-    """Report an error if the record ends before the run."""
+def check_length(record: Setting, checking: MaterialContext) -> Sequence[tuple[str, str]]:
+    """Report an error if the record ends before the run and before the motion; return a row if it ends in between."""
     requested = (checking.steps - 0.5) * checking.step
-    if record.last < requested - record.frame.interval * (1 + 1e-6):
-        what = f"the record ends at {record.last:.6g} s, the run at {checking.case.end_time:.6g} s"
-        checking.problems.error(
-            "injection.file", what, "a record as long as the run", "Shorten end_time, or record longer."
+    if record.last >= requested - record.frame.interval * (1 + 1e-6):
+        return []
+    remaining, end = remaining_motion(record), checking.case.end_time
+    if remaining > AT_REST:
+        what = (
+            f"the record ends at {record.last:.6g} s, the run at {end:.6g} s, and its last velocities are "
+            f"{100 * remaining:.2g} % of the largest"
         )
+        allowed = f"a record as long as the run, or until velocities are {100 * AT_REST:g} % of the largest"
+        checking.problems.error("injection.file", what, allowed, "Shorten end_time, or record longer.")
+    text = f"at {record.last:.6g} s, with velocities of {100 * remaining:.2g} % of the largest; later they are zero"
+    return [("end of the record", text)]
+
+
+def remaining_motion(record: Recorded) -> float:
+    """Return the largest velocity in the last ``ENDING`` of a record, relative to the largest of all."""
+    peaks = np.zeros(record.samples)
+    for first in range(0, record.samples, BLOCK):
+        end = min(first + BLOCK, record.samples)
+        for values in record.read(VELOCITIES, first, end).values():
+            peaks[first:end] = np.maximum(peaks[first:end], np.abs(values).max(1))
+    ending = peaks[-max(1, int(ENDING * record.samples)) :]
+    return float(ending.max() / max(float(peaks.max()), 1e-300))
 
 
 def check_samples(found: Look, spacing: float, interval: float, checking: MaterialContext) -> None:
@@ -199,6 +221,20 @@ def check_samples(found: Look, spacing: float, interval: float, checking: Materi
             f"resolves with {period:.2g} samples per period"
         )
         checking.problems.error("injection.file", what, f"at least {SAMPLES:g}", "Record with a shorter interval.")
+
+
+def check_resolution(found: Look, checking: MaterialContext) -> tuple[str, str]:
+    """Return a row that compares the frequencies of a record and of the grid; warn if the grid resolves too few."""
+    grid = checking.resolved
+    if found.highest > grid:
+        lost = float(found.power[found.frequency > grid].sum())
+        what = (
+            f"contains frequencies up to {found.highest:.3g} Hz, the grid resolves {grid:.3g} Hz: {100 * lost:.2g} % of "
+            "the energy of the record is dispersed"
+        )
+        advice = "Use a smaller spacing, or filter the seismograms."
+        checking.problems.warn("injection.file", what, f"up to {grid:.3g} Hz", advice)
+    return "frequencies", f"99 % of the energy up to {found.highest:.3g} Hz; the grid resolves {grid:.3g} Hz"
 
 
 def _modulus(coarse: Mapping[str, np.ndarray]) -> np.ndarray:

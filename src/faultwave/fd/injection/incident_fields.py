@@ -19,7 +19,13 @@ from faultwave.case.settings.sources import H5drmAxes
 from faultwave.fd.capability import FdPlan
 from faultwave.fd.contexts import MaterialContext, PlacementContext
 from faultwave.fd.injection.incident import Incident, RecordedWaves, at_places, gradients_at, in_time, times, unreached
-from faultwave.fd.injection.incident_checks import check_length, check_samples, dispersion, measure_record
+from faultwave.fd.injection.incident_checks import (
+    check_length,
+    check_resolution,
+    check_samples,
+    dispersion,
+    measure_record,
+)
 from faultwave.fd.injection.total_field import Points, TotalField, Update
 from faultwave.fd.method.effective_medium import LIVES
 from faultwave.fd.method.grid import HALF, Grid
@@ -27,7 +33,7 @@ from faultwave.fd.method.stencils import AXES, NORMAL, SHEAR, VELOCITY
 from faultwave.fd.operators.points import MOMENT
 from faultwave.media.field import Field
 from faultwave.media.homogenise import at_points
-from faultwave.observe.boxes import MATERIAL, VELOCITIES, BoxRecord, read_box_record
+from faultwave.observe.boxes import MATERIAL, VELOCITIES, BoxRecord, SourceSide, read_box_record
 from faultwave.observe.h5drm import H5drmRecord, is_h5drm, read_h5drm
 from faultwave.physics.sources.point import PointSource, Sources
 from faultwave.physics.sources.time_functions import TimeFunction, time_function
@@ -90,12 +96,14 @@ class H5drmSource:
     def check(
         self, checking: MaterialContext, where: TotalField, points: Mapping[str, Points]
     ) -> Sequence[tuple[str, ...]]:
-        check_length(self.record, checking)
+        ending = check_length(self.record, checking)
         found = measure_record(self.record)
         check_samples(found, self.record.frame.spacing, self.record.frame.interval, checking)
+        frequencies = check_resolution(found, checking)
         what = "does not state the rock in which it was recorded"
+        side = "Inside" if where.outward else "Outside"
         checking.problems.warn(
-            "injection.file", what, advice="Outside of the box the rock should be that of this case."
+            "injection.file", what, advice=f"{side} of the box the rock should be that of this case."
         )
         return [
             ("from", f"{self.record.path.name}, H5DRM, interpolated from nodes {self.record.frame.spacing:g} m apart"),
@@ -103,6 +111,8 @@ class H5drmSource:
                 "error of interpolation",
                 f"about {100 * H5DRM_GRADIENTS * found.space:.2g} % in space, {100 * found.time:.2g} % in time",
             ),
+            frequencies,
+            *ending,
         ]
 
     def incident(self, plan: FdPlan, where: TotalField, points: Mapping[str, Points]) -> Incident:
@@ -341,7 +351,13 @@ ALIKE = 0.01
 """Relative difference of materials that is reported; an error if more than half of the points exceed it."""
 ROUNDED = 2e-3
 """Relative difference of coefficients at the points of the same grid, which may be stored in sixteen bits or not."""
-SAME_ROCK = "the same rock outside of the box; the interior may differ"
+SAME_ROCK = {
+    False: "the same rock outside of the box; the interior may differ",
+    True: "the same rock inside of the box; the surroundings may differ",
+}
+"""Allowed rock, by whether the total field is outside."""
+NO_ROCK_INSIDE = "does not state the rock inside of its faces, which injection outward compares"
+RECORD_AGAIN = "Record again with this version of Faultwave."
 BAND = (
     "With attenuation, moduli depend on its band, which follows from the slowest rock: set "
     "attenuation.high in both cases."
@@ -406,6 +422,21 @@ class RecordSource:
         frame = self.record.frame
         return [frame.recorder.engine, frame.recorder.order, frame.spacing, frame.interval, self.record.samples]
 
+    def _check_sources(self, placing: PlacementContext, where: TotalField) -> None:
+        """Report an error if the sources of the record are on the side of the total field, a warning if they are on both."""
+        side, problems = self.record.frame.recorder.sources, placing.problems
+        wrong, right = (SourceSide.INSIDE, SourceSide.OUTSIDE)[:: -1 if where.outward else 1]
+        if side == wrong:
+            what = f"contains waves of sources {wrong} of its box"
+            other = "inside" if where.outward else "outside"
+            advice = f"Waves of sources {wrong} of the box need injection.total_field: {other}."
+            problems.error("injection.file", what, f"sources {right} of the box", advice)
+        elif side == SourceSide.BOTH:
+            what = (
+                "contains waves of sources near the faces of its box or on both sides, which injection cannot separate"
+            )
+            problems.warn("injection.file", what, f"sources {right} of the box")
+
     @property
     def _of_a_grid(self) -> bool:
         """True if the record is at the points of a grid rather than on a lattice."""
@@ -413,6 +444,7 @@ class RecordSource:
 
     def check_reach(self, placing: PlacementContext, where: TotalField, points: Mapping[str, Points]) -> None:
         frame, grid = self.record.frame, placing.grid
+        self._check_sources(placing, where)
         if frame.open_top != (where.top is not None):
             said = ("reaches the free surface", "has an upper face")
             what = f"the box of the record {said[not frame.open_top]}, the injection box {said[where.top is None]}"
@@ -446,18 +478,22 @@ class RecordSource:
             )
 
     def check(self, checking: MaterialContext, where: TotalField, points: Mapping[str, Points]) -> Rows:
-        check_length(self.record, checking)
+        ending = check_length(self.record, checking)
         if checking.world.size == 1:  # of several processes, each finds the errors in what it reads
             self.record.check()
         waves = RecordedWaves(self.record, checking.placing.grid, checking.step, points)
         if waves.exact:
-            _compare_same(self.record, checking)
-            return [("from", f"{self.record.path.name}, exactly: the same points and steps")]
+            _compare_same(self.record, checking, where)
+            rows = [("from", f"{self.record.path.name}, exactly: the same points and steps")]
+            if where.outward:
+                rows.append(check_resolution(measure_record(self.record), checking))
+            return [*rows, *ending]
         found = measure_record(self.record)
         check_samples(
             found, 0.0 if self._of_a_grid else self.record.frame.spacing, self.record.frame.interval, checking
         )
-        reported = _compare(self.record, checking)
+        frequencies = check_resolution(found, checking)
+        reported = _compare(self.record, checking, where.outward)
         _tell_step(self.record, checking)
         early = dispersion(found, self.record.frame, checking)
         twice = (
@@ -469,6 +505,7 @@ class RecordSource:
                 "error of interpolation",
                 f"about {100 * twice * found.space:.2g} % in space, {100 * found.time:.2g} % in time",
             ),
+            frequencies,
         ]
         if early is not None:
             rows.append(
@@ -477,7 +514,7 @@ class RecordSource:
                     f"about {100 * early:.2g} % from dispersion of its grid up to {found.peak:.3g} s",
                 )
             )
-        return [*rows, *reported]
+        return [*rows, *ending, *reported]
 
     def incident(self, plan: FdPlan, where: TotalField, points: Mapping[str, Points]) -> Incident:
         return RecordedWaves(self.record, plan.scheme.grid, plan.scheme.step, points)
@@ -505,10 +542,11 @@ def _tell_step(record: BoxRecord, checking: MaterialContext) -> None:
 # ---- comparison of the rock -----------------------------------------------------------------------------------------------
 
 
-def _compare(record: BoxRecord, checking: MaterialContext) -> Rows:
+def _compare(record: BoxRecord, checking: MaterialContext, outward: bool) -> Rows:
     """Compare the rock next to the faces in the record and in the case, and return rows about differences.
 
-    If most of it differs, an error is reported.
+    The rock on the side of the scattered field is compared, inside the box if the total field is ``outward``. If most of
+    it differs, an error is reported.
     """
     reported, problems = list[tuple[str, ...]](), checking.problems
     if not record.material:
@@ -519,8 +557,12 @@ def _compare(record: BoxRecord, checking: MaterialContext) -> Rows:
         )
     for name in (name for name in MATERIAL if name in record.material):
         nodes, recorded = record.material[name]
-        outside = record.frame.outside(nodes.places())
-        places, recorded = nodes.places()[outside], recorded[outside]
+        places = nodes.places()
+        scattered = record.frame.inside(places) if outward else record.frame.outside(places)
+        if not scattered.any():
+            problems.error("injection.file", NO_ROCK_INSIDE, advice=RECORD_AGAIN)
+            break
+        places, recorded = places[scattered], recorded[scattered]
         here = at_points(checking.field, [name], places, np.ones(len(places), np.int64))[name]
         apart = _differences(recorded, here)
         share, worst = float((apart > ALIKE).mean()), int(apart.argmax())
@@ -531,7 +573,7 @@ def _compare(record: BoxRecord, checking: MaterialContext) -> Rows:
             f"it is {here[worst]:.6g}"
         )
         if share > 0.5:
-            problems.error("injection.file", what, SAME_ROCK)
+            problems.error("injection.file", what, SAME_ROCK[outward])
             break
         if share > 0:
             reported.append(
@@ -543,8 +585,11 @@ def _compare(record: BoxRecord, checking: MaterialContext) -> Rows:
     return reported
 
 
-def _compare_same(record: BoxRecord, checking: MaterialContext) -> None:
-    """Report an error if coefficients differ from the coefficients of a record that is injected exactly."""
+def _compare_same(record: BoxRecord, checking: MaterialContext, where: TotalField) -> None:
+    """Report an error if coefficients differ from the coefficients of a record that is injected exactly.
+
+    Points with the scattered field are compared.
+    """
     if checking.surveyed:
         return
     grid, box = checking.placing.grid, checking.box
@@ -552,7 +597,11 @@ def _compare_same(record: BoxRecord, checking: MaterialContext) -> None:
         nodes, recorded = record.material[name]
         offset = np.rint((nodes.origin - grid.first(HALF[LIVES[name]])) / grid.spacing).astype(int)
         points = (nodes.index + offset)[:, ::-1]
-        mine = np.flatnonzero(((points >= box.lo) & (points < box.hi)).all(1))
+        scattered = ~where.total(points)
+        if not scattered.any():
+            checking.problems.error("injection.file", NO_ROCK_INSIDE, advice=RECORD_AGAIN)
+            return
+        mine = np.flatnonzero(((points >= box.lo) & (points < box.hi)).all(1) & scattered)
         whole = np.broadcast_to(checking.medium.coefficients[name], box.shape)
         here = np.asarray(whole[tuple((points[mine] - np.array(box.lo)).T)], float)
         wrong = np.flatnonzero(_differences(recorded[mine], here) > ROUNDED)
@@ -564,7 +613,7 @@ def _compare_same(record: BoxRecord, checking: MaterialContext) -> None:
                 f"{here[wrong[0]]:.6g}"
             )
             advice = "" if checking.case.attenuation is None or checking.case.attenuation.high is not None else BAND
-            checking.problems.error("injection.file", what, SAME_ROCK, advice)
+            checking.problems.error("injection.file", what, SAME_ROCK[where.outward], advice)
             return
 
 

@@ -1,10 +1,11 @@
-"""Total field inside a box of the grid and scattered field outside: geometry of the box and corrections of the stencils.
+"""Total field on one side of the faces of a box and scattered field on the other: geometry and corrections of the stencils.
 
-All updates are linear. A point inside holds the total wave field, a point outside only the difference from a known
-incident field. Where the stencil of a point inside reads one outside, the incident field there is missing and is added;
-where the stencil of a point outside reads one inside, it is in excess and is subtracted (Robertsson & Chapman 2000,
-Geophysics 65; the domain reduction method of Bielak et al. 2003, BSSA 93, is equivalent for linear media). The
-corrections are derived from the stencils themselves: these are called with linear forms in place of numbers.
+All updates are linear. One side holds the total wave field, the other only the difference from a known incident field.
+Where the stencil of a point with the total field reads one across the faces, the incident field there is missing and is
+added; where the stencil of a point with the scattered field does, it is in excess and is subtracted (Robertsson &
+Chapman 2000, Geophysics 65; the domain reduction method of Bielak et al. 2003, BSSA 93, is equivalent for linear media).
+The total field is inside the box for waves of sources outside, and outside for waves of sources inside. The corrections
+are derived from the stencils themselves: these are called with linear forms in place of numbers.
 """
 
 from __future__ import annotations
@@ -39,23 +40,27 @@ Points = np.ndarray
 
 @dataclass(frozen=True)
 class TotalField:
-    """Points that hold the total field.
+    """Box whose faces separate the total field from the scattered field.
 
     Attributes
     ----------
     box : Box
     top : int or None
         Plane on the free surface if the box extends up to it.
+    outward : bool
+        True if the total field is outside the box, False if it is inside.
     """
 
     box: Box
     top: int | None = None
+    outward: bool = False
+
+    def total(self, points: Points) -> np.ndarray:
+        """Return a mask of the points (n, 3) that hold the total field."""
+        return self.inside(points) != self.outward
 
     def inside(self, points: Points) -> np.ndarray:
-        """Return a mask of the points (n, 3) that hold the total field.
-
-        A box up to the free surface has no upper side.
-        """
+        """Return a mask of the points (n, 3) inside the box, which has no upper side if it reaches the free surface."""
         lo, hi = np.array(self.box.lo), np.array(self.box.hi)
         if self.top is not None:
             hi[0] = np.iinfo(np.int64).max
@@ -212,12 +217,13 @@ def _crossing(
     dict of str to list
         By array: indices of points, the points that they read on the other side, and signed factors.
     """
-    here, found = where.inside(points), dict[str, list[tuple[np.ndarray, Points, np.ndarray]]]()
+    here, total = where.inside(points), where.total(points)
+    found = dict[str, list[tuple[np.ndarray, Points, np.ndarray]]]()
     for (name, *offset), factor in form.terms.items():
         other = points + np.array(offset)
         across = np.flatnonzero((where.inside(other) != here) & where.there(name, other))
         if len(across):
-            signed = np.broadcast_to(factor, len(points))[across] * np.where(here[across], 1.0, -1.0)
+            signed = np.broadcast_to(factor, len(points))[across] * np.where(total[across], 1.0, -1.0)
             found.setdefault(name, []).append((across, other[across], signed))
     return found
 

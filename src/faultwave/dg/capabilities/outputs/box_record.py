@@ -15,8 +15,10 @@ from faultwave.dg.mesh.location import Points
 from faultwave.dg.mesh.placement import Cut, Planning
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
+from faultwave.domain.tets.mesh import SORTED_FACES
+from faultwave.engine.box_sources import RecordedFaces, SideCounts, side_of_sources, source_places
 from faultwave.engine.capability import CapabilityPlan, Requirements
-from faultwave.observe.boxes import KIND, MATERIAL, RECORDED, Recorder, Shell, shell_of
+from faultwave.observe.boxes import KIND, MATERIAL, RECORDED, Recorder, Shell, SourceSide, shell_of
 from faultwave.observe.dataset import Result
 
 name = "box"
@@ -45,6 +47,7 @@ class BoxRecord(CapabilityPlan):
     listed: Points
     material: Mapping[str, np.ndarray]
     samples: int
+    side: SourceSide = SourceSide.UNKNOWN
     name: str = name
 
     @property
@@ -106,7 +109,20 @@ def plan(planning: Planning) -> BoxRecord | None:
     moduli = {**planning.material, **planning.law.moduli(planning.material)}
     material = {key: np.asarray(moduli[key])[found.cells[items]] for key in MATERIAL}
     samples = int(case.end_time / setting.interval) + 1
-    return BoxRecord(setting, shell, listed.of(items), items, listed, material, samples)
+    side = _side_of_sources(planning, shell)
+    return BoxRecord(setting, shell, listed.of(items), items, listed, material, samples, side)
+
+
+def _side_of_sources(planning: Planning, shell: Shell) -> SourceSide:
+    """Return the side of the faces with the sources of the case; report faults and sources at the faces."""
+    faces, margin = RecordedFaces(shell.lower, shell.upper, shell.open_top), shell.deep * shell.spacing
+    places = source_places(planning.case)
+    cells, sides = np.nonzero(planning.frictional)
+    order = np.take_along_axis(planning.topology.cells[cells], SORTED_FACES[sides], axis=1)
+    corners = planning.mesh.vertices[order]
+    faults = SideCounts.of(planning.whole.total(faces.count(corners.min(1), corners.max(1), margin)), margin)
+    points = SideCounts.of(faces.count(places, places, margin), margin)
+    return side_of_sources(planning.case, points, faults, planning.problems)
 
 
 def _surface(planning: Planning, setting: Setting) -> float | None:
@@ -135,6 +151,6 @@ class AttachedRecord(PointSeries):
         if values is None or found is None:
             return
         series = {key: values[:, :, 0, plan.law.quantities.index(key)] for key in RECORDED}
-        made_by = Recorder("dg", plan.case.numerics.order)
+        made_by = Recorder("dg", plan.case.numerics.order, sources=part.side)
         data = part.shell.dataset(series, dict(zip(MATERIAL, found, strict=True)), part.setting.interval, made_by)
         yield Result(KIND, data, settings={"formats": part.setting.formats, "layers": part.setting.layers})
