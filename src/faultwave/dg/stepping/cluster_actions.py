@@ -12,7 +12,7 @@ from faultwave.dg.operators.stepper import Stepper
 from faultwave.dg.stepping.callbacks import StepCallbacks
 from faultwave.dg.stepping.local_time_stepping import LocalTimeStepping, Overlap, never
 from faultwave.dg.stepping.messages import Messages
-from faultwave.dg.stepping.timeline import UNTIMED, Timeline
+from faultwave.engine.timeline import UNTIMED, Timeline
 
 PIECE, FAR_PIECE = 1024, 8192
 """Smallest number of cells that each host thread, or a device, steps between two polls for messages."""
@@ -68,7 +68,7 @@ class ClusterActions:
 
     def _predict(self, cluster: int, time: float, step: float, action: Callable[[], None]) -> None:
         self.callbacks.call("before predict", "observe", cluster, time, step)
-        self.timeline.start_timer("predict")
+        self.timeline.start_timer("predict", cluster)
         action()
         self.callbacks.call("after predict", "observe", cluster, time, step)
 
@@ -102,7 +102,7 @@ class ClusterActions:
         else:
             with self.backend.independent():
                 self.callbacks.call("friction", "fault", cluster, time, step)
-        self.timeline.start_timer("correct")
+        self.timeline.start_timer("correct", cluster)
 
     def _change_corrected(self, cluster: int, time: float, step: float, observed: bool) -> None:
         """Process the correction of all cells of a cluster, or of the ``observed`` cells only."""
@@ -140,7 +140,7 @@ class ClusterActions:
         Between the pieces, messages are moved and clusters that have become ready advance. A device gets the next piece
         when it has completed earlier ones.
         """
-        self.timeline.start_timer("predict")
+        self.timeline.start_timer("predict", cluster)
         begin, end = self.plain_ranges[cluster]
         far = self.backend.capabilities.asynchronous
         while self._queued and self._queued[0].done:
