@@ -134,6 +134,10 @@ def test_the_trace_of_several_processes(tmp_path: Path, engine: str, ranks: int)
         assert {"wait for messages", "wait for all processes", "time steps"} <= set(sums)
         assert sums["time steps"] == pytest.approx(total(found, STEPS)["time steps"], abs=0.2), "clocks agree"
     assert timings["wait"] > 0
+    balance = json.loads((out / "run-manifest.json").read_text())["balance"]
+    assert len(balance["busy_s"]) == len(balance["waiting_s"]) == ranks
+    assert balance["busy_s"][0] + balance["waiting_s"][0] == pytest.approx(timings["stepping"], abs=2e-6)
+    assert balance["waiting_s"][0] == pytest.approx(timings["wait"], abs=1e-6)
     if engine == "dg":  # no launch is queued beside messages: the spans are the kernels
         sums = total(found, STEPS)
         for name in ("predict", "correct"):

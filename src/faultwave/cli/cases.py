@@ -205,6 +205,8 @@ def run_and_show(simulation: Session) -> None:
     with screen.progress() as report:
         simulation.run(progress=report)
     screen.out().print(report.summary(), soft_wrap=True)
+    for line in simulation.balance.lines() if simulation.balance else ():
+        screen.out().print(line, soft_wrap=True)
     warn([reported for reported in simulation.warnings if reported not in before])  # warnings about the results
     screen.out().print(f"plot the results with: faultwave plot {simulation.case.output.folder}", soft_wrap=True)
 

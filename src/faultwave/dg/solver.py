@@ -39,6 +39,7 @@ from faultwave.dg.stepping.local_time_stepping import LocalTimeStepping, never
 from faultwave.dg.stepping.messages import Messages, open_channels
 from faultwave.dg.stepping.replays import Replays
 from faultwave.domain import tets
+from faultwave.engine.balance import ProcessWork
 from faultwave.engine.capability import Callback, State
 from faultwave.engine.receivers import ReceiverRecorder
 from faultwave.engine.solver import Control, Diagnosis, Progress
@@ -255,6 +256,14 @@ class Solver:
     def timings(self) -> dict[str, float]:
         """Return the seconds spent in each section of the run."""
         return self.timeline.timings()
+
+    def work(self) -> ProcessWork:
+        """Return the time that this process has spent in the steps; that of clusters on a device is not known to the host."""
+        timer = self.timeline
+        if self.backend.capabilities.asynchronous:
+            return ProcessWork(timer.busy, timer.waited)
+        clusters = tuple(timer.cluster_seconds()), tuple(self.actions.cluster_updates)
+        return ProcessWork(timer.busy, timer.waited, *clusters)
 
     def take_memory(self) -> None:
         """Start to allocate memory that only time stepping writes to."""

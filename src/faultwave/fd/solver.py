@@ -13,6 +13,7 @@ from faultwave import backends
 from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.base.spans import phase
 from faultwave.base.types import Record, Settings
+from faultwave.engine.balance import ProcessWork
 from faultwave.engine.capability import BlockState, State
 from faultwave.engine.solver import BlowUp, Control, Diagnosis, Progress, TimeErrors
 from faultwave.engine.timeline import UNTIMED, Timeline
@@ -169,6 +170,10 @@ class FdSolver:
         """Return the wall time [s] of each part of the run."""
         halo = self.operator.overlap.halo.seconds if self.operator.overlap else {}
         return {**self.timeline.timings(), **{f"messages_{name}": seconds for name, seconds in halo.items()}}
+
+    def work(self) -> ProcessWork:
+        """Return the time that this process has spent in the steps."""
+        return ProcessWork(self.timeline.busy, self.timeline.waited)
 
     # ---- stepping --------------------------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from faultwave.base.types import Settings
 from faultwave.base.units import seconds
 from faultwave.base.wording import command, option
 from faultwave.case.settings.model import Case
+from faultwave.engine.balance import Balance, gather_balance
 from faultwave.engine.solver import BlowUp, Diagnosis, Progress, Solver
 from faultwave.observe.dataset import Dataset, Result
 from faultwave.output.atomic import WriteFailed, concurrent_flush
@@ -76,11 +77,14 @@ def write_run_manifest(
         Status; by default finished or interrupted, as the session states.
     """
     case, solver = sim.case, sim.solver
-    halo = {} if solver.halo is None else {"halo": solver.halo}
+    extra: Settings = {} if solver.halo is None else {"halo": solver.halo}
+    if sim.balance is not None:
+        extra["balance"] = sim.balance.manifest()
     manifest = build_manifest(
         case.model_dump(mode="json"), sim.inputs, status=status or ("interrupted" if sim.interrupted else "finished"),
         timings=solver.timings(), rates=solver.rates(), outputs=[p.name for p in sim.files],
-        started=sim.started, extra=halo | {"cells": solver.size, "runs_on": solver.runs_on, "resolved_frequency_hz": sim.resolved_frequency,
+        started=sim.started, extra=extra | {"cells": solver.size, "runs_on": solver.runs_on,
+                      "resolved_frequency_hz": sim.resolved_frequency,
                       "time_reached": sim.time,
                       "stopped_early": status is None and not sim.interrupted and sim.time < sim.end * (1 - 1e-9),
                       "warnings": [str(w) for w in sim.warnings],
@@ -153,6 +157,7 @@ class Session:
         self.resumed_checkpoint = 0  # number of the checkpoint that this run resumed from
         self.background = Background()  # writes in the background
         self.wall = solver.wall
+        self.balance: Balance | None = None  # of the processes, after a run on process 0
         self.files: list[Path] = []
         self.files_read: tuple[Path, ...] = ()  # read files that only other files name
         self.resolved_frequency = math.inf
@@ -295,6 +300,7 @@ class Session:
                 self.folder = self._begin(write)
                 with reporting(progress, self.world.first) as report:
                     failure = self._advance(report)
+                self.balance = gather_balance(self.solver.work(), self.world)
                 if self.folder and self.digests:
                     self.inputs = self.digests.found()
                     self._write(self.folder, "failed" if failure else None)

@@ -28,6 +28,8 @@ class ClusterActions:
     ----------
     updates : int
         Element updates of this process.
+    cluster_updates : list of int
+        Element updates of each cluster since the start of this process, without replays.
     predicted : bool
         True if cells have predicted since the correction that 'after step' observes.
     sizes : sequence of int
@@ -52,6 +54,7 @@ class ClusterActions:
         self.backend: Backend = operator.backend
         self.plain_ranges, self.sizes, self.threads = operator.layout.plain_ranges, sizes, threads
         self.updates, self.predicted = 0, False
+        self.cluster_updates = [0] * len(sizes)
         self.overlap: Overlap | None = self if self.exchange else None
         self._friction_solved: set[int] = set()  # clusters whose friction is solved but which are not corrected yet
         self._queued: deque[Mark] = deque()  # pieces of plain cells that a device may not have completed
@@ -113,6 +116,7 @@ class ClusterActions:
         self.stepper.change_corrected(cluster, observed)
         self.callbacks.call("after correct", "observe", cluster, time, step)
         self.updates += self.sizes[cluster]
+        self.cluster_updates[cluster] += self.sizes[cluster]
 
     def _observe_step(self, cluster: int, time: float, step: float, predicted: bool) -> None:
         """Call 'after step' of the step from ``time``, before or after the following step has been ``predicted``."""
