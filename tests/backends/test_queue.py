@@ -31,10 +31,10 @@ def test_waiting_launches_are_done_in_order_before_anybody_looks(precision: str)
     assert backend.queue.computed == 0.0, "nothing waits that nobody asked to"
     backend.queue.defer()
     seconds: dict[str, float] = {}
-    backend.queue.section = seconds, "first"
+    backend.queue.section = seconds, "first", 0
     launch(0, size, c=[3.0, 1.0])
     copy(0)
-    backend.queue.section = seconds, "second"
+    backend.queue.section = seconds, "second", 1
     launch(0, backend.lanes, c=[2.0, 0.0])
     copy(2)
     assert not seconds

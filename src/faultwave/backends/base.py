@@ -52,13 +52,20 @@ class Capabilities:
 
 
 class LaunchQueue(Protocol):
-    """Queue of launches on the host: ``section`` accounts for new launches, ``computed`` sums the seconds of executed ones."""
+    """Queue of launches on the host: ``section`` accounts for new launches, ``computed`` sums the seconds of executed ones.
+
+    A section is a dict of accumulated seconds by name, the name under which to account, and the time cluster.
+    """
 
     computed: float
-    section: tuple[dict[str, float], str]
+    section: tuple[dict[str, float], str, int]
 
     def defer(self) -> None:
         """Queue launches from now on."""
+        ...
+
+    def flush(self) -> None:
+        """Execute all queued launches."""
         ...
 
 

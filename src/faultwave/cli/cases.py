@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from faultwave.base.spans import phase
 from faultwave.base.types import Settings
 from faultwave.cli import screen
 from faultwave.cli.launch import read_tuned, relaunch, stop_signals_as_errors
@@ -21,6 +22,7 @@ from faultwave.cli.options import (
     Force,
     Processes,
     ResumedChanges,
+    Trace,
     Until,
     given,
     with_record_options,
@@ -91,6 +93,7 @@ def run(
             "--estimate-errors", help="Estimate errors of the seismograms after the run, as estimate-errors does."
         ),
     ] = False,
+    trace: Trace = None,
     force: Force = False,
 ) -> None:
     """Run a case and write its outputs.
@@ -100,17 +103,21 @@ def run(
     ranks, threads, progress = read_tuned(tuned, processes.ranks, changes.threads, processes.progress)
     relaunch(ranks, threads, progress)
     changes = replace(changes, threads=threads)
-    requested = given(**vars(changes), progress=progress, halo=processes.halo, checkpoint_every=checkpoint_every)
-    with stop_signals_as_errors(), screen.status(case) as say, suspended_gc():
-        from faultwave.run.simulation import prepare_run
+    requested = given(
+        **vars(changes), progress=progress, halo=processes.halo, checkpoint_every=checkpoint_every, trace=trace
+    )
+    with tracing(trace):
+        with stop_signals_as_errors(), screen.status(case) as say, suspended_gc():
+            with phase("load libraries"):
+                from faultwave.run.simulation import prepare_run
 
-        say("reading and preparing")
-        simulation = prepare_run(case, force=force, **requested)
-        if estimate_errors:
-            from faultwave.run.coarser import check_coarser
+            say("reading and preparing")
+            simulation = prepare_run(case, force=force, **requested)
+            if estimate_errors:
+                from faultwave.run.coarser import check_coarser
 
-            check_coarser(simulation.case)  # reported before the run instead of after it
-    run_and_show(simulation)
+                check_coarser(simulation.case)  # reported before the run instead of after it
+        run_and_show(simulation)
     if estimate_errors:
         from faultwave.cli.errors import estimate
 
@@ -140,6 +147,7 @@ def resume(
         bool,
         typer.Option("--put-aside", help="Start missing or damaged snapshot files again; existing ones are renamed."),
     ] = False,
+    trace: Trace = None,
 ) -> None:
     """Resume a run from its last checkpoint, as if it had never stopped.
 
@@ -151,21 +159,37 @@ def resume(
     requested = given(
         **vars(changes), progress=processes.progress, halo=processes.halo, checkpoint_every=checkpoint_every
     )
-    with stop_signals_as_errors(), screen.status(str(folder)) as say, suspended_gc():
-        from faultwave.run.resumption import find_resumption
-        from faultwave.run.simulation import restore_session
+    with tracing(trace):
+        with stop_signals_as_errors(), screen.status(str(folder)) as say, suspended_gc():
+            with phase("load libraries"):
+                from faultwave.run.simulation import prepare_resumption, restore_session
 
-        say("reading and preparing")
-        found = find_resumption(folder, case, as_recorded, **requested)
-        simulation = None if found.finished is not None else restore_session(found, put_aside)
-    for change in found.applied:
-        screen.out().print(f"{change.path}: {change.values}; the run continues with that of the case", soft_wrap=True)
-    if simulation is None:
-        warn(found.warnings)
-        screen.out().print(f"{folder}: already finished at t = {found.finished:g} s", soft_wrap=True)
+            say("reading and preparing")
+            found = prepare_resumption(folder, case, as_recorded, trace, **requested)
+            simulation = None if found.finished is not None else restore_session(found, put_aside)
+        for change in found.applied:
+            text = f"{change.path}: {change.values}; the run continues with that of the case"
+            screen.out().print(text, soft_wrap=True)
+        if simulation is None:
+            warn(found.warnings)
+            screen.out().print(f"{folder}: already finished at t = {found.finished:g} s", soft_wrap=True)
+            return
+        screen.out().print(f"continuing from t = {simulation.time:.6g} s", soft_wrap=True)
+        run_and_show(simulation)
+
+
+@contextmanager
+def tracing(path: Path | None) -> Iterator[None]:
+    """Write a trace of the run inside the context, if a file is given."""
+    if path is None:
+        yield
         return
-    screen.out().print(f"continuing from t = {simulation.time:.6g} s", soft_wrap=True)
-    run_and_show(simulation)
+    from faultwave.run.trace_file import traced
+
+    with traced(path) as trace:
+        yield
+    warn(trace.warnings)
+    screen.out().print(f"trace of {trace.spans:,} spans: {path}; open it at https://ui.perfetto.dev", soft_wrap=True)
 
 
 def run_and_show(simulation: Session) -> None:
@@ -181,6 +205,8 @@ def run_and_show(simulation: Session) -> None:
     with screen.progress() as report:
         simulation.run(progress=report)
     screen.out().print(report.summary(), soft_wrap=True)
+    for line in simulation.balance.lines() if simulation.balance else ():
+        screen.out().print(line, soft_wrap=True)
     warn([reported for reported in simulation.warnings if reported not in before])  # warnings about the results
     screen.out().print(f"plot the results with: faultwave plot {simulation.case.output.folder}", soft_wrap=True)
 

@@ -43,6 +43,14 @@ Halo = Annotated[
     typer.Option("--halo", help="Messages between devices: direct, host (through its pinned memory) or auto."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace the results of an earlier run in the folder.")]
+Trace = Annotated[
+    Path | None,
+    typer.Option(
+        "--trace",
+        metavar="FILE",
+        help="Write a trace of phases, steps, kernels, waiting and output of every process, for ui.perfetto.dev.",
+    ),
+]
 Every = Annotated[
     str | None,
     typer.Option(

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from faultwave.base.spans import record
 from faultwave.comm.compression import CompressionLoss
 from faultwave.comm.messages import Message, Receive, Send, free, wait, wait_all
 from faultwave.comm.packing import Place, StoreRows, box_source, box_target
@@ -204,7 +205,9 @@ class ChannelExchange:
         started = clock.perf_counter()
         for x in lines:
             x.pack(parities[x.channel.cluster])
-        self.seconds += clock.perf_counter() - started
+        packed = clock.perf_counter()
+        self.seconds += packed - started
+        record("pack messages", started, packed)
         self._send_packed(lines)
 
     def _wait_for_send_buffers(self, lines: Sequence[_ActiveChannel]) -> None:
@@ -419,12 +422,12 @@ class HaloExchange:
         for send in self.sends:
             self.bytes += send.start()
             self.messages += 1
-        self.seconds["pack"] += clock.perf_counter() - began
+        sent = clock.perf_counter()
+        self.seconds["pack"] += sent - began
+        record("pack and send messages", began, sent)
 
     def finish(self) -> None:
         """Wait for the neighbours' messages and write them into the halo. Raises RunError if one does not respond."""
         before = sum(r.seconds for r in self.receives)
-        spent = wait_all([*self.receives, *self.sends])
-        unpacking = sum(r.seconds for r in self.receives) - before
-        self.seconds["wait"] += spent - unpacking
-        self.seconds["unpack"] += unpacking
+        self.seconds["wait"] += wait_all([*self.receives, *self.sends])
+        self.seconds["unpack"] += sum(r.seconds for r in self.receives) - before

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from faultwave.base.errors import RunError
+from faultwave.base.spans import WAITING
 from faultwave.base.wording import command
 from faultwave.comm.world import World
 
@@ -208,19 +209,25 @@ def wait(done: Callable[[], bool], awaited: Callable[[], Iterable[Message]], pat
     Returns
     -------
     float
-        Time spent [s].
+        Time spent [s], without the time of the successful ``done()``.
 
     Raises
     ------
     RunError
         After the time limit.
     """
+    if done():
+        return 0.0
     started, patience = clock.perf_counter(), PATIENCE if patience is None else patience
-    while not done():
+    while True:
         clock.sleep(0)
-        if clock.perf_counter() - started > patience:
+        now = clock.perf_counter()
+        if done():  # may unpack a message, which is not waiting
+            break
+        if now - started > patience:
             raise RunError(_timeout_text(list(awaited()), patience))
-    return clock.perf_counter() - started
+    WAITING.add("wait for messages", started, now)
+    return now - started
 
 
 def wait_all(messages: Sequence[Message], patience: float | None = None) -> float:

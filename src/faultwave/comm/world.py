@@ -7,12 +7,14 @@ import os
 import sys
 import time as clock
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from faultwave.base.errors import BackendError, FaultwaveError, Interrupted
 from faultwave.base.processes import signals
+from faultwave.base.spans import WAITING
 from faultwave.base.wording import command
 
 if TYPE_CHECKING:
@@ -29,6 +31,14 @@ FORWARDED = 0.3
 
 PATIENCE = 5.0
 """Time [s] that a failed process waits for the others to receive its error."""
+
+
+@contextmanager
+def waiting_for_others() -> Iterator[None]:
+    """Count the time of a collective operation as waiting."""
+    started = clock.perf_counter()
+    yield
+    WAITING.add("wait for all processes", started, clock.perf_counter())
 
 
 class World:
@@ -70,15 +80,26 @@ class World:
 
     def gather(self, value: Any) -> list[Any] | None:
         """Return the values of all processes in rank order on process 0, None elsewhere."""
-        return [value] if self.mpi is None else self.mpi.gather(value, root=0)
+        if self.mpi is None:
+            return [value]
+        with waiting_for_others():
+            found: list[Any] | None = self.mpi.gather(value, root=0)
+        return found
 
     def counts(self, count: int) -> list[int]:
         """Return the counts of all processes in rank order, on every process."""
-        return [count] if self.mpi is None else self.mpi.allgather(count)
+        if self.mpi is None:
+            return [count]
+        with waiting_for_others():
+            found: list[int] = self.mpi.allgather(count)
+        return found
 
     def broadcast(self, value: Any) -> Any:
         """Broadcast the value of process 0."""
-        return value if self.mpi is None else self.mpi.bcast(value, root=0)
+        if self.mpi is None:
+            return value
+        with waiting_for_others():
+            return self.mpi.bcast(value, root=0)
 
     def largest(self, values: Sequence[float]) -> list[float]:
         """Return the maximum of each value over all processes, on every process."""
@@ -88,7 +109,8 @@ class World:
         from mpi4py import MPI
 
         mine, found = np.array(values, float), np.empty(len(values))
-        self.mpi.Allreduce(mine, found, MPI.MAX)
+        with waiting_for_others():
+            self.mpi.Allreduce(mine, found, MPI.MAX)
         return [float(v) for v in found]
 
     def total(self, counts: Any) -> Any:
@@ -101,7 +123,8 @@ class World:
         from mpi4py import MPI
 
         found = counts.copy()
-        self.mpi.Allreduce(MPI.IN_PLACE, found, MPI.SUM)
+        with waiting_for_others():
+            self.mpi.Allreduce(MPI.IN_PLACE, found, MPI.SUM)
         return found
 
     def any(self, here: bool) -> bool:
@@ -111,7 +134,8 @@ class World:
     def wait(self) -> None:
         """Wait until every process has arrived here."""
         if self.mpi is not None:
-            self.mpi.Barrier()
+            with waiting_for_others():
+                self.mpi.Barrier()
 
     def together(self, action: Callable[[], object]) -> Any:
         """Execute ``action`` on process 0 only and return its result there; all processes raise its error."""

@@ -15,6 +15,7 @@ from faultwave.base.errors import Problem, RunError
 from faultwave.base.processes import host
 from faultwave.base.processes.host import release_freed
 from faultwave.base.reuse import reused
+from faultwave.base.spans import phase
 from faultwave.base.types import Json
 from faultwave.comm.progress import ProgressThread, reserve_cores
 from faultwave.dg import blowup
@@ -37,15 +38,19 @@ from faultwave.dg.stepping.cluster_actions import ClusterActions
 from faultwave.dg.stepping.local_time_stepping import LocalTimeStepping, never
 from faultwave.dg.stepping.messages import Messages, open_channels
 from faultwave.dg.stepping.replays import Replays
-from faultwave.dg.stepping.timeline import Timeline
 from faultwave.domain import tets
+from faultwave.engine.balance import ProcessWork
 from faultwave.engine.capability import Callback, State
 from faultwave.engine.receivers import ReceiverRecorder
 from faultwave.engine.solver import Control, Diagnosis, Progress
+from faultwave.engine.timeline import Timeline
 from faultwave.observe.dataset import sample_count
 
 LOOK = 1e7
 """Element updates between two checks on a device for non-finite numbers, for each of which the device has to stop."""
+
+SECTIONS = ("predict", "correct", "fault", "observe")
+"""Sections of the steps in the manifest's timings."""
 
 UNSEEN = 2.0
 """Seconds of computing between two reports of progress and checks for non-finite numbers, if largest steps are shorter."""
@@ -114,8 +119,9 @@ class Solver:
         ratios = np.cumprod([1, *plan.clustering.ratios[:-1]])
         self.march = LocalTimeStepping(float(plan.clustering.steps[0]), [int(r) for r in ratios])
         self.parts: dict[str, Any] = {}  # each is used with its own methods
-        for part in plan.parts:
-            self.parts[part.name] = part.attach(self)
+        with phase("attach capabilities"):
+            for part in plan.parts:
+                self.parts[part.name] = part.attach(self)
         self.prescribed = self._prescribed_faces()
         self.messages = Messages()
         if plan.partition is not None:
@@ -131,10 +137,11 @@ class Solver:
         self.wrong = ""
         self._energies = AllEnergies(self.operator, self.parts, world, lambda: (self.time, self.updates))
         waiting = clock.perf_counter()
-        self.backend.finish()  # kernels that are being compiled
+        with phase("wait for compilers"):
+            self.backend.finish()  # kernels that are being compiled
         self.compiling = clock.perf_counter() - waiting
         release_freed()
-        self.timeline = Timeline(queue, started)
+        self.timeline = Timeline(SECTIONS, started, queue, self.layout.clusters)
         prescribed = [Callback("friction", self.prescribed.fill)] if self.prescribed else []
         self.callbacks = StepCallbacks(
             self.parts, prescribed, self.layout.clusters, self.timeline, not self.backend.capabilities.asynchronous
@@ -228,7 +235,8 @@ class Solver:
     def rates(self) -> dict[str, float]:
         """Return the amount of computation and its speed."""
         updates = self.updates * self.updates_share
-        cells = self.timeline.seconds["predict"] + self.timeline.seconds["correct"]
+        seconds = self.timeline.seconds
+        cells = seconds["predict"] + seconds["correct"]
         return {
             "element_updates": updates,
             "element_updates_per_second": updates / max(self.wall["stepping"], 1e-9),
@@ -249,6 +257,14 @@ class Solver:
         """Return the seconds spent in each section of the run."""
         return self.timeline.timings()
 
+    def work(self) -> ProcessWork:
+        """Return the time that this process has spent in the steps; that of clusters on a device is not known to the host."""
+        timer = self.timeline
+        if self.backend.capabilities.asynchronous:
+            return ProcessWork(timer.busy, timer.waited)
+        clusters = tuple(timer.cluster_seconds()), tuple(self.actions.cluster_updates)
+        return ProcessWork(timer.busy, timer.waited, *clusters)
+
     def take_memory(self) -> None:
         """Start to allocate memory that only time stepping writes to."""
         self.operator.take_memory()
@@ -260,7 +276,7 @@ class Solver:
     def run(self, end: float, control: Control) -> None:
         """Advance to ``end`` [s], or until the run is stopped or over. Raises BlowUp, and RunError if a device fails."""
         try:
-            with host.limit_threads(self.threads), self._energies.in_steps():
+            with host.limit_threads(self.threads), self._energies.in_steps(), self.timeline.stepping():
                 Loop(self, end, control).run()
         except self.backend.failures as error:
             text = f"{self.backend.described} failed at t = {self.time:g} s: {type(error).__name__}: {error}"
@@ -280,7 +296,7 @@ class Solver:
         """Return the notes that identify the run and its progress in a checkpoint."""
         return self._restart.notes() | {
             "time": self.time, "updates": self.updates * self.updates_share, "wall": dict(self.wall),
-            "seconds": dict(self.timeline.seconds),
+            "seconds": self.timeline.seconds_of_steps(),
         }  # fmt: skip
 
     def accept(self, notes: Notes, where: str) -> bool:
@@ -291,8 +307,7 @@ class Solver:
         """Restore time and counters from the notes of a checkpoint."""
         self.march.time = float(notes["time"])
         self.actions.updates = round(notes["updates"] / self.updates_share)
-        self.wall.update((name, seconds) for name, seconds in notes["wall"].items() if name != "setup")
-        self.timeline.seconds |= notes["seconds"]
+        self.timeline.restore(notes["wall"], notes["seconds"])
 
     # ---- the field ------------------------------------------------------------------------------------------------
 
@@ -326,6 +341,7 @@ class Solver:
         return int(self.operator.nbytes() + sum(part.nbytes for part in self.parts.values()))
 
 
+@phase("arrays and kernels")
 def _build_operator(plan: Plan, backend: backends.Backend) -> AderOperator | MethodOfLines:
     """Return the operator of the process's cells, and start to compile its kernels."""
     geo, top, partition, numerics = plan.geometry, plan.topology, plan.partition, plan.case.numerics
@@ -376,7 +392,7 @@ class Loop:
         self.solver, self.end, self.control = solver, end, control
         self.parts = list(solver.parts.values())
         self.begun, self.checked_at = solver.time, solver.time
-        self.started, self.first, self.spent_before = clock.perf_counter(), solver.updates, solver.wall["stepping"]
+        self.first = solver.updates
         self.checkpoint_due = self._next_checkpoint()
 
     def run(self) -> None:
@@ -417,8 +433,7 @@ class Loop:
 
     def _report_progress(self) -> None:
         solver = self.solver
-        spent, updates = clock.perf_counter() - self.started, solver.updates - self.first
-        solver.wall["stepping"] = self.spent_before + spent
+        spent, updates = solver.timeline.lap(), solver.updates - self.first
         if solver.world.first:
             updates = int(updates * solver.updates_share)
             rest = spent * (self.end - solver.time) / max(solver.time - self.begun, 1e-300)

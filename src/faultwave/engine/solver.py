@@ -11,6 +11,7 @@ import numpy as np
 from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.base.types import Record, Setting, Settings
 from faultwave.comm import World
+from faultwave.engine.balance import ProcessWork
 from faultwave.engine.capability import BlockState, Capability, State
 from faultwave.observe.model import Model
 
@@ -271,6 +272,9 @@ class Solver(Protocol):
 
     def timings(self) -> dict[str, float]:
         """Return the wall-clock time [s] of each phase of the run."""
+
+    def work(self) -> ProcessWork:
+        """Return the time that this process has spent in the steps since its start."""
 
 
 def _no_model(plan: object) -> Model:

@@ -11,9 +11,12 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.base.errors import NotBuiltError, Problem
+from faultwave.base.spans import phase
 from faultwave.base.types import Record, Settings
+from faultwave.engine.balance import ProcessWork
 from faultwave.engine.capability import BlockState, State
 from faultwave.engine.solver import BlowUp, Control, Diagnosis, Progress, TimeErrors
+from faultwave.engine.timeline import UNTIMED, Timeline
 from faultwave.fd.blocks.coupled_blocks import operator_of, samplers_of
 from faultwave.fd.capability import FdPlan, GridCapability, Solution, StepCallback
 from faultwave.fd.checkpoint import blocks, check_identity, identity
@@ -42,24 +45,24 @@ class FdSolver:
         Running capabilities by name.
     watch : InstabilityMonitor
         Monitor of instabilities.
-    wall, seconds : dict of str to float
-        Wall time [s] of set-up and stepping, and of parts of stepping.
+    timeline : Timeline
+        Timer of the run.
     """
 
     def __init__(self, plan: FdPlan):
         started = clock.perf_counter()
         self.plan, self.world = plan, plan.world
-        self.wall = {"setup": 0.0, "stepping": 0.0}
-        self.seconds = {"step": 0.0, "observe": 0.0}
         self.samplers = samplers_of(plan)
         self.operator = operator_of(plan, list(self.samplers.values()))
-        self.operator.prepare(plan.steps)
-        self.parts: dict[str, GridCapability] = {name: part.attach(self) for name, part in plan.parts.items()}
+        with phase("prepare kernels"):
+            self.operator.prepare(plan.steps)
+        with phase("attach capabilities"):
+            self.parts: dict[str, GridCapability] = {name: part.attach(self) for name, part in plan.parts.items()}
         self.watch, self.wrong = InstabilityMonitor(plan, self.operator, tuple(self.parts.values())), ""
         for part in plan.parts.values():
             if (state := part.state(plan)) is not None:
                 self.set_initial(state)
-        self.wall["setup"] = clock.perf_counter() - started
+        self.timeline = Timeline(("step", "observe"), started)
 
     # ---- what it is and how far ----------------------------------------------------------------------------------
 
@@ -94,6 +97,11 @@ class FdSolver:
     def size(self) -> int:
         """Number of points of the whole grid."""
         return self.plan.points
+
+    @property
+    def wall(self) -> dict[str, float]:
+        """Wall time [s] of set-up and stepping."""
+        return self.timeline.wall
 
     def energies(self) -> dict[str, float]:
         """Return the energies [J] at the present time; the kinetic energy is half a step earlier."""
@@ -161,13 +169,21 @@ class FdSolver:
     def timings(self) -> dict[str, float]:
         """Return the wall time [s] of each part of the run."""
         halo = self.operator.overlap.halo.seconds if self.operator.overlap else {}
-        return {**self.wall, **self.seconds, **{f"messages_{name}": seconds for name, seconds in halo.items()}}
+        return {**self.timeline.timings(), **{f"messages_{name}": seconds for name, seconds in halo.items()}}
+
+    def work(self) -> ProcessWork:
+        """Return the time that this process has spent in the steps."""
+        return ProcessWork(self.timeline.busy, self.timeline.waited)
 
     # ---- stepping --------------------------------------------------------------------------------------------------
 
     def run(self, end: float, control: Control) -> None:
         """Advance to ``end`` [s], or until stopped; raises BlowUp if the solution is unstable."""
-        op, started = self.operator, clock.perf_counter()
+        with self.timeline.stepping():
+            self._run(end, control)
+
+    def _run(self, end: float, control: Control) -> None:
+        op = self.operator
         last, first = int(np.ceil(end / self.plan.scheme.step * (1 - 1e-9))), op.steps
         for part in self.parts.values():
             part.begin()
@@ -176,7 +192,7 @@ class FdSolver:
         events = sorted(checkpoints.union(*(call.steps for call in calls)))
         if op.steps == 0:
             _call(calls, 0)
-        chunk, checked = self.steps_of_pass, clock.perf_counter()
+        chunk, checked = self.steps_of_pass, self.timeline.start_timer(UNTIMED)
         stopping = look = False  # values of the previous reading, known to all processes
         while op.steps < last and not stopping:
             following = bisect.bisect_right(events, op.steps)
@@ -188,16 +204,14 @@ class FdSolver:
             if op.steps < last:
                 self._keep(control, checkpoints)
             if self.world.first:
-                spent, updates = now - started, (op.steps - first) * self.plan.points
+                spent, updates = self.timeline.lap(now), (op.steps - first) * self.plan.points
                 left = spent * (last - op.steps) / max(op.steps - first, 1)
                 control.progress(Progress(op.time, end, updates, updates / max(spent, 1e-9), left))
             late = clock.perf_counter() - checked > CHECK_SECONDS
             chunk, stopping, look = self._together(chunk, control.stop_requested, late)
-            self.seconds["observe"] += clock.perf_counter() - now
         control.stopped = stopping
         if stopping and control.keeps:
             control.checkpoint()
-        self.wall["stepping"] += clock.perf_counter() - started
 
     def _calls(self) -> list[StepCallback]:
         """Return the callbacks of capabilities and of the instability monitor."""
@@ -215,11 +229,10 @@ class FdSolver:
 
     def _advance(self, stop: int) -> tuple[float, int]:
         """Advance to ``stop`` steps; return the clock [s] and the number of steps until its next reading."""
-        before, count = clock.perf_counter(), stop - self.operator.steps
+        before, count = self.timeline.start_timer("step"), stop - self.operator.steps
         for name, values in zip(self.samplers, self.operator.advance(count), strict=True):
             self.parts[name].sampled(values)
-        now = clock.perf_counter()
-        self.seconds["step"] += now - before
+        now = self.timeline.start_timer("observe")
         return now, self.steps_of_pass * max(
             1, int(CHUNK_SECONDS / max((now - before) / count, 1e-9) / self.steps_of_pass)
         )
@@ -285,7 +298,7 @@ class FdSolver:
             "steps": self.operator.steps,
             "wall": dict(self.wall),
             "grid": self._identity,
-            "seconds": dict(self.seconds),
+            "seconds": self.timeline.seconds_of_steps(),
             "pushed": self.watch.bound(),
         }
 
@@ -306,8 +319,7 @@ class FdSolver:
         """Complete a restart after the arrays have been restored."""
         self.operator.restored()
         self.operator.steps, self.watch.root = int(notes["steps"]), float(notes["pushed"])
-        self.wall |= {name: seconds for name, seconds in notes["wall"].items() if name != "setup"}
-        self.seconds |= notes["seconds"]
+        self.timeline.restore(notes["wall"], notes["seconds"])
 
 
 def _call(calls: Sequence[StepCallback], steps: int) -> None:

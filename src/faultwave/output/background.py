@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from faultwave.base.processes import host
+from faultwave.base.spans import OUTPUT, record
 from faultwave.observe.snapshots.fields import WRITE_BUFFER
 
 Task = Callable[[], None]
@@ -54,7 +55,7 @@ class Background:
                 self._thread = threading.Thread(target=self._work, name="faultwave-output", daemon=True)
                 self._thread.start()
             self._changed.notify_all()
-        self.waited += clock.perf_counter() - started
+        self._count_waiting(started)
 
     def wait(self) -> None:
         """Wait until all queued tasks are done."""
@@ -62,7 +63,12 @@ class Background:
         with self._changed:
             self._changed.wait_for(lambda: self._error or not (self._tasks or self._working))
             self._raise()
-        self.waited += clock.perf_counter() - started
+        self._count_waiting(started)
+
+    def _count_waiting(self, started: float) -> None:
+        now = clock.perf_counter()
+        self.waited += now - started
+        record("wait for output", started, now)
 
     def close(self) -> None:
         """Stop the thread after the current task and drop the queued ones."""
@@ -93,8 +99,10 @@ class Background:
             except BaseException as caught:  # raised by the next call of submit or wait
                 error = caught
             del task  # releases the arrays that the task holds
+            ended = clock.perf_counter()
+            record("write", started, ended, OUTPUT)
             with self._changed:
-                self.busy += clock.perf_counter() - started
+                self.busy += ended - started
                 self._bytes -= size
                 self._working = False
                 if error is not None:

@@ -11,6 +11,7 @@ import numpy as np
 from faultwave.base.errors import FaultwaveError, InputError, Problem
 from faultwave.base.log import get_logger
 from faultwave.base.processes.signals import WATCHDOG
+from faultwave.base.spans import phase
 from faultwave.base.types import Record, Settings
 from faultwave.base.wording import command
 from faultwave.case.settings.model import Case
@@ -93,6 +94,7 @@ class CheckpointScheduler:
             return False
         return bool(self.session.world.largest([clock.perf_counter() - self.taken])[0] >= self.wall)
 
+    @phase("checkpoint")
     def checkpoint(self) -> None:
         """Submit a checkpoint for writing, after the snapshots submitted before."""
         session, solver = self.session, self.session.solver

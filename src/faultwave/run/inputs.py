@@ -11,6 +11,7 @@ from pathlib import Path
 
 from faultwave.base.errors import InputError, NotBuiltError, Problem, Problems, collect_problems
 from faultwave.base.files.paths import searching_case_folders
+from faultwave.base.spans import phase
 from faultwave.base.types import Setting
 from faultwave.case.load import load_case
 from faultwave.case.native import located
@@ -36,6 +37,7 @@ def load_case_and_inputs(case: object, overrides: Mapping[str, object] | None = 
     return settings, problems
 
 
+@phase("read the case")
 def load_valid_case(case: object, overrides: Mapping[str, object] | None = None) -> tuple[Case, Problems]:
     """Load a case and return it with its warnings. Raises InputError with all errors at once."""
     settings, problems = load_case_and_inputs(case, overrides)

@@ -18,10 +18,12 @@ from faultwave.base.errors import InputError, Interrupted, Problem, RunError, su
 from faultwave.base.processes import signals
 from faultwave.base.processes.signals import WATCHDOG
 from faultwave.base.progress import reporting
+from faultwave.base.spans import phase
 from faultwave.base.types import Settings
 from faultwave.base.units import seconds
 from faultwave.base.wording import command, option
 from faultwave.case.settings.model import Case
+from faultwave.engine.balance import Balance, gather_balance
 from faultwave.engine.solver import BlowUp, Diagnosis, Progress, Solver
 from faultwave.observe.dataset import Dataset, Result
 from faultwave.output.atomic import WriteFailed, concurrent_flush
@@ -75,11 +77,14 @@ def write_run_manifest(
         Status; by default finished or interrupted, as the session states.
     """
     case, solver = sim.case, sim.solver
-    halo = {} if solver.halo is None else {"halo": solver.halo}
+    extra: Settings = {} if solver.halo is None else {"halo": solver.halo}
+    if sim.balance is not None:
+        extra["balance"] = sim.balance.manifest()
     manifest = build_manifest(
         case.model_dump(mode="json"), sim.inputs, status=status or ("interrupted" if sim.interrupted else "finished"),
         timings=solver.timings(), rates=solver.rates(), outputs=[p.name for p in sim.files],
-        started=sim.started, extra=halo | {"cells": solver.size, "runs_on": solver.runs_on, "resolved_frequency_hz": sim.resolved_frequency,
+        started=sim.started, extra=extra | {"cells": solver.size, "runs_on": solver.runs_on,
+                      "resolved_frequency_hz": sim.resolved_frequency,
                       "time_reached": sim.time,
                       "stopped_early": status is None and not sim.interrupted and sim.time < sim.end * (1 - 1e-9),
                       "warnings": [str(w) for w in sim.warnings],
@@ -152,6 +157,7 @@ class Session:
         self.resumed_checkpoint = 0  # number of the checkpoint that this run resumed from
         self.background = Background()  # writes in the background
         self.wall = solver.wall
+        self.balance: Balance | None = None  # of the processes, after a run on process 0
         self.files: list[Path] = []
         self.files_read: tuple[Path, ...] = ()  # read files that only other files name
         self.resolved_frequency = math.inf
@@ -291,16 +297,12 @@ class Session:
         self.interrupted, self.advancing = False, True
         with self._interruptible(), ExitStack() as self.held:
             try:  # no process may be left waiting for one that fails here
-                self.solver.take_memory()
-                self.resolved_frequency = -self.world.largest([-self.solver.resolved_frequency])[0]
-                if write:
-                    self.folder = self.world.broadcast(self.world.together(self._prepare))
-                    self.digests = digests = Digests(self.world, inputs(self))
-                    self.inputs = digests.before()
+                self.folder = self._begin(write)
                 with reporting(progress, self.world.first) as report:
                     failure = self._advance(report)
-                if self.folder:
-                    self.inputs = digests.found()
+                self.balance = gather_balance(self.solver.work(), self.world)
+                if self.folder and self.digests:
+                    self.inputs = self.digests.found()
                     self._write(self.folder, "failed" if failure else None)
                     self.resumed = self.reached  # a later run of this session continues the same files
             except BaseException as error:
@@ -314,6 +316,18 @@ class Session:
                 raise self.world.mark_raised_everywhere(RunError(text))
             raise self.world.mark_raised_everywhere(Interrupted(f"{text}; continue with: {self._go_on}"))
         return self
+
+    @phase("prepare the run")
+    def _begin(self, write: bool) -> Path | None:
+        """Take memory and return the output folder, None if nothing is written."""
+        self.solver.take_memory()
+        self.resolved_frequency = -self.world.largest([-self.solver.resolved_frequency])[0]
+        if not write:
+            return None
+        folder: Path = self.world.broadcast(self.world.together(self._prepare))
+        self.digests = Digests(self.world, inputs(self))
+        self.inputs = self.digests.before()
+        return folder
 
     def _fail_running(self, error: BaseException) -> None:
         """Save the results so far where possible, and record the failure."""
@@ -340,13 +354,7 @@ class Session:
             self.background = Background()
             if self.folder is not None:
                 stack.callback(self._close)
-                self.written = SnapshotFiles(self, self.folder, stack)
-                for part in parts:
-                    part.open(self.written)
-                self.written.resume()
-                # after the files of an earlier run have been verified
-                self.world.together(lambda: write_run_manifest(self, cast(Path, self.folder), "running"))
-                self.noted = True  # on every process, as any may fail
+                self._open(self.folder, stack)
             self.solver.refresh_callbacks()
             stack.callback(self.background.close)  # before the files it writes to are closed or discarded
             control = checkpoints.CheckpointScheduler(self, self.folder, progress)
@@ -356,13 +364,26 @@ class Session:
                     part.finish(self.time)
             except BlowUp as error:  # snapshots up to here are valid and are closed, not discarded
                 failure = RunError(self._explain(error))
-            self.background.wait()
+            with phase("finish the output"):
+                self.background.wait()
             if self.written is not None:
                 self.reached = self.written.reached()
             self.wall["write"] = self.wall.get("write", 0.0) + self.background.busy
             self.wall["held_up"] = self.wall.get("held_up", 0.0) + self.background.waited
         return failure
 
+    @phase("open the output")
+    def _open(self, folder: Path, stack: ExitStack) -> None:
+        """Open the files that are written during the run; ``stack`` closes them."""
+        self.written = SnapshotFiles(self, folder, stack)
+        for part in self.solver.parts.values():
+            part.open(self.written)
+        self.written.resume()
+        # after the files of an earlier run have been verified
+        self.world.together(lambda: write_run_manifest(self, folder, "running"))
+        self.noted = True  # on every process, as any may fail
+
+    @phase("time steps")
     def _step(self, control: checkpoints.CheckpointScheduler) -> None:
         try:
             self.solver.run(self.end, control)
@@ -419,6 +440,7 @@ class Session:
         self.resumed = checkpoints.restore(self.solver, checkpoint)
         self.resumed_checkpoint = checkpoint.number
 
+    @phase("write results")
     def _write(self, folder: Path, status: Status) -> None:
         """Write the results and the manifest."""
         found = self.results()

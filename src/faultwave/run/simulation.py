@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from faultwave.base.errors import Problem, Problems
+from faultwave.base.errors import InputError, Problem, Problems, collect_problems
 from faultwave.base.files.paths import recording_files
+from faultwave.base.spans import phase
 from faultwave.base.types import Settings
 from faultwave.case.settings.model import Case
 from faultwave.comm import world
@@ -15,6 +16,7 @@ from faultwave.run.engines import engine_of
 from faultwave.run.inputs import load_valid_case
 from faultwave.run.resumption import CaseInput, Resumption, find_resumption
 from faultwave.run.session import Session
+from faultwave.run.trace_file import check_trace_file
 
 
 def start(case: Case, force: bool = False, warnings: Sequence[Problem] = ()) -> Session:
@@ -35,9 +37,10 @@ def start(case: Case, force: bool = False, warnings: Sequence[Problem] = ()) -> 
         With every problem found.
     """
     together, engine = world(), engine_of(case)
-    with recording_files() as read:
+    with recording_files() as read, phase("plan"):
         plan = together.agree(lambda: engine.process_plan(case, together))
-    made: Session = together.agree(lambda: Session(engine.solver(plan), force, warnings))
+    with phase("set up the solver"):
+        made: Session = together.agree(lambda: Session(engine.solver(plan), force, warnings))
     made.files_read = tuple(read)
     return made
 
@@ -70,13 +73,22 @@ def simulate(case: Case | Settings | str | Path, force: bool = False, **override
     return start(settings, force, problems.warnings)
 
 
-def prepare_run(case: Case | Settings | str | Path, force: bool = False, **overrides: object) -> Session:
-    """Prepare a simulation that will write, as ``simulate`` does, after checking that its folder is writable."""
+def prepare_run(
+    case: Case | Settings | str | Path, force: bool = False, trace: Path | None = None, **overrides: object
+) -> Session:
+    """Prepare a simulation that will write, as ``simulate`` does, after checking that its folder and ``trace`` are writable."""
 
     def load() -> tuple[Case, Problems]:
-        settings, problems = load_valid_case(case, overrides)
-        refuse_folder(settings.output.folder, force)
-        return settings, problems
+        collected = Problems()
+        if trace is not None and world().first:
+            collected.extend(check_trace_file(trace, force))
+        if not collected.errors:
+            settings, problems = load_valid_case(case, overrides)
+            refuse_folder(settings.output.folder, force)
+            return settings, problems
+        with collect_problems(collected):
+            load_valid_case(case, overrides)
+        raise InputError(collected.errors)
 
     settings, problems = world().agree(load)
     return start(settings, force, problems.warnings)
@@ -115,6 +127,20 @@ def resume(
         If no checkpoint is complete, the case differs (every difference is named) or an input file has changed.
     """
     return restore_session(find_resumption(folder, case, as_recorded, **overrides), put_aside)
+
+
+def prepare_resumption(
+    folder: Path, case: Path | None, as_recorded: bool, trace: Path | None, **overrides: object
+) -> Resumption:
+    """Return the checkpoint from which a run continues (``find_resumption``), after checking that ``trace`` is writable."""
+    together, problems = world(), Problems()
+    if trace is not None:
+        problems.extend(together.broadcast(check_trace_file(trace) if together.first else None))
+    if not problems.errors:
+        return find_resumption(folder, case, as_recorded, **overrides)
+    with collect_problems(problems):
+        find_resumption(folder, case, as_recorded, **overrides)
+    raise together.mark_raised_everywhere(InputError(problems.errors))
 
 
 def restore_session(found: Resumption, put_aside: bool = False) -> Session:

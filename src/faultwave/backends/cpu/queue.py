@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import time as clock
 from collections.abc import Sequence
 
 import numpy as np
 
 from faultwave.backends.cpu.compile import build, load
+from faultwave.base import spans
+from faultwave.base.spans import NO_CLUSTER
 
 MOST, ITEMS, NUMBERS = 512, 1 << 17, 1 << 16
 """Limits of the queue: launches, their items and their scalars."""
@@ -73,8 +76,8 @@ class _Copy(ctypes.Structure):
     )  # fmt: skip
 
 
-Section = tuple[dict[str, float], str]
-"""Accumulated seconds by name, and the name under which to account."""
+Section = tuple[dict[str, float], str, int]
+"""Accumulated seconds by name, the name under which to account, and the time cluster."""
 
 
 class Queue:
@@ -82,7 +85,7 @@ class Queue:
 
     def __init__(self) -> None:
         self.defers, self.computed = False, 0.0
-        self.section: Section = ({}, "")
+        self.section: Section = ({}, "", NO_CLUSTER)
         self.count = self.items = self.numbers = 0
         self.most = ITEMS  # limit of the queued items
         self.waiting: list[tuple[Section, object]] = []
@@ -125,12 +128,25 @@ class Queue:
         waiting, items, before = self.waiting, self.items, self.computed
         self.waiting, self.count, self.items, self.numbers = [], 0, 0, 0
         assert self.library is not None
+        started = clock.perf_counter()
         self.library.play(ctypes.c_void_p(self.launches.ctypes.data), ctypes.c_long(len(waiting)))
-        for spent, ((seconds, name), _) in zip(self.seconds.tolist(), waiting, strict=False):
+        for spent, ((seconds, name, _), _) in zip(self.seconds.tolist(), waiting, strict=False):
             seconds[name] = seconds.get(name, 0.0) + spent
             self.computed += spent
+        if (recorder := spans.recorder()) is not None:
+            record_launches(recorder, started, [section for section, _ in waiting], self.seconds.tolist())
         if items:
             self.most = min(ITEMS, max(FEW, int(items * LONGEST / max(self.computed - before, 1e-9))))
+
+
+def record_launches(recorder: spans.Recorder, start: float, sections: Sequence[Section], seconds: list[float]) -> None:
+    """Record launches that were executed one after the other from ``start``; successive ones of one section as one span."""
+    end = start
+    for k, (_, name, cluster) in enumerate(sections):
+        end += seconds[k]
+        if k + 1 == len(sections) or sections[k + 1][1:] != (name, cluster):
+            recorder.add(name or "other", start, end, cluster, spans.KERNELS)
+            start = end
 
 
 def address(function: ctypes._FuncPointer) -> int:

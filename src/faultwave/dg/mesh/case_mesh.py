@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from faultwave.base.reuse import reused
+from faultwave.base.spans import phase
 from faultwave.case.settings.meshes import Build, HeightFile, Surface
 from faultwave.case.settings.model import Case
 from faultwave.domain import tets
@@ -94,6 +95,7 @@ class CaseWaves:
         }
 
 
+@phase("mesh")
 def load_or_build(case: Case) -> tets.Mesh:
     """Return the mesh of a case, read from a file, generated or built.
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from faultwave.base.errors import FaultwaveError, Problem, Problems
 from faultwave.base.reuse import reused
+from faultwave.base.spans import phase
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.comm.messages import Neighbours
@@ -65,6 +66,7 @@ class WholeMesh(Nowhere):
     elsewhere = False
     """True if other processes have more of the mesh."""
 
+    @phase("topology")
     def prepared(self, mesh: tets.Mesh, case: Case) -> tuple[tets.Mesh, tets.Topology]:
         """Return the checked mesh and its topology."""
         topology, warnings = reused(_checked_topology, mesh, case.mesh.boundaries)
@@ -169,6 +171,7 @@ class DistributedMesh(WholeMesh):
         self.theirs = theirs
         self.neighbours = Neighbours(world, self.rank, np.stack([self.numbers[cell], face], 1), theirs)
 
+    @phase("topology")
     def prepared(self, mesh: tets.Mesh, case: Case) -> tuple[tets.Mesh, tets.Topology]:
         problems = Problems()
         topology = slice_topology(self.slice, mesh, case.mesh.boundaries, problems)

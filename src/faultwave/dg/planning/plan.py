@@ -18,6 +18,7 @@ from faultwave.base.progress import startup_age
 from faultwave.base.projection import warn_map_distortion
 from faultwave.base.registry import modules
 from faultwave.base.reuse import reused
+from faultwave.base.spans import phase
 from faultwave.case.plausibility import warn_rock_properties, warn_scene
 from faultwave.case.settings.fields import FieldSetting
 from faultwave.case.settings.grid import Projection
@@ -299,6 +300,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     )  # fmt: skip
 
 
+@phase("material")
 def _material_with_losses(
     case: Case,
     physics: Law,
@@ -322,6 +324,7 @@ def _material_with_losses(
     return material, perturbed
 
 
+@phase("capabilities")
 def _parts(planning: Planning) -> tuple[CapabilityPlan, ...]:
     """Return the capabilities of the case; processes that plan pieces of a mesh stay synchronised."""
     for module in capability_modules():
@@ -333,6 +336,7 @@ def _parts(planning: Planning) -> tuple[CapabilityPlan, ...]:
     return tuple(planning.parts.values())
 
 
+@phase("checks")
 def _check(planning: Planning, parts: tuple[CapabilityPlan, ...]) -> None:
     """Check properties that belong to no capability. Raises InputError with all problems so far."""
     case, problems = planning.case, planning.problems
@@ -362,6 +366,7 @@ def _written(planning: Planning, parts: tuple[CapabilityPlan, ...]) -> float:
     return output_size(parts) + (0.0 if retained is None else (retained.keep + 1.0) * state)
 
 
+@phase("time clusters")
 def _clusters(planning: Planning, parts: tuple[CapabilityPlan, ...], step: np.ndarray) -> tets.Clustering:
     """Assign cells to clusters; both cells of a frictional or prescribed face share one."""
     setting, near = planning.case.numerics.clustering, planning.topology.neighbours
@@ -372,6 +377,7 @@ def _clusters(planning: Planning, parts: tuple[CapabilityPlan, ...], step: np.nd
     )  # fmt: skip
 
 
+@phase("stable time steps")
 def _borne(planning: Planning, parts: tuple[CapabilityPlan, ...], step: np.ndarray) -> np.ndarray:
     """Return the stable steps (nc,), reduced in flat cells where necessary, and warn if some are."""
     # Cells are tested at the step of their inradius: far below it, noise cannot decay in the steps of the test.

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from faultwave.base.errors import FaultwaveError, InputError, Problem
+from faultwave.base.spans import phase
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.dg.checks.memory import check_fits_memory
@@ -28,6 +29,7 @@ def weights_of(plan: Plan) -> Weights:
     return replace(given, together=(plan.frictional | plan.driven) & (near >= 0))
 
 
+@phase("partition")
 def cut(plan: Plan, parts: int) -> np.ndarray:
     """Return the process (nc,) of every cell, as the mesh is stored or by the plan's own weights."""
     file = plan.case.mesh.file
@@ -91,6 +93,7 @@ def check_processes(plan: Plan, count: int) -> list[Problem]:
     return [Problem("ranks", what, f"1 to {plan.cells:,}", "A process needs a few thousand cells.")]
 
 
+@phase("part of this process")
 def cut_plan(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
     """Return the plan of this process, which is the whole plan if there is one process.
 

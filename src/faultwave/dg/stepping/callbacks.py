@@ -8,8 +8,8 @@ from typing import get_args
 
 import numpy as np
 
-from faultwave.dg.stepping.timeline import Timeline
 from faultwave.engine.capability import Callback, Capability, When
+from faultwave.engine.timeline import Timeline
 
 Event = tuple[Callback, int, float, float]
 """Callback that launched a kernel, with its cluster, time and step."""
@@ -82,7 +82,7 @@ class StepCallbacks:
         listed = self.by_cluster[cluster][when]
         if not listed or time + step < self._idle_until[cluster][when]:
             return
-        self._timeline.start_timer(section)
+        self._timeline.start_timer(section, cluster)
         for call in listed:
             if call.act(cluster, time, step) is not False and self._events is not None and call.on_device is not None:
                 self._events.append((call, cluster, time, step))

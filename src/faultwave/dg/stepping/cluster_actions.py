@@ -12,7 +12,7 @@ from faultwave.dg.operators.stepper import Stepper
 from faultwave.dg.stepping.callbacks import StepCallbacks
 from faultwave.dg.stepping.local_time_stepping import LocalTimeStepping, Overlap, never
 from faultwave.dg.stepping.messages import Messages
-from faultwave.dg.stepping.timeline import UNTIMED, Timeline
+from faultwave.engine.timeline import UNTIMED, Timeline
 
 PIECE, FAR_PIECE = 1024, 8192
 """Smallest number of cells that each host thread, or a device, steps between two polls for messages."""
@@ -28,6 +28,8 @@ class ClusterActions:
     ----------
     updates : int
         Element updates of this process.
+    cluster_updates : list of int
+        Element updates of each cluster since the start of this process, without replays.
     predicted : bool
         True if cells have predicted since the correction that 'after step' observes.
     sizes : sequence of int
@@ -52,6 +54,7 @@ class ClusterActions:
         self.backend: Backend = operator.backend
         self.plain_ranges, self.sizes, self.threads = operator.layout.plain_ranges, sizes, threads
         self.updates, self.predicted = 0, False
+        self.cluster_updates = [0] * len(sizes)
         self.overlap: Overlap | None = self if self.exchange else None
         self._friction_solved: set[int] = set()  # clusters whose friction is solved but which are not corrected yet
         self._queued: deque[Mark] = deque()  # pieces of plain cells that a device may not have completed
@@ -68,7 +71,7 @@ class ClusterActions:
 
     def _predict(self, cluster: int, time: float, step: float, action: Callable[[], None]) -> None:
         self.callbacks.call("before predict", "observe", cluster, time, step)
-        self.timeline.start_timer("predict")
+        self.timeline.start_timer("predict", cluster)
         action()
         self.callbacks.call("after predict", "observe", cluster, time, step)
 
@@ -102,7 +105,7 @@ class ClusterActions:
         else:
             with self.backend.independent():
                 self.callbacks.call("friction", "fault", cluster, time, step)
-        self.timeline.start_timer("correct")
+        self.timeline.start_timer("correct", cluster)
 
     def _change_corrected(self, cluster: int, time: float, step: float, observed: bool) -> None:
         """Process the correction of all cells of a cluster, or of the ``observed`` cells only."""
@@ -113,6 +116,7 @@ class ClusterActions:
         self.stepper.change_corrected(cluster, observed)
         self.callbacks.call("after correct", "observe", cluster, time, step)
         self.updates += self.sizes[cluster]
+        self.cluster_updates[cluster] += self.sizes[cluster]
 
     def _observe_step(self, cluster: int, time: float, step: float, predicted: bool) -> None:
         """Call 'after step' of the step from ``time``, before or after the following step has been ``predicted``."""
@@ -140,7 +144,7 @@ class ClusterActions:
         Between the pieces, messages are moved and clusters that have become ready advance. A device gets the next piece
         when it has completed earlier ones.
         """
-        self.timeline.start_timer("predict")
+        self.timeline.start_timer("predict", cluster)
         begin, end = self.plain_ranges[cluster]
         far = self.backend.capabilities.asynchronous
         while self._queued and self._queued[0].done:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from faultwave.base.spans import phase
 from faultwave.comm import World
 from faultwave.comm.exchange import ChannelExchange, ClusterExchange, Kind, StageExchange
 from faultwave.comm.gpu_aware import HaloPath
@@ -41,6 +42,7 @@ class Messages:
         return self.exchange if isinstance(self.exchange, ClusterExchange) else None
 
 
+@phase("open messages")
 def open_channels(
     world: World,
     operator: Operator,

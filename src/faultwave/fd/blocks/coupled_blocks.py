@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave import backends
+from faultwave.base.spans import phase
 from faultwave.fd.blocks.interface import EXCHANGED_FIELDS, Interface
 from faultwave.fd.capability import FdPlan, observers
 from faultwave.fd.method.grid_block import FUSED
@@ -208,6 +209,7 @@ def drives_of(plan: FdPlan) -> list[list[Drive]]:
     return found
 
 
+@phase("arrays and kernels")
 def operator_of(plan: FdPlan, samplers: Sequence[Sampler]) -> Operator:
     """Return the operator of a grid, or of a stack of blocks."""
     if plan.below:

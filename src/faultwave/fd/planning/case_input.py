@@ -13,6 +13,7 @@ from faultwave import backends
 from faultwave.base.errors import Problems, collect_problems
 from faultwave.base.projection import Projection, warn_map_distortion
 from faultwave.base.registry import modules
+from faultwave.base.spans import phase
 from faultwave.base.types import Setting
 from faultwave.case.settings.grid import Grid as GridSettings
 from faultwave.case.settings.model import Case
@@ -72,6 +73,7 @@ def grid_settings(case: Case) -> GridSettings:
     return case.grid
 
 
+@phase("settings and files")
 def read_case_input(case: Case, problems: Problems) -> CaseInput:
     """Read all files and the settings that need no grid."""
     _check_supported(case, problems)

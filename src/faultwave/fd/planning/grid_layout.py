@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from faultwave.base.errors import Problems, collect_problems
+from faultwave.base.spans import phase
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.engine.capability import output_size
@@ -32,6 +33,7 @@ MAX_LATTICE_POINTS_PER_AXIS = 2_000  # most points of the coarse lattice along a
 SAMPLES = 400_000
 
 
+@phase("grid")
 def build_grid(
     case: Case, read: CaseInput, world: World, problems: Problems
 ) -> tuple[PlacementContext, list[GridBlock], Mapping[str, GridCapabilityPlan]]:

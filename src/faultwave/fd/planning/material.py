@@ -11,6 +11,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, collect_problems
 from faultwave.base.precision import number_type
+from faultwave.base.spans import phase
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
 from faultwave.fd.capability import GridCapabilityPlan
@@ -53,6 +54,7 @@ class MaterialOnGrid:
     surveyed: bool = False  # media were read at a sample of the points
 
 
+@phase("material")
 def load_material(
     field: Field,
     placing: PlacementContext,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.base.errors import Problems, collect_problems
+from faultwave.base.spans import phase
 from faultwave.case.plausibility import Scene, warn_rock_properties, warn_scene
 from faultwave.case.settings.model import Case
 from faultwave.comm import World
@@ -50,6 +51,7 @@ class TimeStepping:
     parts: Mapping[str, GridCapabilityPlan]
 
 
+@phase("checks and time step")
 def check_plan(
     read: CaseInput,
     placing: PlacementContext,

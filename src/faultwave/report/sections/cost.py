@@ -10,6 +10,9 @@ from faultwave.report.loaded import Run
 
 ORDER = 80
 
+SHOWN = 8
+"""Number of processes that are listed from each end of the order."""
+
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
     """Yield the sections on the cost of a run."""
@@ -38,4 +41,27 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
             for n in rates
         ]
         blocks.append(Table("Rates", ("", *[r.name for r in runs]), rows))
+        blocks += [table for r in runs for table in _balance(r)]
     yield Section("Cost", blocks)
+
+
+def _balance(run: Run) -> list[Table]:
+    """Return the tables of the work of processes and time clusters; of many processes, the busiest and the least busy ones."""
+    found, tables = run.manifest.get("balance") or {}, list[Table]()
+    busy, waiting = found.get("busy_s", []), found.get("waiting_s", [])
+    if len(busy) > 1:
+        order = sorted(range(len(busy)), key=lambda k: -busy[k])
+        shown = order if len(order) <= 2 * SHOWN else [*order[:SHOWN], *order[-SHOWN:]]
+        rows = [(str(k), f"{busy[k]:.4g}", f"{waiting[k]:.4g}") for k in shown]
+        title = f"Processes of {run.name}, the busiest first (imbalance {found['imbalance']:.2f})"
+        tables.append(Table(title, ("process", "busy [s]", "waiting [s]"), rows))
+    clusters = found.get("clusters") or {}
+    if len(clusters.get("busy_s", [])) > 1:
+        columns = [clusters[name] for name in ("busy_s", "updates", "seconds_per_update", "imbalance")]
+        costs = [
+            (str(k), f"{seconds:.4g}", f"{updates:,}", f"{1e9 * each:.4g}", f"{unequal:.2f}")
+            for k, (seconds, updates, each, unequal) in enumerate(zip(*columns, strict=True))
+        ]
+        header = ("time cluster", "busy [s]", "updates", "ns/update", "imbalance of the processes")
+        tables.append(Table(f"Time clusters of {run.name}, the fastest first", header, costs))
+    return tables
