@@ -272,7 +272,7 @@ def test_the_waves_around_a_box_are_recorded(tmp_path):
 def test_a_descent_by_gradients(tmp_path, monkeypatch):
     """Two iterations of a shorter case."""
     script = runpy.run_path(str(EXAMPLES / "gradients" / "descend.py"))
-    short = load_case(script["CASE"], {"end_time": 1.2})[0]
+    short = load_case(script["CASE"], {"until": 1.6})[0]
     monkeypatch.setitem(script["descend"].__globals__, "CASE", short)
     descent = script["descend"](2)
     script["print_table"](descent)
