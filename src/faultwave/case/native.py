@@ -240,7 +240,7 @@ def located(case: Case, problems: Iterable[Problem]) -> list[Problem]:
     """Return the problems with their origins as locations.
 
     A problem that refers to a replaced setting is located at the option; one of a setting, receiver or source at file and line of the
-    native case file; one of a deck at the deck or the easi file.
+    native case file or input of SW4; one of a deck at the deck or the easi file.
     """
     problems = [_replaced(p, case) for p in problems]
     document = _document(case)
@@ -260,7 +260,7 @@ def _document(case: Case) -> CommentedMap | None:
 
 
 def _is_deck(case: Case) -> bool:
-    return len(case.source_files) == 1 and case.source_files[0].suffix.lower() == ".par"
+    return len(case.source_files) == 1 and case.source_files[0].suffix.lower() in (".par", ".in")
 
 
 def _in_deck(problem: Problem, case: Case) -> Problem:
@@ -276,6 +276,10 @@ def _in_deck(problem: Problem, case: Case) -> Problem:
         except (AttributeError, IndexError, TypeError):
             break
         file = getattr(found, "easi", None) or file
+    if file.suffix.lower() == ".in":
+        from faultwave.case.sw4.convert import place_of
+
+        return replace(problem, where=place_of(file, location), what=f"{problem.where}: {problem.what}")
     return replace(problem, where=str(file), what=f"{problem.where}: {problem.what}")
 
 
