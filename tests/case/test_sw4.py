@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from faultwave.base.errors import Problem
 from faultwave.base.projection import Projection
 from faultwave.case.load import load_case
+from faultwave.case.native import located
 from faultwave.case.sw4.sources import double_couple
 from faultwave.media import load_field
 from faultwave.physics.sources.point import moment_tensor
@@ -256,6 +258,16 @@ def test_mistakes(sw4, name):
     warned = name in ("only files", "unknown", "Q without attenuation")
     assert (case is not None) == warned
     expect(problems.items)
+
+
+def test_problems_of_a_plan_have_their_lines(sw4):
+    """Those of sources, receivers and settings, which are found when the case is planned."""
+    case, _ = sw4(GRID, TIME, BLOCK, SOURCE, "rec x=1 y=2 sta=A", "rec x=1 y=2 sta=B")
+    found = [
+        Problem("source sources[0] at (1, 2, 3)", "lies outside"), Problem("receiver 2 at (1, 2, 3)", "lies outside"),
+        Problem("grid.spacing", "is too large"), Problem("material", "is odd"), Problem("here", "is unknown"),
+    ]  # fmt: skip
+    expect(located(case, found))
 
 
 def test_no_file(tmp_path):

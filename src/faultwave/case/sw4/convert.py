@@ -295,6 +295,9 @@ def _stations(r: Reader, path: Path, finest: float, fastest: float | None, hilly
     if not r.stations:
         return
     line = Command("rec", r.stations[0], {}, r.problems)
+    if all(text.split()[0] in ("rec", "sac") for text in r.station_lines):  # others name files of many stations
+        for number, where in enumerate(r.stations):
+            r.origins["output", "receivers", number] = Command("rec", where, {}, r.problems)
     r.put(("output", "receivers", "stations"), str(path.absolute()), line)
     if hilly:
         r.put(("grid", "topography", "receivers"), "depth", line)
