@@ -275,3 +275,7 @@ def test_no_file(tmp_path):
     case, problems = load_case(tmp_path / "a.in")
     assert case is None
     expect(problems.items)
+    (tmp_path / "b.in").write_text("1 2 3\n# grid\n")
+    case, problems = load_case(tmp_path / "b.in")
+    assert case is None
+    expect(problems.items)

@@ -18,7 +18,7 @@ from faultwave.base.files.paths import similar
 from faultwave.base.files.sw4 import GridAxes, grid_axes
 from faultwave.case.settings.model import Case
 from faultwave.case.sw4.material import read_material
-from faultwave.case.sw4.reader import NEGLIGIBLE, Command, Reader
+from faultwave.case.sw4.reader import KEYS, NEGLIGIBLE, Command, Reader
 from faultwave.case.sw4.sources import read_sources
 from faultwave.case.validate import Location, build
 
@@ -60,6 +60,9 @@ def load_sw4(
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         problems.error(str(path), f"cannot be read: {error.strerror}", advice=similar([path]))
+        return None, problems
+    if not Reader(str(path), text, Problems()).commands:
+        problems.error(str(path), "contains no command of SW4", f"lines that begin with {', '.join(KEYS)}")
         return None, problems
     reader = _converted(path, text, problems)
     folders = (path.absolute().parent, Path.cwd())

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from faultwave.base.errors import Problems, suggest
 from faultwave.base.files.sw4 import command_lines
 from faultwave.base.types import Settings
-from faultwave.base.units import finite_number
+from faultwave.base.units import LARGEST, SMALLEST, finite_number
 from faultwave.case.validate import Location, dotted
 
 IMAGE = "x y z mode file time timeInterval cycle cycleInterval precision"
@@ -114,6 +114,9 @@ class Command:
         value = finite_number(self.values[key])
         if value is None:
             self.wrong(key, "a number")
+        elif value and not SMALLEST <= abs(value) <= LARGEST:
+            self.wrong(key, f"0, or a number of magnitude {SMALLEST:g} to {LARGEST:g}")
+            return None
         return value
 
     def real(self, key: str, default: float = 0.0) -> float:

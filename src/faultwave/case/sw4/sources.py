@@ -17,6 +17,8 @@ from faultwave.case.sw4.time_functions import NAMES, convert
 TENSOR = ("mxx", "mxy", "mxz", "myy", "myz", "mzz")
 ANGLES = ("strike", "dip", "rake")
 FORCE = ("fx", "fy", "fz")
+MOST_CYCLES = 30
+"""Largest ``ncyc``: a window of more needs more samples than a case may have."""
 LATER = {
     "Dirac": "an impulse as long as SW4's time step is not supported",
     "dfile": "a sampled time function is not supported",
@@ -154,8 +156,8 @@ def _cycles(line: Command, name: str) -> int:
             line.warn(f"ncyc has no effect with type={name}, as in SW4")
         return 1
     value = line.real("ncyc")
-    if value < 1 or value != int(value):
-        line.wrong("ncyc", "an integer above 0, which GaussianWindow needs")
+    if not 1 <= value <= MOST_CYCLES or value != int(value):
+        line.wrong("ncyc", f"an integer from 1 to {MOST_CYCLES}, which GaussianWindow needs")
         return 1
     return int(value)
 
