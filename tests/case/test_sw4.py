@@ -221,6 +221,7 @@ MISTAKES = {
     "steps": ["time steps=100"],
     "no end": ["time"],
     "utc": ["time t=1 utcstart=2012-01-04"],
+    "continued": ["block vp=6000 vs=3464 \\", "rho=2700"],
     "unknown": ["gird h=100", "source x=1 y=1 z=1 mxx=1 type=GaussianInt frq=3"],
     "not supported": ["developer cfl=1.1", "prefilter fc2=1", "rfile filename=a.rfile", "testlamb cp=1", "ablock rho=1", "anisotropy"],
     "checkpoint": ["checkpoint restartfile=a.sw4checkpoint"],

@@ -179,6 +179,11 @@ class Reader:
 
     def _line(self, where: str, line: str) -> None:
         command, *words = line.split()
+        if line.endswith("\\"):
+            self.problems.error(
+                where, "ends with a backslash, but SW4 does not continue lines", "a command in one line"
+            )
+            return
         if command in KEYS:
             self.commands.append(Command(command, where, self._values(command, where, words), self.problems))
         elif command in STATIONS:
