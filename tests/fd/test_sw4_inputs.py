@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
 from faultwave.run import simulate
 from faultwave.verify.exact.full_space import FullSpace, Medium
+from faultwave.verify.exact.half_space import vertical_displacement
 from faultwave.verify.exact.time_functions import ricker
 
 INPUT = """\
@@ -52,3 +54,25 @@ def test_seismograms_are_exact_in_the_axes_of_sw4(tmp_path, source, strength):
     found = np.stack([data.quantity("v2"), data.quantity("v1"), -data.quantity("v3")], -1).transpose(1, 0, 2)
     error = np.sqrt(((found - expected) ** 2).sum((1, 2)) / (expected**2).sum((1, 2)))
     assert error.max() < 0.015, error
+
+
+LAMB = """\
+grid nx=61 x=4e3 y=4e3 z=2e3
+time t=2.6
+supergrid gp=60
+block vp=1.7320508076e+03 vs=1000 rho=1500
+source type=C6SmoothBump x=2e3 y=2e3 z=0 fz=1e13 freq=1 t0=0
+rec x=2e3 y=3e3 z=0 file=v1 sacformat=0 usgsformat=1
+"""
+"""Input of Lamb's problem from the user's guide of SW4, with a smaller box."""
+
+
+def test_lambs_problem_of_the_users_guide(tmp_path):
+    """SW4's largest error at this spacing, 5 points per shortest wavelength, is 7.2 % of the largest displacement."""
+    path = tmp_path / "lamb.in"
+    path.write_text(LAMB)
+    data = simulate(str(path)).run(write=False).receivers
+    up = CubicSpline(data["time"], data.quantity("v3")[:, 0]).antiderivative()(data["time"])
+    rock = Medium(1500.0, 1.5e9, 1.5e9)
+    expected = -1e13 * vertical_displacement(rock, 1000.0, data["time"])  # the force points down
+    assert np.abs(up - expected).max() < 0.07 * np.abs(expected).max()
