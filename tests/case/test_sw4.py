@@ -9,6 +9,7 @@ from faultwave.case.load import load_case
 from faultwave.case.native import located
 from faultwave.case.sw4.sources import double_couple
 from faultwave.media import load_field
+from faultwave.observe.stations.points import read_points
 from faultwave.physics.sources.point import moment_tensor
 from tests.messages import expect
 
@@ -87,6 +88,17 @@ def test_places_are_those_of_sw4(sw4):
     north, east = metre * (37.88 - 37.9), metre * np.cos(np.radians(37.88)) * (-122.31 + 122.3)
     x, y = north * np.cos(az) + east * np.sin(az), -north * np.sin(az) + east * np.cos(az)
     assert found == pytest.approx([y, x, -500], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "keys", ["", " mlat=111000", " mlon=90000", " proj=utm", " proj=tmerc datum=NAD83 lon_p=-123 lat_p=35 scale=0.9996"]
+)
+def test_stations_are_where_the_grid_has_them(sw4, keys):
+    """x and y of SW4 are y and x of the case, whatever the projection and the azimuth."""
+    case, problems = sw4(PLACED + keys, "rec x=3000 y=1000 depth=20 sta=A", "rec x=200 y=5000 z=0 sta=B")
+    assert not problems.errors
+    found = read_points(case.output.receivers, case.projection)
+    assert found == pytest.approx(np.array([[1000, 3000, -20], [5000, 200, 0]]), abs=0.01)
 
 
 @pytest.mark.parametrize("angles", [(10, 40, 30), (200, 85, -90), (333, 5, 179)])
