@@ -58,7 +58,7 @@ def test_sw4_settings_of_files_are_reported(tmp_path):
     with h5py.File(tmp_path / "s.h5", "w") as file:
         file.create_group("GEO")["STLA,STLO,STDP"] = np.array([34.1, -118.1, 7.0])
     path, warned = tmp_path / "q.in", Problems()
-    path.write_text("grid h=1 lat=34 lon=-118\nrechdf5 infile=s.h5 downsample=4\n")
+    path.write_text("grid h=1 lat=34 lon=-118\nsachdf5 infile=s.h5 downsample=4\n")
     (found,) = read_station_file(path, warned)
     assert found.where == f"{tmp_path / 's.h5'}: GEO"
     (problem,) = warned.warnings

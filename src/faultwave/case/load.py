@@ -1,4 +1,4 @@
-"""Loader of every kind of case: native YAML, a SeisSol deck, a built-in example, a mapping or a Case."""
+"""Loader of every kind of case: native YAML, a SeisSol deck, an input of SW4, a built-in example, a mapping or a Case."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def load_case(
     Parameters
     ----------
     case : str, PathLike, mapping or Case
-        Path of a native .yaml/.yml or of a SeisSol .par, name of a built-in example (a file of that name has priority), nested
-        settings, or a Case.
+        Path of a native .yaml/.yml, of a SeisSol .par or of an SW4 .in, name of a built-in example (a file of that name has priority),
+        nested settings, or a Case.
     overrides : mapping, optional
         Options that replace settings, see ``validate.OVERRIDES``: order, precision, backend, threads, until [s or text with a
         unit], output (folder) and others. None means not given.
@@ -80,8 +80,12 @@ def load_case(
         from faultwave.case.seissol.convert import load_deck
 
         return _of_file(path, load_deck(path, overrides, partial))
+    if path.suffix.lower() == ".in":
+        from faultwave.case.sw4.convert import load_sw4
+
+        return _of_file(path, load_sw4(path, overrides, partial))
     problems = Problems()
-    allowed = f"a native .yaml, a SeisSol .par, or one of the examples {', '.join(_example_files())}"
+    allowed = f"a native .yaml, a SeisSol .par, an SW4 .in, or one of the examples {', '.join(_example_files())}"
     what = (
         "is not a case file" if is_file(path) else "is a folder" if os.path.isdir(path) else "no such file or example"
     )

@@ -240,12 +240,13 @@ def located(case: Case, problems: Iterable[Problem]) -> list[Problem]:
     """Return the problems with their origins as locations.
 
     A problem that refers to a replaced setting is located at the option; one of a setting, receiver or source at file and line of the
-    native case file; one of a deck at the deck or the easi file.
+    native case file or input of SW4; one of a deck at the deck or the easi file.
     """
     problems = [_replaced(p, case) for p in problems]
     document = _document(case)
     if document is None:
-        return [_in_deck(p, case) for p in problems] if _is_deck(case) else problems
+        locate = {".par": _in_deck, ".in": _in_sw4_input}.get(_suffix(case))
+        return problems if locate is None else [locate(p, case) for p in problems]
     return [_placed(p, case, document) for p in problems]
 
 
@@ -259,8 +260,9 @@ def _document(case: Case) -> CommentedMap | None:
     return document if isinstance(document, CommentedMap) else None
 
 
-def _is_deck(case: Case) -> bool:
-    return len(case.source_files) == 1 and case.source_files[0].suffix.lower() == ".par"
+def _suffix(case: Case) -> str:
+    """Return the suffix of the only file of a case, empty with several files."""
+    return case.source_files[0].suffix.lower() if len(case.source_files) == 1 else ""
 
 
 def _in_deck(problem: Problem, case: Case) -> Problem:
@@ -277,6 +279,21 @@ def _in_deck(problem: Problem, case: Case) -> Problem:
             break
         file = getattr(found, "easi", None) or file
     return replace(problem, where=str(file), what=f"{problem.where}: {problem.what}")
+
+
+def _in_sw4_input(problem: Problem, case: Case) -> Problem:
+    """Locate a problem of a setting, source or receiver at a line of an input of SW4."""
+    from faultwave.case.sw4.convert import place_of
+
+    source, receiver = _SOURCE.match(problem.where), _RECEIVER.match(problem.where)
+    name = source[1] if source else problem.where
+    match = _PATH.fullmatch(name) if source else _PATH.match(name)
+    location = location_of(match[0]) if match else ()
+    if receiver:
+        location = ("output", "receivers", int(receiver[2]) - 1)
+    if not location or location[0] not in Case.model_fields:
+        return problem
+    return replace(problem, where=place_of(case.source_files[0], location), what=f"{problem.where}: {problem.what}")
 
 
 def _replaced(problem: Problem, case: Case) -> Problem:

@@ -450,7 +450,7 @@ def submit(
             Problem(
                 str(case),
                 "no such case file",
-                "a .yaml, a .par, or the name of an example",
+                "a .yaml, a .par, an .in of SW4, or the name of an example",
                 "`faultwave examples` lists them.",
             )
         )

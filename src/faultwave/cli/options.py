@@ -19,7 +19,9 @@ from faultwave.base.types import Settings
 
 CaseName = Annotated[
     str,
-    typer.Argument(metavar="CASE", help="A native YAML file, a SeisSol parameters.par, or the name of an example."),
+    typer.Argument(
+        metavar="CASE", help="A native YAML file, a SeisSol parameters.par, an SW4 .in, or the name of an example."
+    ),
 ]
 EngineName = Annotated[str | None, typer.Option("--engine", help="dg or fd.")]
 Order = Annotated[int | None, typer.Option("--order", help="Convergence order, 2 to 8.")]

@@ -15,7 +15,7 @@ from faultwave.base.files.sw4 import GridAxes, grid_axes
 from faultwave.base.units import finite_number
 from faultwave.observe.stations.codes import ListedStation, check_geographic
 
-COMMANDS = ("rec", "sac")
+COMMANDS, HDF5_COMMANDS = ("rec", "sac"), ("rechdf5", "sachdf5")
 PLACE_KEYS = ("x", "y", "z", "lat", "lon", "depth", "topodepth")
 NAME_KEYS = ("sta", "file")
 OUTPUT_KEYS = (
@@ -30,7 +30,7 @@ HDF5_PLACES = {"STX,STY,STZ": False, "STLA,STLO,STDP": True}
 
 def is_sw4(lines: Sequence[tuple[int, str]]) -> bool:
     """Return True if numbered lines belong to an SW4 input with stations."""
-    return any(line.split()[0] in (*COMMANDS, "rechdf5") for _, line in lines)
+    return any(line.split()[0] in (*COMMANDS, *HDF5_COMMANDS) for _, line in lines)
 
 
 def read_sw4(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -> Iterator[ListedStation]:
@@ -50,7 +50,7 @@ def read_sw4(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -
     for k, line in lines:
         command, *words = line.split()
         where = f"{path}:{k}"
-        if command == "rechdf5":
+        if command in HDF5_COMMANDS:
             given = _keys(words, where, command, ("infile", "outfile", *OUTPUT_KEYS), problems)
             if given is not None:
                 yield from _of_rechdf5(path, given, axes, where, problems)

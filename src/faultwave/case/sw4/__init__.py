@@ -1,0 +1,1 @@
+"""Inputs of SW4: reading and conversion to a case."""
