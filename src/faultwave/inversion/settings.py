@@ -135,6 +135,9 @@ class SlipSettings(Settings):
         "auto", description="Correlation lengths along strike and down dip; `auto`: those of the largest evidence."
     )
     hurst: float = Field(0.75, gt=0, le=1, description="Hurst exponent of von Karman's correlation.")
+    nonnegative: bool = Field(
+        False, description="Whether slip in each window is restricted to directions within 45 degrees of the rake."
+    )
 
     @model_validator(mode="after")
     def _on_earth(self) -> Self:
