@@ -10,9 +10,12 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problems
 from faultwave.campaign.batches import PointFinder
+from faultwave.campaign.plan import identified
 from faultwave.campaign.sources import moment_magnitude
 from faultwave.inversion.assembly import assemble, make_data
+from faultwave.inversion.data_plan import read_tensors
 from faultwave.inversion.evidence import at_limit, estimate
+from faultwave.inversion.fault import read_fault
 from faultwave.inversion.forward import Forward
 from faultwave.inversion.moment_tensor.plan import MomentTensorPlan, make_moment_tensor_plan
 from faultwave.inversion.moment_tensor.quakeml import NAME as QUAKEML
@@ -28,7 +31,7 @@ from faultwave.inversion.prior import SlipPrior, make_prior
 from faultwave.inversion.result import NAME, InversionResult, write_result
 from faultwave.inversion.settings import load_inversion
 from faultwave.inversion.srf_files import sample_name, write_rupture_table, write_srf
-from faultwave.output.atomic import remove
+from faultwave.output.atomic import atomic_text, remove
 
 INITIAL_AMPLITUDE = 1.0
 """Standard deviation of slip with which the search of the largest evidence begins [m]."""
@@ -74,6 +77,31 @@ class Inversion:
         if self.settings.moment_tensor is not None:
             return make_moment_tensor_plan(self.settings, self._where)
         return make_plan(self.settings, self._where)
+
+    def write_points(self, path: str | Path) -> int:
+        """Write the places of all subfaults as the file of ``faultwave sgt --points``, and return their number.
+
+        The setting ``projection`` is needed if no file of tensors exists.
+
+        Raises
+        ------
+        InputError
+            With every problem found.
+        """
+        problems, stated = Problems(), self.settings.projection
+        if self.settings.slip is None:
+            problems.error(self._where(("moment_tensor",)), "has no subfaults", "slip")
+            problems.raise_errors()
+        if stated is not None:
+            projection = identified(stated.model_dump(mode="json"))[0]
+        else:
+            _, projection = read_tensors(self.settings, self._where, problems)
+        fault = read_fault(self.settings.kinematic, projection, self._where, problems)
+        problems.raise_errors()
+        assert fault is not None
+        with atomic_text(Path(path)) as file:
+            file.writelines("{:.3f} {:.3f} {:.3f}\n".format(*place) for place in fault.column("location"))
+        return len(fault)
 
     def check(self) -> Problems:
         """Return every problem of the inversion; nothing is written."""

@@ -136,14 +136,15 @@ def _check_points(
     inversion: InversionSettings, sources: SourceModel, file: TensorFile, where: Where, problems: Problems
 ) -> None:
     finder = PointFinder(file)
+    place = where(("slip", "faults" if inversion.kinematic.faults else "planes"))
     _, distance = finder.nearest(sources.location)
     if (far := distance > inversion.nearest).any():
         what = f"{far.sum():,} subfaults are up to {distance.max():.4g} m away from the points of {file.path}"
         advice = "Compute the tensors at the subfaults, or increase nearest."
-        problems.error(where(("slip", "faults")), what, f"up to {inversion.nearest:g} m (nearest)", advice)
+        problems.error(place, what, f"up to {inversion.nearest:g} m (nearest)", advice)
     if file.lame is None and np.isnan(sources.modulus).any():
         what = f"subfaults have no vs and density, and {file.path} does not contain the material"
-        problems.error(where(("slip", "faults")), what, advice="Compute the tensors with this version.")
+        problems.error(place, what, advice="Compute the tensors with this version.")
 
 
 def _check_solver(plan: InversionPlan, where: Where, problems: Problems) -> None:
