@@ -266,7 +266,8 @@ def test_places_that_do_not_determine_a_tensor_are_excluded(point, tmp_path, kin
     np.testing.assert_allclose(found.tensor, expected.tensor)
     expect(found.warnings)
     path = write_moment_tensor(tmp_path / "moment_tensor.nc", found, "")
-    assert read_moment_tensor(path).warnings == found.warnings and draw_moment_tensor(path).stat().st_size > 10_000
+    assert read_moment_tensor(path).warnings == found.warnings
+    assert kind != "full" or draw_moment_tensor(path).stat().st_size > 10_000
     table = write_centroids(tmp_path / "centroids.csv", found).read_text()
     assert len(table.splitlines()) == 5 and "nan" not in table and "inf" not in table
 

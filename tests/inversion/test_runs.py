@@ -151,7 +151,7 @@ def test_problems_have_messages(folder, changes):
 
 @pytest.mark.parametrize("written", [False, True])
 def test_messages_of_settings_state_their_place_once(folder, tmp_path, written):
-    made = inversion(folder, slip={"amplitude": "5 s", "correlation_length": [1.0], "hurst": 2.0, "front": 1.0})
+    made = inversion(folder, slip={"amplitude": "5 s", "correlation_length": [1.0], "hurst": 2.0})
     made["slip"]["hypocentre"] = [-117.0, 34.0]
     del made["slip"]["window_duration"]
     path = tmp_path / "nested.yaml"

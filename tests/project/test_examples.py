@@ -16,6 +16,7 @@ import faultwave as fw
 from faultwave.base.projection import Projection
 from faultwave.case.load import example_text, examples, load_case
 from faultwave.cli.main import app
+from faultwave.inversion.moment_tensor.result import read_moment_tensor
 from faultwave.inversion.result import read_result
 from faultwave.observe.boxes import read_box_record
 from faultwave.output.formats.maps_netcdf import read_maps
@@ -174,6 +175,68 @@ def test_the_inversion_finds_the_slip(tmp_path):
     assert found.numbers["magnitude"] == pytest.approx(6.0, abs=0.05)
     assert np.corrcoef(found.slip[0], truth)[0, 1] > 0.7
     assert (np.abs(found.slip[0] - truth) < 3 * found.deviation[0]).mean() > 0.9
+
+
+def shortened(folder: Path, target: Path, changes: dict[str, dict[str, str]], stations: slice) -> None:
+    """Copy an example with changes of its files and some of its stations."""
+    for path in folder.iterdir():
+        shutil.copy(path, target)
+    for name, pairs in changes.items():
+        text = (target / name).read_text()
+        for before, after in pairs.items():
+            assert before in text, before
+            text = text.replace(before, after)
+        (target / name).write_text(text)
+    lines = (target / "stations.txt").read_text().splitlines()
+    (target / "stations.txt").write_text("\n".join(lines[stations]))
+
+
+def run_commands(*commands: list[str]) -> None:
+    for command in commands:
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, done.output
+
+
+def test_the_moment_tensor_is_found(tmp_path):
+    """With the commands of its text, two stations, a coarser grid and lower frequencies."""
+    pytest.importorskip("obspy")
+    coarse = {"spacing: 500 m": "spacing: 1 km", "end_time: 13 s": "end_time: 16 s"}
+    changes = {
+        "tensors.yaml": coarse, "earthquake.yaml": coarse | {"folder: data": f"folder: {tmp_path / 'data'}"},
+        "inversion.yaml": {"high: 0.5 Hz": "high: 0.3 Hz"},
+    }  # fmt: skip
+    shortened(EXAMPLES / "moment-tensor", tmp_path, changes, slice(None, None, 2))
+    runpy.run_path(str(tmp_path / "points.py"))["write_points"](tmp_path)
+    run_commands(
+        ["run", str(tmp_path / "earthquake.yaml"), "--threads", "1"],
+        ["sgt", str(tmp_path / "tensors.yaml"), "--points", str(tmp_path / "points.txt"), "--output", str(tmp_path)],
+        ["invert", str(tmp_path / "inversion.yaml"), "--output", str(tmp_path / "results")],
+    )
+    found = read_moment_tensor(tmp_path / "results" / "moment_tensor.nc")
+    assert found.numbers["magnitude"] == pytest.approx(5.0, abs=0.1)
+    assert min(abs(plane - [215, 65, 150]).max() for plane in found.planes) < 15
+    assert found.numbers["z"] in (-6000, -5000, -4000) and found.numbers["centroid_time"] == pytest.approx(1.2, abs=0.3)
+    assert not found.sides
+
+
+def test_slip_from_offsets_is_found(tmp_path):
+    """With the commands of its text, six places and a coarser grid."""
+    coarse = {"spacing: 1 km": "spacing: 2 km", "end_time: 20 s": "end_time: 26 s"}
+    changes = {"tensors.yaml": coarse, "earthquake.yaml": coarse | {"folder: data": f"folder: {tmp_path / 'data'}"}}
+    shortened(EXAMPLES / "offsets", tmp_path, changes, slice(None, None, 2))
+    script = runpy.run_path(str(tmp_path / "offsets.py"))
+    script["write_earthquake"](tmp_path)
+    run_commands(["run", str(tmp_path / "earthquake.yaml"), "--threads", "1"])
+    script["write_offsets"](tmp_path, tmp_path / "data")
+    run_commands(
+        ["sgt", str(tmp_path / "tensors.yaml"), "--points", str(tmp_path / "points.txt"), "--output", str(tmp_path)],
+        ["invert", str(tmp_path / "inversion.yaml"), "--output", str(tmp_path / "results")],
+    )
+    found, truth = read_result(tmp_path / "results" / "inversion.nc"), script["true_slip"]()
+    assert len(found.offset_names) == 12
+    assert np.corrcoef(found.slip[0], truth)[0, 1] > 0.5
+    moment = script["SIZE"] ** 2 * 2700 * 3300**2 * truth.sum()
+    assert abs(found.numbers["moment"] - moment) < 3 * found.numbers["moment_deviation"]
 
 
 def test_green_tensors_are_reciprocal(tmp_path):

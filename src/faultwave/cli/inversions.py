@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +15,12 @@ from faultwave.cli.options import Output
 def invert(
     file: Annotated[str, typer.Argument(metavar="INVERSION", help="An inversion file (YAML).")],
     output: Output = None,
+    points: Annotated[
+        Path | None,
+        typer.Option(
+            "--points", metavar="FILE", help="Only write the places of all subfaults, for `sgt --points FILE`."
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything, show sizes, and compute nothing.")
     ] = False,
@@ -31,6 +38,11 @@ def invert(
     from faultwave.plot.inversions.slip import draw_inversion
 
     requested = Inversion(file, output)
+    if points is not None:
+        count = requested.write_points(points)
+        screen.err().print(f"{count:,} points", soft_wrap=True)
+        screen.files([points])
+        return
     with screen.status(file) as say:
         say("reading everything")
         plan = requested.plan()

@@ -8,21 +8,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.base.errors import Problems, collect_problems
-from faultwave.base.projection import Projection
+from faultwave.base.projection import Projection, geographic_tensor, voigt
 from faultwave.case.settings_file import Where
 from faultwave.inversion.prior import Segment
-from faultwave.inversion.settings import SlipSettings
+from faultwave.inversion.settings import PlaneSettings, SlipSettings
+from faultwave.physics.sources.point import slip_frame
 from faultwave.physics.sources.readers.srf import SrfSubfaults, read_srf_subfaults
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Subfaults of all files, one file after the other.
+    """Subfaults of all files and planes, one after the other.
 
     Attributes
     ----------
     files : tuple of SrfSubfaults
-        Geometry of each file.
+        Geometry of each file and plane.
     segments : tuple of Segment
         Segments, whose slip is correlated.
     """
@@ -53,7 +54,7 @@ class Fault:
 
 
 def read_fault(slip: SlipSettings, projection: Projection, where: Where, problems: Problems) -> Fault | None:
-    """Return the subfaults of all files; problems of the files are added to ``problems``."""
+    """Return the subfaults of all files and planes; problems are added to ``problems``."""
     files, paths = list[SrfSubfaults](), [path.resolve() for path in slip.faults]
     for number, path in enumerate(slip.faults):
         if paths[number] in paths[:number]:
@@ -61,9 +62,44 @@ def read_fault(slip: SlipSettings, projection: Projection, where: Where, problem
             problems.error(where(("slip", "faults", number)), what, "each file once")
         with collect_problems(problems):
             files.append(read_srf_subfaults(path, projection))
-    if len(files) < len(slip.faults):
+    for number, plane in enumerate(slip.planes):
+        place = where(("slip", "planes", number))
+        if plane in slip.planes[:number]:
+            problems.error(place, "is in the list twice: its slip would not be determined", "each plane once")
+        with collect_problems(problems):
+            files.append(make_plane(plane, projection, place))
+    if len(files) < len(slip.faults) + len(slip.planes):
         return None
     return Fault(tuple(files), tuple(_segments(files)))
+
+
+def make_plane(plane: PlaneSettings, projection: Projection, where: str) -> SrfSubfaults:
+    """Return the subfaults of a plane, the strike fastest, with the material of the tensors.
+
+    Raises
+    ------
+    InputError
+        If the plane is not a place of the projection.
+    """
+    along, down = plane.subfaults
+    strike, dip, rake = (float(np.radians(float(angle))) for angle in (plane.strike, plane.dip, plane.rake))
+    middle = projection.places(np.asarray(plane.top, float)[None], where)[0]
+    _, (ahead, up, _) = slip_frame(strike, dip, 0.0)  # towards north, east and down
+    d, s = np.meshgrid((np.arange(down) + 0.5) / down, (np.arange(along) + 0.5) / along - 0.5, indexing="ij")
+    moved = plane.length * s.reshape(-1, 1) * ahead - plane.width * d.reshape(-1, 1) * up
+    north = projection.norths(*projection.to_geographic(middle[None, :2]).T)[0]
+    east = np.array([north[1], -north[0]])
+    location = middle + np.column_stack([moved[:, :1] * north + moved[:, 1:2] * east, -moved[:, 2]])
+    lonlat, count = projection.to_geographic(location[:, :2]), along * down
+    normal, slip = slip_frame(strike, dip, rake)
+    area, one = plane.length * plane.width / count, np.stack(slip[:2])[:, :, None] * normal
+    tensors = np.tile(0.5 * area * (one + one.swapaxes(1, 2)), (count, 1, 1, 1))
+    potency = voigt(geographic_tensor(tensors, projection.norths(*lonlat.T)[:, None]))
+    strikes, dips, rakes = (np.full(count, float(angle)) for angle in (plane.strike, plane.dip, plane.rake))
+    return SrfSubfaults(
+        np.column_stack([lonlat, -1e-3 * location[:, 2]]), location, strikes, dips, rakes, np.full(count, area), np.full(count, np.nan),
+        np.full(count, -1.0), np.full(count, -1.0), potency, ((along, down, float(plane.length), float(plane.width)),),
+    )  # fmt: skip
 
 
 def _segments(files: Sequence[SrfSubfaults]) -> list[Segment]:

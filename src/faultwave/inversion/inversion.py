@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problems
 from faultwave.campaign.batches import PointFinder
+from faultwave.campaign.plan import identified
 from faultwave.campaign.sources import moment_magnitude
 from faultwave.inversion.assembly import assemble, make_data
+from faultwave.inversion.data_plan import read_tensors
 from faultwave.inversion.evidence import at_limit, estimate
+from faultwave.inversion.fault import read_fault
 from faultwave.inversion.forward import Forward
 from faultwave.inversion.moment_tensor.plan import MomentTensorPlan, make_moment_tensor_plan
 from faultwave.inversion.moment_tensor.quakeml import NAME as QUAKEML
@@ -20,13 +24,14 @@ from faultwave.inversion.moment_tensor.result import NAME as MOMENT_TENSOR
 from faultwave.inversion.moment_tensor.result import TABLE, MomentTensorResult, write_centroids, write_moment_tensor
 from faultwave.inversion.moment_tensor.solution import solve_moment_tensor
 from faultwave.inversion.noise import Noise
+from faultwave.inversion.nonnegative import NonnegativeProjection
 from faultwave.inversion.plan import InversionPlan, make_plan
 from faultwave.inversion.posterior import CholeskySolver, IterativeSolver, Posterior, predicted_covariance
 from faultwave.inversion.prior import SlipPrior, make_prior
 from faultwave.inversion.result import NAME, InversionResult, write_result
 from faultwave.inversion.settings import load_inversion
 from faultwave.inversion.srf_files import sample_name, write_rupture_table, write_srf
-from faultwave.output.atomic import remove
+from faultwave.output.atomic import atomic_text, remove
 
 INITIAL_AMPLITUDE = 1.0
 """Standard deviation of slip with which the search of the largest evidence begins [m]."""
@@ -72,6 +77,31 @@ class Inversion:
         if self.settings.moment_tensor is not None:
             return make_moment_tensor_plan(self.settings, self._where)
         return make_plan(self.settings, self._where)
+
+    def write_points(self, path: str | Path) -> int:
+        """Write the places of all subfaults as the file of ``faultwave sgt --points``, and return their number.
+
+        The setting ``projection`` is needed if no file of tensors exists.
+
+        Raises
+        ------
+        InputError
+            With every problem found.
+        """
+        problems, stated = Problems(), self.settings.projection
+        if self.settings.slip is None:
+            problems.error(self._where(("moment_tensor",)), "has no subfaults", "slip")
+            problems.raise_errors()
+        if stated is not None:
+            projection = identified(stated.model_dump(mode="json"))[0]
+        else:
+            _, projection = read_tensors(self.settings, self._where, problems)
+        fault = read_fault(self.settings.kinematic, projection, self._where, problems)
+        problems.raise_errors()
+        assert fault is not None
+        with atomic_text(Path(path)) as file:
+            file.writelines("{:.3f} {:.3f} {:.3f}\n".format(*place) for place in fault.column("location"))
+        return len(fault)
 
     def check(self) -> Problems:
         """Return every problem of the inversion; nothing is written."""
@@ -157,10 +187,38 @@ def solve(plan: InversionPlan) -> InversionResult:
     data, noise = make_data(plan.seismograms, plan.window, settings.noise, settings.unit == "m", plan.offsets)
     prior = _first_prior(plan)
     posterior, evidence, prior, noise = _posterior(plan, forward, prior, noise, data)
-    rng = np.random.default_rng(settings.seed)
-    return _result(
-        plan, posterior, posterior.samples(rng, settings.samples), _numbers(plan, posterior, evidence, prior, noise)
-    )
+    mean, samples = posterior.mean, posterior.samples(np.random.default_rng(settings.seed), settings.samples)
+    if settings.kinematic.nonnegative:
+        projection = NonnegativeProjection.of(forward, prior, noise)
+        mean, samples = projection.apply(mean[:, None])[:, 0], projection.apply(samples)
+    found = Solution(posterior, mean, samples)
+    return _result(plan, found, _numbers(plan, found, evidence, prior))
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Posterior with its mean and samples, which may be restricted to slip that is not negative.
+
+    Attributes
+    ----------
+    posterior : Posterior
+        Gaussian posterior.
+    mean : ndarray (m,)
+        Its mean, or the most probable non-negative model.
+    samples : ndarray (m, samples)
+        Samples.
+    """
+
+    posterior: Posterior
+    mean: np.ndarray
+    samples: np.ndarray
+
+    def spread(self, functionals: np.ndarray, restricted: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return standard deviations (k,) of functionals (m, k), of the samples if these are restricted, and the resolution (k,)."""
+        variance, resolution = self.posterior.covariance_of(functionals)
+        if restricted:
+            return (functionals.T @ self.samples).std(1, ddof=1), resolution
+        return np.sqrt(variance), resolution
 
 
 def _first_prior(plan: InversionPlan) -> SlipPrior:
@@ -194,17 +252,16 @@ def _totals(plan: InversionPlan) -> np.ndarray:
     return np.tile(np.eye(plan.parameters // plan.sources.windows), (plan.sources.windows, 1))
 
 
-def _numbers(
-    plan: InversionPlan, posterior: Posterior, evidence: float, prior: SlipPrior, noise: Noise
-) -> dict[str, float]:
-    sources = plan.sources
+def _numbers(plan: InversionPlan, found: Solution, evidence: float, prior: SlipPrior) -> dict[str, float]:
+    sources, posterior, restricted = plan.sources, found.posterior, plan.inversion.kinematic.nonnegative
+    noise = posterior.noise
     finder = PointFinder(plan.file)
     stiffness = sources.moduli(finder.lame(finder.nearest(sources.location)[0])) * plan.fault.column("area")
     weights = np.zeros((sources.windows, sources.potency.shape[1], len(plan.fault)))
     weights[:, 0] = stiffness
-    moment = float(weights.ravel() @ posterior.mean)
-    deviation = float(np.sqrt(posterior.covariance_of(weights.reshape(-1, 1))[0][0]))
-    predicted = posterior.forward.matmat(posterior.mean[:, None])[:, 0]
+    moment = float(weights.ravel() @ found.mean)
+    deviation = float(found.spread(weights.reshape(-1, 1), restricted)[0][0])
+    predicted = posterior.forward.matmat(found.mean[:, None])[:, 0]
     residuals = posterior.data - predicted
     white = noise.whiten(residuals[:, None])[:, 0]
     series, static = slice(plan.samples), slice(plan.samples, None)
@@ -218,7 +275,8 @@ def _numbers(
         "offset_variance_reduction": _reduction(residuals[static], posterior.data[static]),
         "chi2": float((white**2).mean()), "offset_chi2": float((white[static] ** 2).mean()) if len(plan.offsets) else float("nan"),
         "log_evidence": evidence, "amplitude": prior.amplitude,
-        "length_strike": along, "length_dip": down, "length_limited": float(limited), "noise_scale": noise.scale,
+        "length_strike": along, "length_dip": down, "length_limited": float(limited), "nonnegative": float(restricted),
+        "noise_scale": noise.scale,
     }  # fmt: skip
 
 
@@ -227,22 +285,21 @@ def _reduction(residuals: np.ndarray, data: np.ndarray) -> float:
     return float(1.0 - (residuals**2).sum() / (data**2).sum()) if len(data) else float("nan")
 
 
-def _result(
-    plan: InversionPlan, posterior: Posterior, samples: np.ndarray, numbers: dict[str, float]
-) -> InversionResult:
+def _result(plan: InversionPlan, found: Solution, numbers: dict[str, float]) -> InversionResult:
+    posterior = found.posterior
     directions, count = plan.sources.potency.shape[1], len(plan.fault)
     shape, channels = (plan.sources.windows, directions, count), (len(plan.channels), plan.window.count)
-    variance, resolution = posterior.covariance_of(_totals(plan))
-    mean = posterior.mean.reshape(shape)
+    deviation, resolution = found.spread(_totals(plan), plan.inversion.kinematic.nonnegative)
+    mean = found.mean.reshape(shape)
     along, down, segment = np.empty(count), np.empty(count), np.empty(count)
     for number, part in enumerate(plan.fault.segments):
         along[part.rows], down[part.rows], segment[part.rows] = part.along, part.down, number + 1
-    predicted = posterior.forward.matmat(posterior.mean[:, None])[:, 0]
+    predicted = posterior.forward.matmat(found.mean[:, None])[:, 0]
     series, static, offsets = slice(plan.samples), slice(plan.samples, None), plan.offsets
     deviations = posterior.noise.deviations
     return InversionResult(
-        mean, mean.sum(0), np.sqrt(variance).reshape(directions, count), resolution.reshape(directions, count),
-        samples.T.reshape(-1, *shape), plan.fault.column("geographic"), along, down, segment, plan.sources.onset,
+        mean, mean.sum(0), deviation.reshape(directions, count), resolution.reshape(directions, count),
+        found.samples.T.reshape(-1, *shape), plan.fault.column("geographic"), along, down, segment, plan.sources.onset,
         tuple(plan.channels), plan.window.time, posterior.data[series].reshape(channels), predicted[series].reshape(channels),
         deviations[series].reshape(channels), offsets.names, offsets.place, offsets.direction, posterior.data[static],
         predicted[static], deviations[static], numbers,

@@ -14,6 +14,7 @@ from faultwave.case.settings_file import Where
 from faultwave.inversion.assembly import SourceModel
 from faultwave.inversion.data_plan import DataPlan, check_ends, check_noise, read_data, read_tensors
 from faultwave.inversion.fault import Fault, read_fault
+from faultwave.inversion.nonnegative import MOST
 from faultwave.inversion.settings import InversionSettings, SlipSettings
 
 DENSE = 10_000
@@ -135,14 +136,15 @@ def _check_points(
     inversion: InversionSettings, sources: SourceModel, file: TensorFile, where: Where, problems: Problems
 ) -> None:
     finder = PointFinder(file)
+    place = where(("slip", "faults" if inversion.kinematic.faults else "planes"))
     _, distance = finder.nearest(sources.location)
     if (far := distance > inversion.nearest).any():
         what = f"{far.sum():,} subfaults are up to {distance.max():.4g} m away from the points of {file.path}"
         advice = "Compute the tensors at the subfaults, or increase nearest."
-        problems.error(where(("slip", "faults")), what, f"up to {inversion.nearest:g} m (nearest)", advice)
+        problems.error(place, what, f"up to {inversion.nearest:g} m (nearest)", advice)
     if file.lame is None and np.isnan(sources.modulus).any():
         what = f"subfaults have no vs and density, and {file.path} does not contain the material"
-        problems.error(where(("slip", "faults")), what, advice="Compute the tensors with this version.")
+        problems.error(place, what, advice="Compute the tensors with this version.")
 
 
 def _check_solver(plan: InversionPlan, where: Where, problems: Problems) -> None:
@@ -150,6 +152,10 @@ def _check_solver(plan: InversionPlan, where: Where, problems: Problems) -> None
     if plan.searched and not plan.dense:
         what = f"{', '.join(plan.searched)} cannot be estimated from {plan.size:,} data with conjugate gradients"
         problems.error(where(("solver",)), what, "cholesky", "Set numbers instead of auto, or use fewer data.")
+    if plan.inversion.kinematic.nonnegative and plan.parameters > MOST:
+        what = f"slip.nonnegative: the {plan.parameters:,} parameters of slip are too many"
+        advice = "Use fewer subfaults or windows, or across: 0."
+        problems.error(where(("slip", "nonnegative")), what, f"up to {MOST:,}", advice)
     if lengths != "auto" and max(lengths) > 20 * max(*extent, 1.0):
         what = f"slip.correlation_length is {max(lengths):.4g} m, far larger than the fault"
         problems.error(where(("slip", "correlation_length")), what, f"up to {20 * max(*extent, 1.0):.4g} m")

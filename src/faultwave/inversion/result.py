@@ -101,7 +101,8 @@ class InversionResult:
         if np.isfinite(n["log_evidence"]):
             found.append(("log evidence", f"{n['log_evidence']:.2f}"))
         found += [
-            ("slip", f"{self.slip[0].min():.3g} to {self.slip[0].max():.3g} m along the rake"),
+            ("slip", f"{self.slip[0].min():.3g} to {self.slip[0].max():.3g} m along the rake"
+             + (", nowhere negative" if n["nonnegative"] else "")),
             ("prior", f"{n['amplitude']:.4g} m, correlation {n['length_strike']:.4g} m x {n['length_dip']:.4g} m"
              + (", an end of its range" if n["length_limited"] else "")),
             ("noise", f"factor {n['noise_scale']:.4g}"),

@@ -108,12 +108,31 @@ class OffsetSettings(Settings):
         return self
 
 
+class PlaneSettings(Settings):
+    """Rectangular plane of equal subfaults."""
+
+    top: Geographic = Field(
+        description="Longitude, latitude [deg] and z [m], negative below sea level, of the middle of the upper edge."
+    )
+    strike: Quantity("deg", ge=-360, le=360) = Field(
+        description="Strike, clockwise from north; the plane dips to its right."
+    )
+    dip: Quantity("deg", ge=0, le=90) = Field(description="Dip.")
+    rake: Quantity("deg", ge=-360, le=360) = Field(description="Rake, the direction of slip along the rake.")
+    length: Quantity("m", gt=0) = Field(description="Length along strike.")
+    width: Quantity("m", gt=0) = Field(description="Width down dip.")
+    subfaults: tuple[Annotated[int, Field(ge=1, le=10_000)], Annotated[int, Field(ge=1, le=10_000)]] = Field(
+        description="Number of subfaults along strike and down dip."
+    )
+
+
 class SlipSettings(Settings):
-    """Kinematic slip on the subfaults of SRF files."""
+    """Kinematic slip on the subfaults of SRF files and of planes."""
 
     faults: Annotated[tuple[InputFile, ...], BeforeValidator(_as_tuple)] = Field(
-        description="SRF files with places, areas, angles and rakes of subfaults; their slip is not used.", min_length=1
+        (), description="SRF files with places, areas, angles and rakes of subfaults; their slip is not used."
     )
+    planes: tuple[PlaneSettings, ...] = Field((), description="Planes of subfaults, a list of groups.")
     hypocentre: Geographic = Field(
         description="Longitude, latitude [deg] and z [m], negative below sea level, where the rupture front begins."
     )
@@ -135,11 +154,15 @@ class SlipSettings(Settings):
         "auto", description="Correlation lengths along strike and down dip; `auto`: those of the largest evidence."
     )
     hurst: float = Field(0.75, gt=0, le=1, description="Hurst exponent of von Karman's correlation.")
+    nonnegative: bool = Field(
+        False, description="Whether slip in each window is restricted to directions within 45 degrees of the rake."
+    )
 
     @model_validator(mode="after")
     def _on_earth(self) -> Self:
         longitude, latitude = np.asarray(self.hypocentre, float)[:2]
         on_earth = abs(longitude) <= 360.0 and abs(latitude) <= 90.0
+        need((bool(self.faults or self.planes), "needs faults or planes"))
         need((on_earth, f"hypocentre has longitude {longitude:g} and latitude {latitude:g}: longitude is first"))
         return self
 
@@ -306,7 +329,7 @@ def inversion_markdown() -> str:
     """Return the reference of the settings of an inversion: a table for each group."""
     groups = (
         ("An inversion", InversionSettings), ("`band`", BandSettings), ("`noise`", NoiseSettings), ("`offsets`", OffsetSettings),
-        ("`offsets.gnss`", GnssSettings), ("`offsets.insar`", InsarSettings), ("`slip`", SlipSettings),
+        ("`offsets.gnss`", GnssSettings), ("`offsets.insar`", InsarSettings), ("`slip`", SlipSettings), ("`slip.planes`", PlaneSettings),
         ("`moment_tensor`", MomentTensorSettings),
     )  # fmt: skip
     return markdown_tables(groups)
