@@ -14,7 +14,7 @@ class Simulation:
 
     def __init__(self, error=None, warnings=(), remarks=()):
         self.error, self.warnings, self.remarks, self.ran = error, warnings, remarks, False
-        self.balance = None
+        self.balance = self.world = None
         self.solver, self.plan = types.SimpleNamespace(halo=None, runs_on="cpu"), types.SimpleNamespace()
         self.case = types.SimpleNamespace(
             output=types.SimpleNamespace(folder="results"), numerics=types.SimpleNamespace(backend="cpu", halo="auto")

@@ -169,8 +169,9 @@ def test_files_that_cannot_be_written_are_reported_before_the_run(
     there, inside = tmp_path / "there.json", tmp_path / "there.json" / "run.json"
     there.write_text("{}")
     assert not check_trace_file(there, force=True) and not check_trace_file(tmp_path / "new" / "run.json")
+    expect(check_trace_file(there))
     for path in (there, inside, tmp_path):
-        expect(check_trace_file(path))
+        expect(check_trace_file(path, force=False))
     monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(free=1_500_000))
     expect(check_trace_file(tmp_path / "run.json"))
 

@@ -202,11 +202,16 @@ def run_and_show(simulation: Session) -> None:
         screen.out().print(note, soft_wrap=True)
     if simulation.solver.halo is not None:
         screen.out().print(f"halo {simulation.case.numerics.halo}: {simulation.solver.halo}", soft_wrap=True)
+    from faultwave.run.energy import EnergyMeter
+
+    simulation.energy_meter = meter = EnergyMeter(simulation.world)
     with screen.progress() as report:
         simulation.run(progress=report)
     screen.out().print(report.summary(), soft_wrap=True)
     for line in simulation.balance.lines() if simulation.balance else ():
         screen.out().print(line, soft_wrap=True)
+    if meter.used is not None:
+        screen.out().print(meter.used.line(), soft_wrap=True)
     warn([reported for reported in simulation.warnings if reported not in before])  # warnings about the results
     screen.out().print(f"plot the results with: faultwave plot {simulation.case.output.folder}", soft_wrap=True)
 

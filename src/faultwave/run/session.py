@@ -7,7 +7,7 @@ import math
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
@@ -34,6 +34,7 @@ from faultwave.output.formats import write_results
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.manifest import Digests, build_manifest, read_manifest, write_manifest
 from faultwave.run import checkpoints
+from faultwave.run.energy import EnergyMeter
 from faultwave.run.event import with_event
 from faultwave.run.files import SeriesExtent, SnapshotFiles
 
@@ -80,6 +81,8 @@ def write_run_manifest(
     extra: Settings = {} if solver.halo is None else {"halo": solver.halo}
     if sim.balance is not None:
         extra["balance"] = sim.balance.manifest()
+    if sim.energy_meter is not None and sim.energy_meter.used is not None:
+        extra["energy"] = sim.energy_meter.used.manifest()
     manifest = build_manifest(
         case.model_dump(mode="json"), sim.inputs, status=status or ("interrupted" if sim.interrupted else "finished"),
         timings=solver.timings(), rates=solver.rates(), outputs=[p.name for p in sim.files],
@@ -158,6 +161,7 @@ class Session:
         self.background = Background()  # writes in the background
         self.wall = solver.wall
         self.balance: Balance | None = None  # of the processes, after a run on process 0
+        self.energy_meter: EnergyMeter | None = None  # None in members of ensembles, which share a machine
         self.files: list[Path] = []
         self.files_read: tuple[Path, ...] = ()  # read files that only other files name
         self.resolved_frequency = math.inf
@@ -298,9 +302,12 @@ class Session:
         with self._interruptible(), ExitStack() as self.held:
             try:  # no process may be left waiting for one that fails here
                 self.folder = self._begin(write)
+                before = self._updates()
                 with reporting(progress, self.world.first) as report:
                     failure = self._advance(report)
                 self.balance = gather_balance(self.solver.work(), self.world)
+                if self.energy_meter is not None:
+                    self.energy_meter.collect(self._updates() - before)
                 if self.folder and self.digests:
                     self.inputs = self.digests.found()
                     self._write(self.folder, "failed" if failure else None)
@@ -386,7 +393,8 @@ class Session:
     @phase("time steps")
     def _step(self, control: checkpoints.CheckpointScheduler) -> None:
         try:
-            self.solver.run(self.end, control)
+            with self.energy_meter.measuring() if self.energy_meter else nullcontext():
+                self.solver.run(self.end, control)
         except RunError as error:
             if self._can_resume and not self.world.is_raised_everywhere(error):
                 kind = WriteFailed if isinstance(error, WriteFailed) else RunError
@@ -397,6 +405,10 @@ class Session:
         finally:
             self.advancing = False
         self.interrupted = control.stopped
+
+    def _updates(self) -> float:
+        """Return the number of cell or point updates so far, of all processes."""
+        return next((count for name, count in self.solver.rates().items() if name.endswith("_updates")), 0.0)
 
     def _close(self) -> None:
         """Release the closed files in all capabilities."""

@@ -46,8 +46,11 @@ MARKED = "prepare the run"
 """Phase whose beginning makes the trace of a failed run worth writing."""
 
 
-def check_trace_file(path: Path, force: bool = False) -> list[Problem]:
-    """Return the reasons why a trace cannot be written to ``path``; ``force`` permits to replace a file."""
+def check_trace_file(path: Path, force: bool | None = None) -> list[Problem]:
+    """Return the reasons why a trace cannot be written to ``path``.
+
+    ``force`` permits to replace a file; None if the command has no such option.
+    """
     path = path.absolute()
     place = path.parent
     while not place.exists():
@@ -60,7 +63,9 @@ def check_trace_file(path: Path, force: bool = False) -> list[Problem]:
         return [Problem(OPTION, f"no permission to write into {place}", advice="Choose another file.")]
     found = []
     if path.exists() and not force:
-        advice = "Choose another name, remove the file, or replace it with --force."
+        advice = "Choose another name, or remove the file."
+        if force is not None:
+            advice = "Choose another name, remove the file, or replace it with --force."
         found.append(Problem(OPTION, f"{path} exists", advice=advice))
     free = shutil.disk_usage(place).free
     if free < 2 * FEWEST * BYTES:

@@ -41,7 +41,7 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
             for n in rates
         ]
         blocks.append(Table("Rates", ("", *[r.name for r in runs]), rows))
-        blocks += [table for r in runs for table in _balance(r)]
+        blocks += [table for r in runs for table in (*_balance(r), *_energy(r))]
     yield Section("Cost", blocks)
 
 
@@ -65,3 +65,16 @@ def _balance(run: Run) -> list[Table]:
         header = ("time cluster", "busy [s]", "updates", "ns/update", "imbalance of the processes")
         tables.append(Table(f"Time clusters of {run.name}, the fastest first", header, costs))
     return tables
+
+
+def _energy(run: Run) -> list[Table]:
+    """Return the table of the energy of the machines during the steps, if it was measured."""
+    found = run.manifest.get("energy") or {}
+    if "joules" not in found:
+        return []
+    rows = [(f"{name} [J]", f"{joules:,.6g}") for name, joules in found["domains"].items()]
+    rows += [("sum [J]", f"{found['joules']:,.6g}")]
+    if "updates_per_joule" in found:
+        rows += [("updates/J", f"{found['updates_per_joule']:,.6g}")]
+    title = f"Energy during the steps of {run.name}: machines {found['machines']}, other programs included"
+    return [Table(title, ("", "value"), rows)]
