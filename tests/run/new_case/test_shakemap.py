@@ -85,7 +85,15 @@ def test_rakes_of_request_metadata_and_mechanism(tmp_path):
     ]
     for mechanism, metadata, rake in cases:
         assert set(slip(tmp_path, read(path, rupture_json(**metadata), mechanism))[1][:, 4]) == {rake}
-    for metadata in ({"rake": None}, {"rake": None, "mech": None}):
+    assert set(slip(tmp_path, read(path, rupture_json(mech="ALL", rake=20.0)))[1][:, 4]) == {20.0}
+    assert set(slip(tmp_path, read(path, rupture_json(rake=0.0), (0.0,)))[1][:, 4]) == {0.0}
+    for metadata in (
+        {"rake": None},
+        {"rake": None, "mech": None},
+        {"rake": 0.0},
+        {"mech": "ALL", "rake": 45.0},
+        {"rake": 999.0, "mech": None},
+    ):
         with raises(InputError):
             read(path, rupture_json(**metadata))
     with raises(InputError):

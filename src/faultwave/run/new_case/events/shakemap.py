@@ -34,6 +34,8 @@ MOST = 10_000
 """Largest number of subfaults."""
 RAKES = {"RS": 90.0, "NM": -90.0}
 """Rake [deg] of mechanisms of ShakeMap that define it."""
+PLACEHOLDERS = {"ALL": (0.0, 45.0), "SS": (0.0,)}
+"""Rakes [deg] that ShakeMap writes for an event without a rake, by mechanism; they leave the sense of slip open."""
 FILE = "rupture.param"
 
 
@@ -167,15 +169,19 @@ def _rake(request: EventRequest, data: _Metadata, problems: Problems) -> tuple[f
             problems.error("--mechanism", what, "a rake from -360 to 360 degrees alone")
         return asked[0], "--mechanism"
     stated = as_float(str(data.values.get("rake")))
-    if stated is not None and abs(stated) <= 360:
+    if stated is not None and abs(stated) <= 360 and stated not in PLACEHOLDERS.get(mech, ()):
         return stated, f"{Path(data.find('rake')).name}, metadata rake"
     if mech in RAKES:
         return RAKES[mech], f"{Path(data.find('mech')).name}, metadata mech {mech}"
-    what = "the metadata have no rake" + (
-        f", and the mechanism {mech} does not define it" if "mech" in data.values else ""
-    )
+    what, where = "the metadata have no rake", data.find("mech")
+    if stated is not None:
+        what, where = f"the rake {stated:g} is no angle", data.find("rake")
+        if stated in PLACEHOLDERS.get(mech, ()):
+            what = f"the rake {stated:g} of the mechanism {mech} is the default of ShakeMap, which leaves the sense of slip open"
+    elif "mech" in data.values:
+        what += f", and the mechanism {mech} does not define it"
     advice = "0 is left-lateral, 180 right-lateral, 90 a thrust, -90 normal faulting."
-    problems.error(data.find("mech"), what, "--mechanism RAKE", advice)
+    problems.error(where, what, "--mechanism RAKE", advice)
     return 0.0, ""
 
 
