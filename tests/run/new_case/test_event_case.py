@@ -159,6 +159,8 @@ def test_time_functions_and_dates(tmp_path):
     )
     filtered, _ = made(tmp_path, CMT, frequency=0.2)
     assert filtered.numerics.source_lowpass == pytest.approx(0.09)
+    acts = 0.5 + 1.5 + 6 / 1.628 + 1 / 0.09  # the low-pass spreads the moment rate
+    assert filtered.end_time == np.ceil(np.hypot(0.75 * side(filtered), 6e3) / 3360.0 + acts)
     date = filtered.output.origin_time.timestamp()
     assert date == pytest.approx(1577836810.0 - 1.5 - 0.416 / 0.09, abs=2e-3)  # 2020-01-01T00:00:10
 
@@ -179,6 +181,7 @@ def test_the_region_follows_from_the_source(tmp_path):
     assert quick.grid.frequency == 1.0
     deep, made_deep = made(tmp_path, CMT.replace("1.0\n", "0.1\n").replace("6.0\n", "200.0\n"))
     assert side(deep) == 405e3 and deep.grid.frequency == pytest.approx(0.3) and deep.grid.lower[2] == -400e3
+    assert deep.end_time > np.hypot(0.75 * 405e3, 200e3) / 3360.0  # waves from the source to the corners
     expect(made_deep.warnings)
     long, _ = made(tmp_path, CMT, frequency=0.05)
     assert side(long) == pytest.approx(2 * 3360 / 0.05, abs=10e3)  # a wavelength on each side

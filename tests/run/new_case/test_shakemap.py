@@ -12,6 +12,7 @@ from faultwave.physics.sources.readers.param import read_param
 from faultwave.run.new_case.event_source import EventRequest, FiniteEvent, PointEvent
 from faultwave.run.new_case.events.read import read_event
 from faultwave.run.new_case.events.shakemap import RUPTURE_SPEED
+from faultwave.run.new_case.text import shear_modulus_at
 from tests.messages import expect, raises
 from tests.run.new_case.events import RING, rupture_json
 
@@ -71,8 +72,14 @@ def test_buried_planes_are_tapered_above_and_small_subfaults_are_limited(tmp_pat
     rows = slip(tmp_path, event, 1.0)[1]
     column = rows[np.abs(rows[:, 1] + 117.55) < 0.01]
     assert column[np.argmin(column[:, 2]), 3] < 0.3 * column[:, 3].max()
+    assert 3.0 < rows[:, 2].min() < 3.5 and 8.5 < rows[:, 2].max() < 9.0  # km
     many, few = (len(slip(tmp_path, event, frequency)[1]) for frequency in (100.0, 0.25))
     assert many == pytest.approx(10_000, rel=0.05) and few < 60
+
+
+def test_moduli_are_those_of_the_layers():
+    found = shear_modulus_at(np.array([0.0, 19.9e3, 20e3, 34e3, 600e3]))
+    assert found == pytest.approx(1e9 * np.array([2.72 * 3.36**2] * 2 + [2.92 * 3.75**2] * 2 + [3.3198 * 4.47**2]))
 
 
 def test_rakes_of_request_metadata_and_mechanism(tmp_path):
