@@ -8,6 +8,7 @@
 #   make bench    kernels against the roofs of this machine, errors against costs: tables and pictures of docs/performance.md (half an hour)
 #   make golden   whether results are those of another commit, BASE=commit (default: where the branch left main; minutes)
 #   make docs     the documentation as a web site (site/)
+#   make release  build the source distribution and the wheel in dist/, and run the demo with them in an empty environment (minutes)
 #   make format   format the code
 #   make clean    remove what the targets above made
 
@@ -22,7 +23,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # Where Python is told not to keep what it compiles, every start of the program would compile 400 files anew: a third of its time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test test-long test-all lint format verify bench golden docs clean
+.PHONY: help setup demo test test-long test-all lint format verify bench golden docs release clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -77,6 +78,10 @@ golden: setup
 
 docs: setup
 	$(BIN)/mkdocs build --strict
+
+release: setup
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -e '.[release]'
+	$(BIN)/python -m tools.release
 
 clean:
 	rm -rf $(VENV) demo site .golden bench.json build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
