@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "src/faultwave/"
 STATED = ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff")
 """Files of the source distribution that are no sources."""
-MADE = re.compile(r"PKG-INFO|setup\.cfg|src/faultwave\.egg-info/[\w.]+")
+MADE = re.compile(r"PKG-INFO|setup\.cfg|src/faultwave\.egg-info/[\w.-]+")
 """Files that setuptools adds to it."""
 RECORDS = re.compile(
     r"faultwave-[\w.]+\.dist-info/(METADATA|WHEEL|RECORD|entry_points\.txt|top_level\.txt|licenses/LICENSE)"
