@@ -42,6 +42,9 @@ FEWEST = 10_000
 BYTES = 100
 """Size of a span in the file [bytes]."""
 
+FIRST = '{"displayTimeUnit"'
+"""First characters of a file."""
+
 MARKED = "prepare the run"
 """Phase whose beginning makes the trace of a failed run worth writing."""
 
@@ -59,7 +62,9 @@ def check_trace_file(path: Path, force: bool = False) -> list[Problem]:
     if not os.access(place, os.W_OK | os.X_OK):
         return [Problem(OPTION, f"no permission to write into {place}", advice="Choose another file.")]
     found = []
-    if path.exists() and not force:
+    if path.is_file() and force and not _is_trace(path):
+        found.append(Problem(OPTION, f"{path} is no trace, and --force replaces traces only", "another name"))
+    elif path.exists() and not force:
         advice = "Choose another name, remove the file, or replace it with --force."
         found.append(Problem(OPTION, f"{path} exists", advice=advice))
     free = shutil.disk_usage(place).free
@@ -68,6 +73,16 @@ def check_trace_file(path: Path, force: bool = False) -> list[Problem]:
         what = f"a trace needs {needed}, {place} has {1e-6 * free:.2g} MB free"
         found.append(Problem(OPTION, what, advice="Free some space or choose another disk."))
     return found
+
+
+def _is_trace(path: Path) -> bool:
+    """Return True if a file is empty or begins as a trace does."""
+    try:
+        with path.open("rb") as file:
+            begin = file.read(len(FIRST))
+    except OSError:
+        return False
+    return begin in (b"", FIRST.encode())
 
 
 def spans_per_track(path: Path, processes: int) -> int:
