@@ -208,6 +208,9 @@ def test_cases_without_gradients():
         {"sources[0].location[2]": 400.0},
         {f"sources[1].force[{n}]": 0.0 for n in range(3)},
         {"sources[0].location[2]": -50.0, "sources[0].tensor.yx": 1.0},
+        "sources[0].onset",
+        {"sources[0].onset": "0.1 s"},
+        {"sources[0].onset": 0.0, "sources[0].time_function.duration": 1e-5},
     ],
 )
 def test_settings_that_are_no_parameters(paths):

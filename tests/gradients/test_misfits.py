@@ -86,6 +86,11 @@ def test_data_that_do_not_fit():
         PhaseMisfit(GAPS, 1.0, 6.0),
         OffsetMisfit(DATA),
         WaveformMisfit(DATA[..., :-1]),
+        WaveformMisfit(DATA, np.ones(7)),
+        OffsetMisfit(np.zeros((2, 3)), np.nan),
+        EnvelopeMisfit(DATA, 6.0, 1.0),
+        PhaseMisfit(DATA, 0.0, 6.0),
+        PhaseMisfit(DATA, 1.0, 26.0),
     ):
         with raises(InputError):
             made.evaluate(TIME, FOUND)

@@ -167,7 +167,9 @@ def test_files_that_cannot_be_written_are_reported_before_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there, inside = tmp_path / "there.json", tmp_path / "there.json" / "run.json"
-    there.write_text("{}")
+    there.write_text("title: a case")
+    expect(check_trace_file(there, force=True))
+    there.write_text('{"displayTimeUnit":"ms"}')
     assert not check_trace_file(there, force=True) and not check_trace_file(tmp_path / "new" / "run.json")
     expect(check_trace_file(there))
     for path in (there, inside, tmp_path):

@@ -180,7 +180,7 @@ def _plan(case: Case, given: Sequence[str] | Mapping[str, float]) -> tuple[FdPla
     together = world()
     grid = case.grid
     assert grid is not None
-    named = [str(p) for p in given]
+    named = given if isinstance(given, str) else [str(p) for p in given]
     first = case.model_copy(update={"output": output})
     made: FdPlan = together.agree(lambda: ENGINE.process_plan(first, together))
     chosen = read_parameters(

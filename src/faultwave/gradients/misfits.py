@@ -57,7 +57,7 @@ class WaveformMisfit:
     def evaluate(self, time: np.ndarray, velocity: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the misfit and its derivatives (see ``Misfit``)."""
         data = _fitting(self.data, velocity)
-        squared = np.square(np.broadcast_to(self.weights, velocity.shape)) * interval_of(time)
+        squared = _squared(self.weights, velocity.shape) * interval_of(time)
         residual = np.where(np.isnan(data), 0.0, velocity - data)
         return float(0.5 * (squared * residual**2).sum()), squared * residual
 
@@ -182,13 +182,28 @@ class OffsetMisfit:
         shares = np.full(len(time), interval_of(time))
         shares[[0, -1]] *= 0.5
         residual = np.where(np.isnan(data), 0.0, velocity @ shares - data)
-        squared = np.square(np.broadcast_to(self.weights, data.shape))
+        squared = _squared(self.weights, data.shape)
         return float(0.5 * (squared * residual**2).sum()), (squared * residual)[..., None] * shares
 
 
 def interval_of(time: np.ndarray) -> float:
     """Return the sampling interval [s] of times (nt,)."""
     return float(time[-1] - time[0]) / (len(time) - 1)
+
+
+def _squared(weights: np.ndarray | float, shape: tuple[int, ...]) -> np.ndarray:
+    """Return the squares of weights for data of a shape; raise InputError if they do not fit it."""
+    found = np.asarray(weights, float)
+    try:
+        squares = np.square(np.broadcast_to(found, shape))
+    except ValueError:
+        problem = Problem(
+            "weights", f"have the shape {found.shape}", f"a number, or an array that broadcasts to {shape}"
+        )
+        raise InputError(problem) from None
+    if not np.isfinite(squares).all():
+        raise InputError(Problem("weights", "are not finite", "finite numbers", "NaN in the data excludes samples."))
+    return squares
 
 
 def _fitting(data: np.ndarray, velocity: np.ndarray, complete: bool = False) -> np.ndarray:
@@ -213,6 +228,9 @@ def _time_frequency(
     differential Re(conj(G) d found).
     """
     data, step = _fitting(misfit.data, velocity, complete=True), interval_of(time)
+    if not 0.0 < misfit.low < misfit.high <= 0.5 / step:
+        allowed = f"0 < low < high <= {0.5 / step:.4g} Hz, half of the sampling rate"
+        raise InputError(Problem("low, high", f"{misfit.low:g} Hz, {misfit.high:g} Hz", allowed))
     frequency = np.geomspace(misfit.low, misfit.high, COUNT)
     value, slopes = 0.0, np.zeros(velocity.shape)
     for at in np.ndindex(velocity.shape[:2]):

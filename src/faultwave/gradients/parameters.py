@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from faultwave.base.errors import Problems, suggest
+from faultwave.base.errors import InputError, Problems, suggest
 from faultwave.base.types import Settings
 from faultwave.case import describe
 from faultwave.case.native import location_of
@@ -72,7 +72,13 @@ class Parameters:
     def changed(self, parameter: Parameter, offset: int) -> Case:
         """Return the case with one parameter changed by a multiple of its interval. Raises InputError if it is invalid."""
         value = parameter.value + offset * FRACTION * parameter.scale
-        return _case(self.base, {parameter.path: value}, self.case)
+        try:
+            return _case(self.base, {parameter.path: value}, self.case)
+        except InputError as error:
+            reach = max(OFFSETS) * FRACTION * abs(parameter.scale)
+            ends = f"{parameter.value - reach:.8g} to {parameter.value + reach:.8g}"
+            advice = f"The derivative at {parameter.value:g} needs valid values from {ends}."
+            raise InputError([replace(p, advice=f"{p.advice} {advice}".strip()) for p in error.problems]) from None
 
 
 def read_parameters(case: Case, given: Sequence[str] | Mapping[str, float], step: float, spacing: float) -> Parameters:
@@ -93,8 +99,11 @@ def read_parameters(case: Case, given: Sequence[str] | Mapping[str, float], step
     """
     problems = Problems()
     base = case.model_dump(exclude_unset=True)
+    if isinstance(given, str):
+        problems.error("parameters", f"is the text '{given}'", f"a list of paths: ['{given}']")
+        problems.raise_errors()
     if isinstance(given, Mapping):
-        case = _case(base, {path: float(value) for path, value in given.items()}, case)
+        case = _case(base, {path: _number(path, value, problems) for path, value in given.items()}, case)
         base = case.model_dump(exclude_unset=True)
     complete, found = case.model_dump(), list[Parameter]()
     if not len(given):
@@ -131,6 +140,16 @@ def _case(base: Settings, values: Mapping[str, float], of: Case) -> Case:
     problems.raise_errors()
     assert case is not None
     return case
+
+
+def _number(path: str, value: object, problems: Problems) -> float:
+    """Return a value as a number; raise InputError if it is none."""
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        problems.error(path, f"is {value!r}", "a number in SI units, degrees for angles")
+        problems.raise_errors()
+        raise
 
 
 def _read(path: str, complete: Settings, step: float, spacing: float, problems: Problems) -> Parameter | None:

@@ -34,13 +34,16 @@ log = logging.getLogger(__name__)
 OPTION = "--trace"
 
 MOST = 1_000_000
-"""Largest number of short spans in a file, half of them of each track, shared by the processes."""
+"""Largest number of short spans in a file, shared by the processes and their tracks."""
 
 FEWEST = 10_000
 """Number of spans of each process that is recorded in any case."""
 
 BYTES = 100
 """Size of a span in the file [bytes]."""
+
+FIRST = '{"displayTimeUnit"'
+"""First characters of a file."""
 
 MARKED = "prepare the run"
 """Phase whose beginning makes the trace of a failed run worth writing."""
@@ -62,7 +65,9 @@ def check_trace_file(path: Path, force: bool | None = None) -> list[Problem]:
     if not os.access(place, os.W_OK | os.X_OK):
         return [Problem(OPTION, f"no permission to write into {place}", advice="Choose another file.")]
     found = []
-    if path.exists() and not force:
+    if path.is_file() and force and not _is_trace(path):
+        found.append(Problem(OPTION, f"{path} is no trace, and --force replaces traces only", "another name"))
+    elif path.exists() and not force:
         advice = "Choose another name, or remove the file."
         if force is not None:
             advice = "Choose another name, remove the file, or replace it with --force."
@@ -73,6 +78,16 @@ def check_trace_file(path: Path, force: bool | None = None) -> list[Problem]:
         what = f"a trace needs {needed}, {place} has {1e-6 * free:.2g} MB free"
         found.append(Problem(OPTION, what, advice="Free some space or choose another disk."))
     return found
+
+
+def _is_trace(path: Path) -> bool:
+    """Return True if a file is empty or begins as a trace does."""
+    try:
+        with path.open("rb") as file:
+            begin = file.read(len(FIRST))
+    except OSError:
+        return False
+    return begin in (b"", FIRST.encode())
 
 
 def spans_per_track(path: Path, processes: int) -> int:
