@@ -35,13 +35,10 @@ from faultwave.fd.operators.time_dispersion import removes
 from faultwave.fd.solver import FdSolver
 from faultwave.gradients.misfits import Misfit
 from faultwave.gradients.parameters import (
-    FRACTION,
-    OFFSETS,
-    WEIGHTS,
     Parameter,
     Parameters,
+    difference_of,
     read_parameters,
-    sources_of,
 )
 from faultwave.physics.sources.point import Sources
 
@@ -304,8 +301,8 @@ class _Changes:
     Attributes
     ----------
     parameters : Parameters
-    changed : list of list of Sources
-        Sources of each parameter and offset.
+    changed : list of list of (float, Sources)
+        Sources whose weighted sum is the derivative with respect to each parameter.
     points : ndarray (n, 3)
         Locations [m] of all these sources, each once.
     moments, forces : bool
@@ -313,15 +310,15 @@ class _Changes:
     """
 
     parameters: Parameters
-    changed: list[list[Sources]]
+    changed: list[list[tuple[float, Sources]]]
     points: np.ndarray
     moments: bool
     forces: bool
 
     @classmethod
     def of(cls, plan: FdPlan, parameters: Parameters) -> _Changes:
-        changed = [[sources_of(parameters.changed(p, offset), plan) for offset in OFFSETS] for p in parameters.listed]
-        every = [sources for group in changed for sources in group]
+        changed = [difference_of(parameters, p, plan) for p in parameters.listed]
+        every = [sources for group in changed for _, sources in group]
         points = np.unique(np.concatenate([s.location for s in every]), axis=0)
         moments = any(bool(s.moment.any() or s.potency.any()) for s in every)
         return cls(parameters, changed, points, moments, any(bool(s.force.any()) for s in every))
@@ -341,6 +338,5 @@ class _Changes:
 
         found = {}
         for parameter, group in zip(self.parameters.listed, self.changed, strict=True):
-            difference = sum(w * response(sources) for w, sources in zip(WEIGHTS, group, strict=True))
-            found[parameter.path] = difference / (FRACTION * parameter.scale)
+            found[parameter.path] = sum(weight * response(sources) for weight, sources in group)
         return found

@@ -14,6 +14,7 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.observe.motions.time_frequency import COUNT, correlate_wavelets, wavelets
 
+NUMBERS = "numbers, NaN where nothing was recorded"
 Comparison = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Function of wavelet coefficients and those of the data (see ``_time_frequency``)."""
 
@@ -179,6 +180,8 @@ class OffsetMisfit:
         if data.shape != velocity.shape[:2]:
             what = f"has the shape {data.shape}"
             raise InputError(Problem("data", what, f"{velocity.shape[:2]}, receivers and x, y, z"))
+        if np.isnan(data).all():
+            raise InputError(Problem("data", "contains no number", NUMBERS))
         shares = np.full(len(time), interval_of(time))
         shares[[0, -1]] *= 0.5
         residual = np.where(np.isnan(data), 0.0, velocity @ shares - data)
@@ -215,6 +218,8 @@ def _fitting(data: np.ndarray, velocity: np.ndarray, complete: bool = False) -> 
     elif np.isinf(found).any() or (complete and np.isnan(found).any()):
         receiver = int(np.flatnonzero(~np.isfinite(found).all((1, 2)))[0])
         problems.error("data", f"has values of receiver {receiver + 1} that are not finite", "finite numbers")
+    elif np.isnan(found).all():
+        problems.error("data", "contains no number", NUMBERS)
     problems.raise_errors()
     return found
 
@@ -231,6 +236,9 @@ def _time_frequency(
     if not 0.0 < misfit.low < misfit.high <= 0.5 / step:
         allowed = f"0 < low < high <= {0.5 / step:.4g} Hz, half of the sampling rate"
         raise InputError(Problem("low, high", f"{misfit.low:g} Hz, {misfit.high:g} Hz", allowed))
+    if not data.any():
+        what = "is zero everywhere, and nothing can be compared with it"
+        raise InputError(Problem("data", what, "records with motion"))
     frequency = np.geomspace(misfit.low, misfit.high, COUNT)
     value, slopes = 0.0, np.zeros(velocity.shape)
     for at in np.ndindex(velocity.shape[:2]):

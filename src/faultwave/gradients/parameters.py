@@ -20,8 +20,11 @@ from faultwave.fd.capability import FdPlan
 from faultwave.fd.contexts import PlacementContext, Planning
 from faultwave.physics.sources.point import Sources
 
-OFFSETS, WEIGHTS = (-2, -1, 1, 2), (1.0 / 12.0, -2.0 / 3.0, 2.0 / 3.0, -1.0 / 12.0)
-"""Fourth-order difference of the sources with respect to a parameter; waves are not differentiated in this way."""
+CENTRAL = {-2: 1.0 / 12.0, -1: -2.0 / 3.0, 1: 2.0 / 3.0, 2: -1.0 / 12.0}
+FORWARD = {0: -25.0 / 12.0, 1: 4.0, 2: -3.0, 3: 4.0 / 3.0, 4: -1.0 / 4.0}
+BACKWARD = {-offset: -weight for offset, weight in FORWARD.items()}
+"""Weights of fourth-order differences of the sources with respect to a parameter by offset, of which the last two serve at the ends of
+the range of a setting, such as a dip of 90 degrees; waves are not differentiated in this way."""
 ANGLE = 60.0
 """Scale of angles [degrees]."""
 FRACTION = 1e-3
@@ -72,13 +75,7 @@ class Parameters:
     def changed(self, parameter: Parameter, offset: int) -> Case:
         """Return the case with one parameter changed by a multiple of its interval. Raises InputError if it is invalid."""
         value = parameter.value + offset * FRACTION * parameter.scale
-        try:
-            return _case(self.base, {parameter.path: value}, self.case)
-        except InputError as error:
-            reach = max(OFFSETS) * FRACTION * abs(parameter.scale)
-            ends = f"{parameter.value - reach:.8g} to {parameter.value + reach:.8g}"
-            advice = f"The derivative at {parameter.value:g} needs valid values from {ends}."
-            raise InputError([replace(p, advice=f"{p.advice} {advice}".strip()) for p in error.problems]) from None
+        return _case(self.base, {parameter.path: value}, self.case)
 
 
 def read_parameters(case: Case, given: Sequence[str] | Mapping[str, float], step: float, spacing: float) -> Parameters:
@@ -108,6 +105,8 @@ def read_parameters(case: Case, given: Sequence[str] | Mapping[str, float], step
     complete, found = case.model_dump(), list[Parameter]()
     if not len(given):
         problems.error("parameters", "is empty", PATHS)
+    for path in dict.fromkeys(p for p in given if list(given).count(p) > 1):
+        problems.error(path, "is listed twice", "each parameter once")
     for path in given:
         if (parameter := _read(path, complete, step, spacing, problems)) is not None:
             found.append(parameter)
@@ -124,6 +123,29 @@ def sources_of(case: Case, plan: FdPlan) -> Sources:
     placed = planned.locate(PlacementContext(case, plan.law, plan.scheme.grid, plan.lower, plan.upper, problems))
     problems.raise_errors()
     return placed.sources
+
+
+def difference_of(parameters: Parameters, parameter: Parameter, plan: FdPlan) -> list[tuple[float, Sources]]:
+    """Return the sources whose weighted sum is the derivative with respect to a parameter.
+
+    The difference is central, or one-sided if that leaves the range of the setting or the box.
+
+    Raises
+    ------
+    InputError
+        If both leave it, on both sides.
+    """
+    interval, first = FRACTION * parameter.scale, None
+    for weights in (CENTRAL, FORWARD, BACKWARD):
+        try:
+            return [(w / interval, sources_of(parameters.changed(parameter, k), plan)) for k, w in weights.items()]
+        except InputError as error:
+            first = first or error
+    assert first is not None
+    reach = max(CENTRAL) * abs(interval)
+    ends = f"{parameter.value - reach:.8g} to {parameter.value + reach:.8g}"
+    advice = f"The derivative at {parameter.value:g} needs valid values from {ends}, or beyond one of them."
+    raise InputError([replace(p, advice=f"{p.advice} {advice}".strip()) for p in first.problems])
 
 
 def _case(base: Settings, values: Mapping[str, float], of: Case) -> Case:
