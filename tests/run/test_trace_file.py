@@ -220,6 +220,14 @@ def test_clocks_of_several_machines_are_aligned() -> None:
     ]  # fmt: skip
 
 
+def test_a_result_of_the_run_is_not_replaced(tmp_path):
+    path = tmp_path / "run-receivers.h5"
+    with traced(path) as trace:
+        path.write_text("a result")
+    expect(trace.warnings)
+    assert path.read_text() == "a result" and trace.spans == 0
+
+
 def test_spans_that_are_missing_are_reported(tmp_path: Path) -> None:
     one = recorded("a", 0.0, [("predict", float(k), k + 0.5, 0) for k in range(1, 8)], most=3)
     assert complete_until([one]) == [3.0]

@@ -165,6 +165,10 @@ def write_trace(trace: Trace, recorder: Recorder, processes: World) -> None:
 
     def write() -> None:
         assert found is not None
+        if trace.path.is_file() and not _is_trace(trace.path):
+            what = f"the run wrote {trace.path} itself, so that its trace is not written"
+            trace.warnings.append(Problem(OPTION, what, advice="Choose another name.", severity="warning"))
+            return
         with atomic_text(trace.path) as file:
             trace.spans = write_spans(file, found)
         trace.warnings += [
