@@ -10,7 +10,7 @@ from faultwave.base.formulas import moment_of_magnitude
 from faultwave.run.new_case.event_source import EventRequest
 from faultwave.run.new_case.events.read import read_event
 from tests.messages import expect, raises
-from tests.run.new_case.events import CMT, NDK, PARTS, quake, quakeml, write
+from tests.run.new_case.events import CMT, NDK, PARTS, identifier, quake, quakeml, write
 
 PLANES = [{"strike": 10.0, "dip": 80.0, "rake": 5.0}, {"strike": 280.0, "dip": 70.0, "rake": 170.0}]
 
@@ -97,6 +97,19 @@ def test_magnitudes_of_other_types_are_a_warning(tmp_path):
     warned = Problems()
     read(write(tmp_path / "quake.xml", event), warned)
     expect(warned.warnings)
+
+
+@pytest.mark.parametrize("kind", ["Mw", "Mwc", "mww", None])
+def test_moment_magnitudes_come_first_without_a_preferred_one(tmp_path, kind):
+    event, warned = quake(planes=PLANES), Problems()
+    event.magnitudes[0].magnitude_type = kind
+    event.magnitudes.insert(0, quakeml.Magnitude(resource_id=identifier("mb"), mag=5.9, magnitude_type="mb"))
+    assert read(write(tmp_path / "preferred.xml", event)).moment == moment_of_magnitude(5.0)
+    event.preferred_magnitude_id = None
+    found = read(write(tmp_path / "quake.xml", event), warned)
+    assert found.moment == moment_of_magnitude(5.0 if kind else 5.9) and bool(warned.warnings) == (kind is None)
+    event.preferred_magnitude_id = identifier("mb")
+    assert read(write(tmp_path / "mb.xml", event)).moment == moment_of_magnitude(5.9)
 
 
 @pytest.mark.parametrize("factor", [1e7, 3.0, 1.2])

@@ -205,10 +205,7 @@ def _name(event: Event) -> str:
 
 def _summary(event: Event) -> str:
     """Return identifier, time and magnitude of an event."""
-    origin, size = (
-        _preferred(event.origins, event.preferred_origin_id),
-        _preferred(event.magnitudes, event.preferred_magnitude_id),
-    )
+    origin, size = _preferred(event.origins, event.preferred_origin_id), _size(event)
     parts = [shown(event.resource_id)]
     if origin is not None and origin.time is not None:
         parts.append(origin.time.strftime("%Y-%m-%dT%H:%M:%S"))
@@ -220,6 +217,18 @@ def _summary(event: Event) -> str:
 def _preferred(items: Sequence[Any], wanted: ResourceIdentifier | None) -> Any:
     """Return the item with an identifier, else the first, None if there is none."""
     return next((i for i in items if wanted is not None and i.resource_id == wanted), items[0] if items else None)
+
+
+def _size(event: Event) -> Magnitude | None:
+    """Return the preferred magnitude, else the first moment magnitude, else the first magnitude, None if there is none."""
+    known = [m for m in event.magnitudes if m.mag is not None] or list(event.magnitudes)
+    found: Magnitude | None = _preferred(sorted(known, key=lambda m: not _is_moment(m)), event.preferred_magnitude_id)
+    return found
+
+
+def _is_moment(size: Magnitude) -> bool:
+    """Return True for moment magnitudes, of whatever waves (Mw, Mwb, Mwc, Mwr, Mww)."""
+    return str(size.magnitude_type or "").lower().startswith("mw")
 
 
 @dataclass
@@ -363,7 +372,7 @@ class _Reader:
 
     def _moment(self, event: Event, tensor: MomentTensor | None, own: tuple[float, ...] | None) -> float:
         """Return the scalar moment [N m] of the tensor, else the stated one, else that of the magnitude."""
-        size: Magnitude | None = _preferred(event.magnitudes, event.preferred_magnitude_id)
+        size = _size(event)
         stated = tensor.scalar_moment if tensor is not None else None
         if own is not None and len(own) == len(COMPONENTS):
             moment = float(np.sqrt(0.5 * (np.square(own[:3]).sum() + 2.0 * np.square(own[3:]).sum())))
@@ -386,7 +395,7 @@ class _Reader:
         where, kind = self.places.find(str(size.resource_id), "mag/value"), size.magnitude_type or "without a type"
         if not 0 < size.mag < 10:
             self.problems.error(where, f"the magnitude is {size.mag:g}", "0 to 10")
-        elif not kind.lower().startswith("mw"):
+        elif not _is_moment(size):
             self.warned.warn(where, f"the magnitude {size.mag:g} ({kind}) is used as moment magnitude", "Mw")
         self._noted("moment", size, "mag/value", f"mag of the magnitude ({kind})")
         return moment_of_magnitude(float(size.mag))
