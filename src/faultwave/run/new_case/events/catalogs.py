@@ -31,6 +31,8 @@ ALIKE = 0.3
 """Largest difference of magnitudes that state the same moment."""
 CONTRADICTION = 1.0
 """Difference of magnitudes from which on tensor and moment are in different units."""
+BEGINNINGS = ("hypocenter", "rupture start")
+"""Types of origins whose time is that of the first slip."""
 MECHANISM = "--mechanism STRIKE,DIP,RAKE"
 
 
@@ -247,13 +249,14 @@ class _Reader:
         tensor = mechanism.moment_tensor if mechanism is not None else None
         own = self._tensor(tensor) if tensor is not None else None
         angles = None if own is not None else self._angles(event, mechanism)
-        origin = self._origin(event, tensor if own is not None else None)
+        origin, derived = self._origin(event, tensor if own is not None else None)
         place = self._place(event, origin)
         moment = self._moment(event, tensor, own)
         self.problems.raise_errors()
         self.warned.extend(self.problems.warnings)
         half = self._half_duration(tensor, moment)
-        centroid = origin is not None and (own is not None or origin.origin_type == "centroid")
+        kind = origin.origin_type if origin is not None else None
+        centroid = kind == "centroid" or (derived and kind not in BEGINNINGS)
         time = self._time(origin, 0.0 if centroid else half)
         name = shown(" ".join(_name(event).split()))
         return PointEvent(name, place, moment, own, angles, half, time, self.fields)
@@ -326,14 +329,14 @@ class _Reader:
         self.problems.error(where, what, MECHANISM, advice)
         return None
 
-    def _origin(self, event: Event, tensor: MomentTensor | None) -> Origin | None:
-        """Return the origin from which the tensor was derived, else the preferred one."""
+    def _origin(self, event: Event, tensor: MomentTensor | None) -> tuple[Origin | None, bool]:
+        """Return the origin of the tensor and True, else the preferred origin and False."""
         if tensor is not None and tensor.derived_origin_id is not None:
             wanted = tensor.derived_origin_id.id
             own = next((o for o in event.origins if str(o.resource_id) == wanted), None)
             if own is not None:
-                return own
-        return _preferred(event.origins, event.preferred_origin_id)
+                return own, True
+        return _preferred(event.origins, event.preferred_origin_id), False
 
     def _place(self, event: Event, origin: Origin | None) -> tuple[float, float, float]:
         """Return longitude, latitude [deg] and depth [m]."""
