@@ -136,6 +136,7 @@ def test_files_that_are_no_ruptures(tmp_path):
     for text in (
         "{\n 1}",
         '{"type": "FeatureCollection"}',
+        rupture_json().replace('"metadata": {', '"metadata": [["a", 1]], "b": {'),
         rupture_json({"type": "LineString", "coordinates": [[0.0, 0.0], [1.0, 0.0]]}),
     ):
         with raises(InputError):
@@ -190,3 +191,17 @@ def test_the_origin_of_numbers_is_named(tmp_path):
     line = next(k for k, text in enumerate(lines, 1) if '"mag"' in text)
     assert event.fields["moment"] == f"rupture.json:{line}, metadata mag"
     assert json.loads(rupture_json())["metadata"]["mag"] == 6.4
+
+
+@pytest.mark.parametrize("order", [("features", "metadata"), ("other", "metadata", "features")])
+def test_lines_are_those_of_the_metadata(tmp_path, order):
+    """Fields of the same name elsewhere in the file do not count."""
+    data = json.loads(rupture_json(place={"mag": 1, "lat": [{}, "}"]}, mag=None, reference='"mag": {'))
+    data["features"][0]["properties"] = {"mag": 3, "lat": 2, "metadata": {"mag": 5}}
+    data["other"], data["metadata"]["mag"] = {"mag": 7, "lat": 0}, 6.4
+    text = json.dumps({name: data[name] for name in order}, indent=1)
+    event = read(tmp_path / "rupture.json", text)
+    lines, words_of = text.splitlines(), {"mag": '"mag": 6.4', "lat": '"lat": 35.7'}
+    number = {name: next(k for k, line in enumerate(lines, 1) if words in line) for name, words in words_of.items()}
+    assert event.fields["moment"] == f"rupture.json:{number['mag']}, metadata mag"
+    assert event.fields["place"].startswith(f"rupture.json:{number['lat']}, metadata lon, lat")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 
@@ -50,9 +48,10 @@ class _Metadata:
     content: str
 
     def find(self, name: str) -> str:
-        """Return file and line of a field."""
-        place = re.search(rf'"{re.escape(name)}"\s*:', self.content)
-        return f"{self.path}:{self.content.count(chr(10), 0, place.start()) + 1 if place else 1}"
+        """Return file and line of a field, or of the metadata without it."""
+        begin, value = _members(self.content, 0)["metadata"]
+        begin, _ = _members(self.content, value).get(name, (begin, value))
+        return f"{self.path}:{self.content.count(chr(10), 0, begin) + 1}"
 
     def number(self, name: str, what: str, problems: Problems) -> float:
         """Return a number, with an error if it is missing."""
@@ -67,6 +66,25 @@ class _Metadata:
             problems.error(self.find(name), lacks, what)
             return 0.0
         return found
+
+
+def _members(content: str, begin: int) -> dict[str, tuple[int, int]]:
+    """Return the places of names and values of the valid JSON object that begins at a place of a text."""
+    found, decoder = dict[str, tuple[int, int]](), json.JSONDecoder()
+    at = _next(content, content.index("{", begin) + 1)
+    while content[at] != "}":
+        name, end = decoder.raw_decode(content, at)
+        value = _next(content, end)
+        found[name] = at, value
+        at = _next(content, decoder.raw_decode(content, value)[1])
+    return found
+
+
+def _next(content: str, at: int) -> int:
+    """Return the place of the next name, value or brace."""
+    while content[at] in " \t\r\n:,":
+        at += 1
+    return at
 
 
 def read_rupture(request: EventRequest, warned: Problems) -> PointEvent | FiniteEvent:
@@ -127,11 +145,13 @@ def _load(path: Path) -> tuple[_Metadata, str]:
     except (ValueError, RecursionError) as error:
         raise InputError(Problem(str(path), f"is not JSON: {error}", allowed)) from None
     try:
-        kind, metadata = str(data["features"][0]["geometry"]["type"]), dict(data["metadata"])
+        kind, metadata = str(data["features"][0]["geometry"]["type"]), data["metadata"]
+        if not isinstance(metadata, dict):
+            raise TypeError
     except (TypeError, KeyError, IndexError, ValueError):
         what = "is no rupture of ShakeMap: it has no metadata, or no feature with a geometry"
         raise InputError(Problem(f"{path}:1", what, allowed, "A fault trace is read by --fault.")) from None
-    return _Metadata(path, cast(dict[str, object], metadata), content), kind
+    return _Metadata(path, metadata, content), kind
 
 
 def _time(data: _Metadata) -> datetime | None:
