@@ -34,9 +34,12 @@ FAR_OUTSIDE, ABSURD = 0.1, 1.0
 """Relative errors of lengths at the origin that count as mistakes, outside of the projection's area and anywhere."""
 
 
+EXCHANGED = "Are longitude and latitude exchanged?"
+
+
 def exchange_advice(longitude: float, latitude: float) -> str:
     """Return advice on numbers that are no longitude and latitude [degrees] but would be if exchanged; empty otherwise."""
-    return "Are longitude and latitude exchanged?" if abs(longitude) <= 90 and 90 < abs(latitude) <= 360 else ""
+    return EXCHANGED if abs(longitude) <= 90 and 90 < abs(latitude) <= 360 else ""
 
 
 class Projection:

@@ -1,5 +1,6 @@
 """Events of QuakeML and ndk: their numbers with line and field, against those of the files; and files that are wrong."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -10,7 +11,7 @@ from faultwave.base.formulas import moment_of_magnitude
 from faultwave.run.new_case.event_source import EventRequest
 from faultwave.run.new_case.events.read import read_event
 from tests.messages import expect, raises
-from tests.run.new_case.events import CMT, NDK, PARTS, quake, quakeml, write
+from tests.run.new_case.events import CMT, NDK, PARTS, identifier, quake, quakeml, write
 
 PLANES = [{"strike": 10.0, "dip": 80.0, "rake": 5.0}, {"strike": 280.0, "dip": 70.0, "rake": 170.0}]
 
@@ -39,6 +40,32 @@ def test_tensor_and_centroid_of_quakeml(tmp_path):
     assert event.fields["place"] == f"quake.xml:{latitude}, latitude, longitude and depth of the origin (centroid)"
     assert event.fields["mechanism"] == f"quake.xml:{line_of(path, '<tensor>')}, momentTensor/tensor"
     assert event.fields["duration"].startswith(f"quake.xml:{line_of(path, '<duration>')}, half the duration")
+
+
+@pytest.mark.parametrize(
+    "derived, kind, delay",
+    [
+        ("quake/centroid", "centroid", 2.0),
+        ("quake/centroid", None, 2.0),
+        ("quake/centroid", "hypocenter", 3.5),
+        ("quake/origin", "hypocenter", 1.5),
+        ("absent", "centroid", 1.5),
+        (None, "centroid", 1.5),
+    ],
+)
+def test_times_of_hypocentres_are_half_a_duration_before_the_centroid(tmp_path, derived, kind, delay):
+    """Of the origin from which the tensor was derived, else of the preferred one, a hypocentre."""
+    function = quakeml.SourceTimeFunction(type="triangle", duration=3.0)
+    found = quake(tensor={"parts": PARTS, "function": function})
+    found.origins[1].origin_type = kind
+    found.focal_mechanisms[0].moment_tensor.derived_origin_id = identifier(derived) if derived else None
+    path = write(tmp_path / "quake.xml", found)
+    if derived is None:  # ObsPy writes another
+        text = path.read_text()
+        path.write_text(re.sub("<derivedOriginID>.*</derivedOriginID>", "", text))
+    event = read(path)
+    assert event.time == datetime(2020, 1, 1, tzinfo=UTC) + timedelta(seconds=delay)
+    assert ("+ half duration 1.5 s" in event.fields["time"]) == (delay in (1.5, 3.5))
 
 
 def test_numbers_of_ndk(tmp_path):
@@ -97,6 +124,19 @@ def test_magnitudes_of_other_types_are_a_warning(tmp_path):
     warned = Problems()
     read(write(tmp_path / "quake.xml", event), warned)
     expect(warned.warnings)
+
+
+@pytest.mark.parametrize("kind", ["Mw", "Mwc", "mww", None])
+def test_moment_magnitudes_come_first_without_a_preferred_one(tmp_path, kind):
+    event, warned = quake(planes=PLANES), Problems()
+    event.magnitudes[0].magnitude_type = kind
+    event.magnitudes.insert(0, quakeml.Magnitude(resource_id=identifier("mb"), mag=5.9, magnitude_type="mb"))
+    assert read(write(tmp_path / "preferred.xml", event)).moment == moment_of_magnitude(5.0)
+    event.preferred_magnitude_id = None
+    found = read(write(tmp_path / "quake.xml", event), warned)
+    assert found.moment == moment_of_magnitude(5.0 if kind else 5.9) and bool(warned.warnings) == (kind is None)
+    event.preferred_magnitude_id = identifier("mb")
+    assert read(write(tmp_path / "mb.xml", event)).moment == moment_of_magnitude(5.9)
 
 
 @pytest.mark.parametrize("factor", [1e7, 3.0, 1.2])

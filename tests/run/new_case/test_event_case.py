@@ -232,6 +232,29 @@ def test_choices_that_contradict_each_other(tmp_path):
         expect(text.replace(str(tmp_path), "TMP"))
 
 
+@pytest.mark.parametrize(
+    "lon, lat, size",
+    [
+        (46.5, 8.0, None),  # exchanged
+        (46.5, 8.0, 100e3),
+        (60.0, 46.5, None),
+        (8.0, 55.4, None),  # 990 km to the north, and the margin beyond the source
+    ],
+)
+def test_centres_far_from_the_source(tmp_path, lon, lat, size):
+    text = CMT.replace("34.0\nlong", "46.5\nlong").replace("-117.0\ndep", "8.0\ndep")
+    with raises(InputError):
+        made(tmp_path, text, lon=lon, lat=lat, size=size)
+    assert not (tmp_path / "case").exists()
+
+
+def test_sources_outside_of_a_region_of_given_size(tmp_path):
+    text = CMT.replace("34.0\nlong", "46.5\nlong").replace("-117.0\ndep", "44.0\ndep")
+    for centre in ({"lon": 46.5, "lat": 44.0}, {"lon": 46.5, "lat": 46.5}):
+        with raises(InputError):
+            made(tmp_path, text, size=100e3, **centre)
+
+
 def test_positions_in_metres_have_no_place_on_earth(tmp_path):
     text = CMT.replace("34.0\nlong", "4000.0\nlong").replace("-117.0\ndep", "2000.0\ndep")
     with raises(InputError):

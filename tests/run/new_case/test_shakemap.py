@@ -8,10 +8,11 @@ import pytest
 from faultwave.base.errors import InputError, Problems
 from faultwave.base.formulas import moment_of_magnitude
 from faultwave.base.projection import Projection
+from faultwave.domain.build.planes import Plane
 from faultwave.physics.sources.readers.param import read_param
 from faultwave.run.new_case.event_source import EventRequest, FiniteEvent, PointEvent
 from faultwave.run.new_case.events.read import read_event
-from faultwave.run.new_case.events.shakemap import RUPTURE_SPEED
+from faultwave.run.new_case.events.shakemap import RUPTURE_SPEED, _distance
 from faultwave.run.new_case.text import shear_modulus_at
 from tests.messages import expect, raises
 from tests.run.new_case.events import RING, rupture_json
@@ -135,6 +136,7 @@ def test_files_that_are_no_ruptures(tmp_path):
     for text in (
         "{\n 1}",
         '{"type": "FeatureCollection"}',
+        rupture_json().replace('"metadata": {', '"metadata": [["a", 1]], "b": {'),
         rupture_json({"type": "LineString", "coordinates": [[0.0, 0.0], [1.0, 0.0]]}),
     ):
         with raises(InputError):
@@ -147,9 +149,59 @@ def test_shallow_hypocentres_are_a_warning(tmp_path):
     expect(warned.warnings)
 
 
+DIPPING = Plane((20.0, 10.0), 40e3, 20e3, 0.0, 30.0, 5e3, "")  # strikes north, dips east
+
+
+@pytest.mark.parametrize(
+    "east, north, depth, expected",
+    [
+        (10e3 * np.cos(np.pi / 6), 12e3, 10e3, 0.0),  # in the plane
+        (10e3 * np.cos(np.pi / 6), 26e3, 10e3, 6e3),  # beyond its end
+        (10e3 * np.cos(np.pi / 6) - 3.5e3, 0.0, 10e3 + 3.5e3 * 3**0.5, 7e3),  # below it
+        (25e3 * np.cos(np.pi / 6), 0.0, 17.5e3, 5e3),  # beyond the lower edge
+        (-3e3, -24e3, 5e3 - 3e3 / 3**0.5, np.hypot(4e3, 3e3 / np.cos(np.pi / 6))),  # beyond a corner
+    ],
+)
+def test_distances_from_a_dipping_rectangle(east, north, depth, expected):
+    earth = Projection("+proj=tmerc +lat_0=10 +lon_0=20 +datum=WGS84 +units=m", (20.0, 10.0))
+    (place,) = earth.to_continuous(np.array([[east, north]]))
+    assert _distance(DIPPING, place[0], place[1], depth) == pytest.approx(expected, abs=2.0)
+
+
+def test_hypocentres_far_from_the_rupture(tmp_path):
+    path = tmp_path / "rupture.json"
+    for metadata in ({"lon": -116.2}, {"depth": 102.0}, {"depth": 22.5}):
+        with raises(InputError):
+            read(path, rupture_json(**metadata))
+    assert read(path, rupture_json(depth=21.5))  # 9.5 km below
+    ring = [[lon + 150.0, lat, 5.0 * depth] for lon, lat, depth in RING]
+    geometry = {"type": "MultiPolygon", "coordinates": [[[*ring, ring[0]]]]}
+    with raises(InputError):
+        read(path, rupture_json(geometry, lon=35.7, lat=32.5))
+    ring = [[-117.5, 30.0, 0.0], [-117.5, 40.0, 0.0], [-117.5, 40.0, 20.0], [-117.5, 30.0, 20.0]]
+    geometry = {"type": "MultiPolygon", "coordinates": [[[*ring, ring[0]]]]}
+    assert read(path, rupture_json(geometry, depth=34.0))  # 14 km below: a tenth of the root of 22,000 km2
+    with raises(InputError):
+        read(path, rupture_json(geometry, depth=36.0))
+
+
 def test_the_origin_of_numbers_is_named(tmp_path):
     event = read(tmp_path / "rupture.json", rupture_json())
     lines = rupture_json().splitlines()
     line = next(k for k, text in enumerate(lines, 1) if '"mag"' in text)
     assert event.fields["moment"] == f"rupture.json:{line}, metadata mag"
     assert json.loads(rupture_json())["metadata"]["mag"] == 6.4
+
+
+@pytest.mark.parametrize("order", [("features", "metadata"), ("other", "metadata", "features")])
+def test_lines_are_those_of_the_metadata(tmp_path, order):
+    """Fields of the same name elsewhere in the file do not count."""
+    data = json.loads(rupture_json(place={"mag": 1, "lat": [{}, "}"]}, mag=None, reference='"mag": {'))
+    data["features"][0]["properties"] = {"mag": 3, "lat": 2, "metadata": {"mag": 5}}
+    data["other"], data["metadata"]["mag"] = {"mag": 7, "lat": 0}, 6.4
+    text = json.dumps({name: data[name] for name in order}, indent=1)
+    event = read(tmp_path / "rupture.json", text)
+    lines, words_of = text.splitlines(), {"mag": '"mag": 6.4', "lat": '"lat": 35.7'}
+    number = {name: next(k for k, line in enumerate(lines, 1) if words in line) for name, words in words_of.items()}
+    assert event.fields["moment"] == f"rupture.json:{number['mag']}, metadata mag"
+    assert event.fields["place"].startswith(f"rupture.json:{number['lat']}, metadata lon, lat")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, collect_problems
-from faultwave.base.projection import Projection
+from faultwave.base.projection import EXCHANGED, Projection
 from faultwave.observe.stations.files import ListedStation, read_station_file
 from faultwave.output.atomic import translate_os_errors
 from faultwave.run.new_case import text as text
@@ -17,6 +17,7 @@ from faultwave.run.new_case.event_source import EventRequest, FiniteEvent, Point
 from faultwave.run.new_case.event_text import transverse_mercator
 from faultwave.run.new_case.events.read import read_event
 from faultwave.run.new_case.events.shakemap import FILE
+from faultwave.run.new_case.extent import LARGEST
 from faultwave.run.new_case.options import NewCaseOptions
 from faultwave.run.new_case.write import Made, new_case
 
@@ -104,6 +105,8 @@ def _with_region(
     lon, lat = float(centre[0]), float(centre[1])
     if not (abs(lon) <= 360.0 and abs(lat) <= 90.0):
         raise InputError(Problem("--lon, --lat", f"{lon:g}, {lat:g}", "-360 to 360, -90 to 90 degrees"))
+    if options.lon is not None and _distance(event.points, lon, lat) > 0.5 * LARGEST:
+        raise InputError(_far_centre(event, lon, lat, f"less than {0.5e-3 * LARGEST:g} km"))
     earth = Projection(transverse_mercator(lon, lat), (lon, lat))
     source = earth.to_local(event.points[:, 0], event.points[:, 1])
     stations = _local(listed, earth)
@@ -120,8 +123,36 @@ def _with_region(
     if options.size is None:
         wave = text.SLOWEST_S_SPEED / highest
         size = _rounded(2.0 * _reach(extent + max(around, wave), stations, around, wave))
-    _check_inside(source, stations, listed, size, options)
+        if options.lon is not None and extent + around > 0.5 * LARGEST:
+            allowed = f"a region up to {1e-3 * LARGEST:g} km wide; it would be {1e-3 * size:g} km"
+            raise InputError(_far_centre(event, lon, lat, allowed))
+    moved = options.lon is not None and _exchanged(event, lon, lat)
+    _check_inside(source, stations, listed, size, options, EXCHANGED if moved else "")
     return replace(options, lon=lon, lat=lat, size=size, frequency=highest)
+
+
+def _distance(points: np.ndarray, lon: float, lat: float) -> float:
+    """Return the smallest distance [m] of points, longitude and latitude in the first columns, from a place."""
+    import pyproj
+
+    _, _, away = pyproj.Geod(ellps="WGS84").inv(
+        points[:, 0], points[:, 1], np.full(len(points), lon), np.full(len(points), lat)
+    )
+    return float(np.min(away))
+
+
+def _exchanged(event: PointEvent | FiniteEvent, lon: float, lat: float) -> bool:
+    """Return True if the place is far nearer to the source with longitude and latitude exchanged."""
+    return abs(lon) <= 90.0 and _distance(event.points, lat, lon) < 0.1 * _distance(event.points, lon, lat)
+
+
+def _far_centre(event: PointEvent | FiniteEvent, lon: float, lat: float, allowed: str) -> Problem:
+    """Return the error on a centre that is too far from the source."""
+    what = f"the centre (longitude {lon:g}, latitude {lat:g}) lies {_distance(event.points, lon, lat) / 1e3:.0f} km from the source"
+    advice = (
+        EXCHANGED if _exchanged(event, lon, lat) else "Leave them out: the middle of the source is then the centre."
+    )
+    return Problem("--lon, --lat", what, allowed, advice)
 
 
 def _rupture_length(magnitude: float) -> float:
@@ -164,9 +195,9 @@ def _local(listed: list[ListedStation], earth: Projection) -> np.ndarray:
 
 
 def _check_inside(
-    source: np.ndarray, stations: np.ndarray, listed: list[ListedStation], size: float, options: NewCaseOptions
-) -> None:
-    """Raise InputError if the source or a station lies outside of the region."""
+    source: np.ndarray, stations: np.ndarray, listed: list[ListedStation], size: float, options: NewCaseOptions, advice: str
+) -> None:  # fmt: skip
+    """Raise InputError, with advice on the centre, if the source or a station lies outside of the region."""
     problems, half = Problems(), 0.5 * size
     where = "--size" if options.size is not None else "--event"
     reach = float(np.abs(source).max())
@@ -176,7 +207,7 @@ def _check_inside(
             where,
             what,
             f"more than {2e-3 * reach:.6g} km",
-            "Leave out --lon, --lat and --size: the region then fits the source.",
+            advice or "Leave out --lon, --lat and --size: the region then fits the source.",
         )
     for station, place in zip(listed, stations, strict=True):
         if not np.abs(place).max() < half:

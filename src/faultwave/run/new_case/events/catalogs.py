@@ -31,6 +31,8 @@ ALIKE = 0.3
 """Largest difference of magnitudes that state the same moment."""
 CONTRADICTION = 1.0
 """Difference of magnitudes from which on tensor and moment are in different units."""
+BEGINNINGS = ("hypocenter", "rupture start")
+"""Types of origins whose time is that of the first slip."""
 MECHANISM = "--mechanism STRIKE,DIP,RAKE"
 
 
@@ -205,10 +207,7 @@ def _name(event: Event) -> str:
 
 def _summary(event: Event) -> str:
     """Return identifier, time and magnitude of an event."""
-    origin, size = (
-        _preferred(event.origins, event.preferred_origin_id),
-        _preferred(event.magnitudes, event.preferred_magnitude_id),
-    )
+    origin, size = _preferred(event.origins, event.preferred_origin_id), _size(event)
     parts = [shown(event.resource_id)]
     if origin is not None and origin.time is not None:
         parts.append(origin.time.strftime("%Y-%m-%dT%H:%M:%S"))
@@ -220,6 +219,18 @@ def _summary(event: Event) -> str:
 def _preferred(items: Sequence[Any], wanted: ResourceIdentifier | None) -> Any:
     """Return the item with an identifier, else the first, None if there is none."""
     return next((i for i in items if wanted is not None and i.resource_id == wanted), items[0] if items else None)
+
+
+def _size(event: Event) -> Magnitude | None:
+    """Return the preferred magnitude, else the first moment magnitude, else the first magnitude, None if there is none."""
+    known = [m for m in event.magnitudes if m.mag is not None] or list(event.magnitudes)
+    found: Magnitude | None = _preferred(sorted(known, key=lambda m: not _is_moment(m)), event.preferred_magnitude_id)
+    return found
+
+
+def _is_moment(size: Magnitude) -> bool:
+    """Return True for moment magnitudes, of whatever waves (Mw, Mwb, Mwc, Mwr, Mww)."""
+    return str(size.magnitude_type or "").lower().startswith("mw")
 
 
 @dataclass
@@ -238,13 +249,14 @@ class _Reader:
         tensor = mechanism.moment_tensor if mechanism is not None else None
         own = self._tensor(tensor) if tensor is not None else None
         angles = None if own is not None else self._angles(event, mechanism)
-        origin = self._origin(event, tensor if own is not None else None)
+        origin, derived = self._origin(event, tensor if own is not None else None)
         place = self._place(event, origin)
         moment = self._moment(event, tensor, own)
         self.problems.raise_errors()
         self.warned.extend(self.problems.warnings)
         half = self._half_duration(tensor, moment)
-        centroid = origin is not None and (own is not None or origin.origin_type == "centroid")
+        kind = origin.origin_type if origin is not None else None
+        centroid = kind == "centroid" or (derived and kind not in BEGINNINGS)
         time = self._time(origin, 0.0 if centroid else half)
         name = shown(" ".join(_name(event).split()))
         return PointEvent(name, place, moment, own, angles, half, time, self.fields)
@@ -317,14 +329,14 @@ class _Reader:
         self.problems.error(where, what, MECHANISM, advice)
         return None
 
-    def _origin(self, event: Event, tensor: MomentTensor | None) -> Origin | None:
-        """Return the origin from which the tensor was derived, else the preferred one."""
+    def _origin(self, event: Event, tensor: MomentTensor | None) -> tuple[Origin | None, bool]:
+        """Return the origin of the tensor and True, else the preferred origin and False."""
         if tensor is not None and tensor.derived_origin_id is not None:
             wanted = tensor.derived_origin_id.id
             own = next((o for o in event.origins if str(o.resource_id) == wanted), None)
             if own is not None:
-                return own
-        return _preferred(event.origins, event.preferred_origin_id)
+                return own, True
+        return _preferred(event.origins, event.preferred_origin_id), False
 
     def _place(self, event: Event, origin: Origin | None) -> tuple[float, float, float]:
         """Return longitude, latitude [deg] and depth [m]."""
@@ -363,7 +375,7 @@ class _Reader:
 
     def _moment(self, event: Event, tensor: MomentTensor | None, own: tuple[float, ...] | None) -> float:
         """Return the scalar moment [N m] of the tensor, else the stated one, else that of the magnitude."""
-        size: Magnitude | None = _preferred(event.magnitudes, event.preferred_magnitude_id)
+        size = _size(event)
         stated = tensor.scalar_moment if tensor is not None else None
         if own is not None and len(own) == len(COMPONENTS):
             moment = float(np.sqrt(0.5 * (np.square(own[:3]).sum() + 2.0 * np.square(own[3:]).sum())))
@@ -386,7 +398,7 @@ class _Reader:
         where, kind = self.places.find(str(size.resource_id), "mag/value"), size.magnitude_type or "without a type"
         if not 0 < size.mag < 10:
             self.problems.error(where, f"the magnitude is {size.mag:g}", "0 to 10")
-        elif not kind.lower().startswith("mw"):
+        elif not _is_moment(size):
             self.warned.warn(where, f"the magnitude {size.mag:g} ({kind}) is used as moment magnitude", "Mw")
         self._noted("moment", size, "mag/value", f"mag of the magnitude ({kind})")
         return moment_of_magnitude(float(size.mag))

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.formulas import moment_of_magnitude
-from faultwave.base.projection import Projection, exchange_advice
+from faultwave.base.projection import EXCHANGED, Projection, exchange_advice
 from faultwave.base.units import as_float
 from faultwave.domain.build.planes import Plane, read_planes
 from faultwave.run.new_case import text as text
@@ -32,6 +30,8 @@ AT_SURFACE = 1e3
 """Depth of an upper edge down to which slip reaches it untapered [m]."""
 MOST = 10_000
 """Largest number of subfaults."""
+NEAR, NEAR_PART = 10e3, 0.1
+"""Largest distance of a hypocentre from its rupture [m], and as a fraction of the root of the rupture's area; the larger counts."""
 RAKES = {"RS": 90.0, "NM": -90.0}
 """Rake [deg] of mechanisms of ShakeMap that define it."""
 PLACEHOLDERS = {"ALL": (0.0, 45.0), "SS": (0.0,)}
@@ -48,9 +48,10 @@ class _Metadata:
     content: str
 
     def find(self, name: str) -> str:
-        """Return file and line of a field."""
-        place = re.search(rf'"{re.escape(name)}"\s*:', self.content)
-        return f"{self.path}:{self.content.count(chr(10), 0, place.start()) + 1 if place else 1}"
+        """Return file and line of a field, or of the metadata without it."""
+        begin, value = _members(self.content, 0)["metadata"]
+        begin, _ = _members(self.content, value).get(name, (begin, value))
+        return f"{self.path}:{self.content.count(chr(10), 0, begin) + 1}"
 
     def number(self, name: str, what: str, problems: Problems) -> float:
         """Return a number, with an error if it is missing."""
@@ -65,6 +66,25 @@ class _Metadata:
             problems.error(self.find(name), lacks, what)
             return 0.0
         return found
+
+
+def _members(content: str, begin: int) -> dict[str, tuple[int, int]]:
+    """Return the places of names and values of the valid JSON object that begins at a place of a text."""
+    found, decoder = dict[str, tuple[int, int]](), json.JSONDecoder()
+    at = _next(content, content.index("{", begin) + 1)
+    while content[at] != "}":
+        name, end = decoder.raw_decode(content, at)
+        value = _next(content, end)
+        found[name] = at, value
+        at = _next(content, decoder.raw_decode(content, value)[1])
+    return found
+
+
+def _next(content: str, at: int) -> int:
+    """Return the place of the next name, value or brace."""
+    while content[at] in " \t\r\n:,":
+        at += 1
+    return at
 
 
 def read_rupture(request: EventRequest, warned: Problems) -> PointEvent | FiniteEvent:
@@ -107,6 +127,7 @@ def read_rupture(request: EventRequest, warned: Problems) -> PointEvent | Finite
     rake, fields["mechanism"] = _rake(request, data, problems)
     problems.raise_errors()
     planes = read_planes(path)
+    _check_hypocentre(data, place, planes)
     slip = _Slip(path, planes, place, moment, rake)
     fields["place"] += f", and {len(planes)} plane{'s' if len(planes) > 1 else ''} of the geometry"
     fields["duration"] = f"assumed: slip spreads at {RUPTURE_SPEED:.0f} m/s and lasts {slip.rise:.3g} s at a place"
@@ -124,11 +145,13 @@ def _load(path: Path) -> tuple[_Metadata, str]:
     except (ValueError, RecursionError) as error:
         raise InputError(Problem(str(path), f"is not JSON: {error}", allowed)) from None
     try:
-        kind, metadata = str(data["features"][0]["geometry"]["type"]), dict(data["metadata"])
+        kind, metadata = str(data["features"][0]["geometry"]["type"]), data["metadata"]
+        if not isinstance(metadata, dict):
+            raise TypeError
     except (TypeError, KeyError, IndexError, ValueError):
         what = "is no rupture of ShakeMap: it has no metadata, or no feature with a geometry"
         raise InputError(Problem(f"{path}:1", what, allowed, "A fault trace is read by --fault.")) from None
-    return _Metadata(path, cast(dict[str, object], metadata), content), kind
+    return _Metadata(path, metadata, content), kind
 
 
 def _time(data: _Metadata) -> datetime | None:
@@ -183,6 +206,34 @@ def _rake(request: EventRequest, data: _Metadata, problems: Problems) -> tuple[f
     advice = "0 is left-lateral, 180 right-lateral, 90 a thrust, -90 normal faulting."
     problems.error(where, what, "--mechanism RAKE", advice)
     return 0.0, ""
+
+
+def _check_hypocentre(data: _Metadata, place: tuple[float, float, float], planes: Sequence[Plane]) -> None:
+    """Raise InputError if the hypocentre, longitude, latitude [deg] and depth [m], is far from the planes."""
+    limit = max(NEAR, NEAR_PART * float(np.sqrt(sum(p.length * p.width for p in planes))))
+    away = min(_distance(p, *place) for p in planes)
+    if away <= limit:
+        return
+    lon, lat, depth = place
+    what = f"the hypocentre (longitude {lon:g}, latitude {lat:g}, depth {depth / 1e3:g} km) lies {away / 1e3:.4g} km from the rupture"
+    advice = (
+        "Correct lon, lat and depth of the metadata, or longitude, latitude and depth [km] of the geometry's corners."
+    )
+    if abs(lon) <= 90 and min(_distance(p, lat, lon, depth) for p in planes) <= limit:
+        advice = EXCHANGED
+    raise InputError(Problem(data.find("lat"), what, f"up to {limit / 1e3:.4g} km", advice))
+
+
+def _distance(plane: Plane, lon: float, lat: float, depth: float) -> float:
+    """Return the distance [m] of longitude, latitude [deg] and depth [m] from a rectangle."""
+    import pyproj
+
+    azimuth, _, far = pyproj.Geod(ellps="WGS84").inv(*plane.middle, lon, lat)
+    turn, dip = np.radians(azimuth - plane.strike), np.radians(plane.dip)
+    along, across, below = far * np.cos(turn), far * np.sin(turn), depth - plane.top
+    down, normal = across * np.cos(dip) + below * np.sin(dip), below * np.cos(dip) - across * np.sin(dip)
+    beyond = max(abs(along) - 0.5 * plane.length, 0.0)
+    return float(np.linalg.norm([beyond, down - np.clip(down, 0.0, plane.width), normal]))
 
 
 @dataclass(frozen=True)
