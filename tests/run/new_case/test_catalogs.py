@@ -68,6 +68,15 @@ def test_times_of_hypocentres_are_half_a_duration_before_the_centroid(tmp_path, 
     assert ("+ half duration 1.5 s" in event.fields["time"]) == (delay in (1.5, 3.5))
 
 
+def test_origins_without_a_type_are_centroids_only_of_their_tensor(tmp_path):
+    found = quake(tensor={"parts": PARTS, "function": quakeml.SourceTimeFunction(type="triangle", duration=3.0)})
+    found.origins[0].origin_type = None
+    for derived, delay in (("quake/origin", 0.0), ("absent", 1.5)):
+        found.focal_mechanisms[0].moment_tensor.derived_origin_id = identifier(derived)
+        event = read(write(tmp_path / "quake.xml", found))
+        assert event.time == datetime(2020, 1, 1, tzinfo=UTC) + timedelta(seconds=delay)
+
+
 def test_numbers_of_ndk(tmp_path):
     path = tmp_path / "month.ndk"
     path.write_text(NDK.replace("C200604092050A", "C200604090000A") + NDK)
