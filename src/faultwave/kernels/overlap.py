@@ -11,7 +11,7 @@ through a face run first at a distance from that face, and then one by one next 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,7 +83,7 @@ def reach(program: Program, steps: int, stale: bool = True) -> Reach:
     stale : bool
         True if values beyond the border are out of date at the start, as in a halo that overlaps neighbours.
     """
-    accesses = [_accesses(program, level) for level in program.levels]
+    accesses = [_accesses(program, number) for number in range(len(program.levels))]
     moving = {place for level in accesses for a in level for place in a.writes}
     inward: list[dict[Key, Points3]] = []
     start = np.full(3, 0 if stale else -FAR)
@@ -128,12 +128,15 @@ def key_of(launch: Launch) -> Key:
     return launch.stencil.name, *(f"{a}={b}" for a, b in sorted(launch.names.items())), str(launch.lag)
 
 
-def _accesses(program: Program, level: Sequence[Launch]) -> list[_Access]:
+def _accesses(program: Program, number: int) -> list[_Access]:
     """Return the accesses of a level in the order of execution: launches, injections, lagging launches, sample buffers."""
+    level = program.levels[number]
     early, late = ([_access(program, x) for x in level if bool(x.lag) == lags] for lags in (False, True))
     here = np.zeros(3, int)
     pushed = {p: here for a in early for p in a.writes if program.arrays[p[0]].halo}
     seen = {p: here for a in (*early, *late) for p in a.writes}
+    # a level without launches is sampled too, such as that of yielding in rock that does not yield
+    seen |= {(b.array, outside): here for b in program.sample_buffers if b.level == number for outside in (False, True)}
     injected = _Access(INJECTIONS, dict(pushed), frozenset(pushed))
     return [*early, injected, *late, _Access(SAMPLES, dict(seen), frozenset())]
 
