@@ -11,6 +11,7 @@ from dataclasses import astuple, dataclass
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, collect_problems
+from faultwave.base.files.paths import existing_folder
 from faultwave.base.processes.host import machine_memory
 from faultwave.base.progress import duration
 from faultwave.base.projection import Projection
@@ -364,9 +365,7 @@ def _check_sizes(plan: CampaignPlan, problems: Problems) -> None:
         )
         advice = "Set max_frequency or a shorter duration, or divide the ruptures among campaigns."
         problems.error(str(plan.campaign.ruptures), what, advice=advice)
-    place = plan.campaign.results
-    while not place.exists():
-        place = place.parent
+    place = existing_folder(plan.campaign.results)
     needed, free = sum(plan.disk(plan.sites[i]) for i in plan.missing), shutil.disk_usage(place).free
     if needed > free:
         what = f"the files of {SITES} need {needed / 2**30:.3g} GiB, the disk has {free / 2**30:.3g} GiB"

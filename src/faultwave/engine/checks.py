@@ -7,6 +7,7 @@ from pathlib import Path
 
 from faultwave import backends
 from faultwave.base.errors import Problems, suggest
+from faultwave.base.files.paths import existing_folder
 from faultwave.base.types import Setting
 
 DIRECT_NEEDS_DEVICE = (
@@ -62,9 +63,7 @@ def check_disk(
     what, advice : str
         Beginning of the message, with its verb, and the remedy.
     """
-    place = Path(folder).absolute()
-    while not place.exists():
-        place = place.parent
+    place = existing_folder(Path(folder).absolute())
     free = shutil.disk_usage(place).free
     if needed > free:
         text = f"{what} {needed / 2**30:.3g} GiB, {place} has {free / 2**30:.3g} free"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from faultwave.base.files.paths import existing_folder
 from faultwave.base.progress import duration
 from faultwave.engine.capability import LatticeFiles, LatticeSeries, Snapshots, Writes
 from faultwave.observe.dataset import sample_count
@@ -162,9 +163,7 @@ def writing_time(folder: Path, size: float) -> float:
     """
     if size < MEASURED_FROM * WRITTEN:
         return 0.0
-    place = folder.absolute()
-    while not place.exists():
-        place = place.parent
+    place = existing_folder(folder.absolute())
     try:
         with tempfile.TemporaryFile(dir=place) as file:
             started = clock.perf_counter()

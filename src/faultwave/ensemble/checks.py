@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from faultwave.base.errors import FaultwaveError, InputError, Problem, Problems, collect_problems, suggest
+from faultwave.base.files.paths import existing_folder
 from faultwave.base.processes import host
 from faultwave.base.progress import duration
 from faultwave.base.units import to_si
@@ -319,9 +320,7 @@ def _check_size(members: Members, found: Forecast, missing: int, problems: Probl
         most = int(MEMORY_SHARE * memory // max(found.memory, 1))
         allowed = f"at most {most} workers" if most else "smaller members"
         problems.items.append(study_problem(members.where, ("execution", "workers"), what, allowed))
-    place = EnsembleFolder(str(study.folder)).path
-    while not place.exists():
-        place = place.parent
+    place = existing_folder(EnsembleFolder(str(study.folder)).path)
     free, count = shutil.disk_usage(place).free, missing if study.results.store == "members" else workers
     size = (
         2 * count * found.disk + missing * found.files

@@ -25,6 +25,7 @@ import numpy as np
 
 from faultwave.base import spans
 from faultwave.base.errors import FaultwaveError, Problem
+from faultwave.base.files.paths import existing_folder
 from faultwave.base.spans import NO_CLUSTER, Recorder
 from faultwave.comm import World, world
 from faultwave.output.atomic import atomic_text
@@ -55,9 +56,7 @@ def check_trace_file(path: Path, force: bool | None = None) -> list[Problem]:
     ``force`` permits to replace a file; None if the command has no such option.
     """
     path = path.absolute()
-    place = path.parent
-    while not place.exists():
-        place = place.parent
+    place = existing_folder(path.parent)
     if path.is_dir():
         return [Problem(OPTION, f"{path} is a folder", "a file, such as run.json")]
     if not place.is_dir():
@@ -92,9 +91,7 @@ def _is_trace(path: Path) -> bool:
 
 def spans_per_track(path: Path, processes: int) -> int:
     """Return the number of short spans that a process records in a track, fewer on a disk that is nearly full."""
-    place = path.absolute().parent
-    while not place.exists():
-        place = place.parent
+    place = existing_folder(path.absolute().parent)
     most = min(MOST, shutil.disk_usage(place).free // (2 * BYTES)) // (2 * processes)
     return max(FEWEST, most)
 

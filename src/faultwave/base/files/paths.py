@@ -90,6 +90,13 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def existing_folder(path: Path) -> Path:
+    """Return the nearest path that exists, upwards from an absolute path: the folder whose disk a new file or folder would use."""
+    while not path.exists():
+        path = path.parent
+    return path
+
+
 def shown(name: object, most: int = 60) -> str:
     """Return a name for messages, truncated if it is too long."""
     text = str(name)
