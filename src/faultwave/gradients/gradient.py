@@ -268,30 +268,21 @@ def _adjoint(plan: FdPlan, slopes: np.ndarray, changes: _Changes) -> tuple[np.nd
     receivers = plan.parts["receivers"]
     assert isinstance(receivers, Receivers)
     points, strongest = changes.points, float(np.abs(slopes).max())
+    strain, motion = np.zeros((plan.steps, len(points), len(COMPONENTS))), np.zeros((plan.steps, len(points), 3))
     if strongest == 0.0:
-        return np.zeros((plan.steps, len(points), len(COMPONENTS))), np.zeros((plan.steps, len(points), 3))
+        return strain, motion
     scale = FORCE / strongest
     series = scale * slopes.reshape(-1, slopes.shape[-1])[:, ::-1]
     parts: list[GridCapabilityPlan] = [SeriesForces(series, unit_forces(receivers.points))]
     parts += [Strain(points, plan.scheme.step, scale)] if changes.moments else []
     parts += [Motion(points)] if changes.forces else []
-    solver = _run(plan, parts, "the adjoint waves")
-    found = []
-    strain = solver.parts.get("strain")
-    values = [result.data["strain"] for result in strain.results()] if strain is not None else []
-    shape = (plan.steps, len(points))
-    found.append(
-        plan.world.broadcast(values[0][:-1] if values else None)
-        if changes.moments
-        else np.zeros((*shape, len(COMPONENTS)))
-    )
-    motion = solver.parts.get("motion")
-    if isinstance(motion, MotionRecording):
-        gathered = gather_receivers(motion.velocities / scale, motion.mine, len(points), plan.world)
-        found.append(plan.world.broadcast(gathered))
-    else:
-        found.append(np.zeros((*shape, 3)))
-    return found[0][::-1], found[1][::-1]
+    recorded = _run(plan, parts, "the adjoint waves").parts
+    if "strain" in recorded:
+        values = [result.data["strain"] for result in recorded["strain"].results()]  # on the first process
+        strain = plan.world.broadcast(values[0][:-1] if values else None)
+    if isinstance(part := recorded.get("motion"), MotionRecording):
+        motion = plan.world.broadcast(gather_receivers(part.velocities / scale, part.mine, len(points), plan.world))
+    return strain[::-1], motion[::-1]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ A misfit of one's own is any object with the method ``evaluate`` of ``Misfit``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,8 +15,6 @@ from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.observe.motions.time_frequency import COUNT, correlate_wavelets, wavelets
 
 NUMBERS = "numbers, NaN where nothing was recorded"
-Comparison = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""Function of wavelet coefficients and those of the data (see ``_time_frequency``)."""
 
 
 class Misfit(Protocol):
@@ -101,8 +99,8 @@ class SpectralMisfit:
 
 
 @dataclass(frozen=True)
-class EnvelopeMisfit:
-    """Half of the squared difference of envelopes in time and frequency, relative to the data (Kristekova et al. 2009).
+class TimeFrequencyMisfit(ABC):
+    """Half of the sum over wavelet coefficients of a squared residual, relative to the energy of the data (Kristekova et al. 2009).
 
     Components with data of zero do not count.
 
@@ -118,45 +116,57 @@ class EnvelopeMisfit:
     low: float
     high: float
 
+    @abstractmethod
+    def compare(self, found: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the residual of each wavelet coefficient, and the complex slope G of half of its square.
+
+        The differential of that half is Re(conj(G) d found).
+        """
+
     def evaluate(self, time: np.ndarray, velocity: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the misfit and its derivatives (see ``Misfit``)."""
+        data, step = _fitting(self.data, velocity, complete=True), interval_of(time)
+        if not 0.0 < self.low < self.high <= 0.5 / step:
+            allowed = f"0 < low < high <= {0.5 / step:.4g} Hz, half of the sampling rate"
+            raise InputError(Problem("low, high", f"{self.low:g} Hz, {self.high:g} Hz", allowed))
+        if not data.any():
+            what = "is zero everywhere, and nothing can be compared with it"
+            raise InputError(Problem("data", what, "records with motion"))
+        frequency = np.geomspace(self.low, self.high, COUNT)
+        value, slopes = 0.0, np.zeros(velocity.shape)
+        for at in np.ndindex(velocity.shape[:2]):
+            if not data[at].any():
+                continue
+            reference = wavelets(data[at], step, frequency)
+            residual, slope = self.compare(wavelets(velocity[at], step, frequency), reference)
+            norm = float((np.abs(reference) ** 2).sum())
+            value += 0.5 * float((residual**2).sum()) / norm
+            slopes[at] = correlate_wavelets(slope, step, frequency) / norm
+        return value, slopes
 
-        def compare(found: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            size = np.abs(found)
-            residual = size - np.abs(reference)
-            return residual, residual * np.divide(found, size, out=np.zeros_like(found), where=size > 0)
 
-        return _time_frequency(self, time, velocity, compare)
+class EnvelopeMisfit(TimeFrequencyMisfit):
+    """Half of the squared difference of envelopes in time and frequency, relative to the data."""
+
+    def compare(self, found: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the residual and slope of each coefficient (see ``TimeFrequencyMisfit``)."""
+        size = np.abs(found)
+        residual = size - np.abs(reference)
+        return residual, residual * np.divide(found, size, out=np.zeros_like(found), where=size > 0)
 
 
-@dataclass(frozen=True)
-class PhaseMisfit:
-    """Half of the squared difference of phases in time and frequency, weighted by the envelope of the data (Kristekova et al. 2009).
+class PhaseMisfit(TimeFrequencyMisfit):
+    """Half of the squared difference of phases in time and frequency, weighted by the envelope of the data.
 
-    It is continuous where phases differ by less than half a period. Components with data of zero do not count.
-
-    Attributes
-    ----------
-    data : ndarray (n, 3, nt)
-        Recorded velocity [m/s].
-    low, high : float
-        Limits of the band [Hz].
+    It is continuous where phases differ by less than half a period.
     """
 
-    data: np.ndarray
-    low: float
-    high: float
-
-    def evaluate(self, time: np.ndarray, velocity: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the misfit and its derivatives (see ``Misfit``)."""
-
-        def compare(found: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            weight, square = np.abs(reference) / np.pi, np.abs(found) ** 2
-            residual = weight * np.angle(found * np.conj(reference))
-            turned = np.divide(1j * found, square, out=np.zeros_like(found), where=square > 0)
-            return residual, residual * weight * turned
-
-        return _time_frequency(self, time, velocity, compare)
+    def compare(self, found: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the residual and slope of each coefficient (see ``TimeFrequencyMisfit``)."""
+        weight, square = np.abs(reference) / np.pi, np.abs(found) ** 2
+        residual = weight * np.angle(found * np.conj(reference))
+        turned = np.divide(1j * found, square, out=np.zeros_like(found), where=square > 0)
+        return residual, residual * weight * turned
 
 
 @dataclass(frozen=True)
@@ -222,31 +232,3 @@ def _fitting(data: np.ndarray, velocity: np.ndarray, complete: bool = False) -> 
         problems.error("data", "contains no number", NUMBERS)
     problems.raise_errors()
     return found
-
-
-def _time_frequency(
-    misfit: EnvelopeMisfit | PhaseMisfit, time: np.ndarray, velocity: np.ndarray, compare: Comparison
-) -> tuple[float, np.ndarray]:
-    """Return a misfit of wavelet transforms and its derivatives.
-
-    ``compare(found, reference)`` returns the residual of each coefficient, and the complex slope G of half of its square, with the
-    differential Re(conj(G) d found).
-    """
-    data, step = _fitting(misfit.data, velocity, complete=True), interval_of(time)
-    if not 0.0 < misfit.low < misfit.high <= 0.5 / step:
-        allowed = f"0 < low < high <= {0.5 / step:.4g} Hz, half of the sampling rate"
-        raise InputError(Problem("low, high", f"{misfit.low:g} Hz, {misfit.high:g} Hz", allowed))
-    if not data.any():
-        what = "is zero everywhere, and nothing can be compared with it"
-        raise InputError(Problem("data", what, "records with motion"))
-    frequency = np.geomspace(misfit.low, misfit.high, COUNT)
-    value, slopes = 0.0, np.zeros(velocity.shape)
-    for at in np.ndindex(velocity.shape[:2]):
-        if not data[at].any():
-            continue
-        reference = wavelets(data[at], step, frequency)
-        residual, slope = compare(wavelets(velocity[at], step, frequency), reference)
-        norm = float((np.abs(reference) ** 2).sum())
-        value += 0.5 * float((residual**2).sum()) / norm
-        slopes[at] = correlate_wavelets(slope, step, frequency) / norm
-    return value, slopes

@@ -23,8 +23,11 @@ from faultwave.physics.sources.point import Sources
 CENTRAL = {-2: 1.0 / 12.0, -1: -2.0 / 3.0, 1: 2.0 / 3.0, 2: -1.0 / 12.0}
 FORWARD = {0: -25.0 / 12.0, 1: 4.0, 2: -3.0, 3: 4.0 / 3.0, 4: -1.0 / 4.0}
 BACKWARD = {-offset: -weight for offset, weight in FORWARD.items()}
-"""Weights of fourth-order differences of the sources with respect to a parameter by offset, of which the last two serve at the ends of
-the range of a setting, such as a dip of 90 degrees; waves are not differentiated in this way."""
+"""Weights of fourth-order differences by offset.
+
+Sources, but not waves, are differentiated in this way. The one-sided differences serve at the ends of the range of a setting, such as a
+dip of 90 degrees.
+"""
 ANGLE = 60.0
 """Scale of angles [degrees]."""
 FRACTION = 1e-3
