@@ -26,15 +26,12 @@ class ProjectionSettings(Protocol):
 
 
 NEEDED = "Add projection: {crs: ..., origin: [longitude, latitude]}."
-EXCHANGED = "Are longitude and latitude exchanged? In the other order they are a valid location."
+EXCHANGED = "Are longitude and latitude exchanged?"
 PACE = 100.0  # distance [m] over which lengths on the map are compared
 DISTORTED = 0.01
 """Relative error of lengths on the map above which a warning is issued."""
 FAR_OUTSIDE, ABSURD = 0.1, 1.0
 """Relative errors of lengths at the origin that count as mistakes, outside of the projection's area and anywhere."""
-
-
-EXCHANGED = "Are longitude and latitude exchanged?"
 
 
 def exchange_advice(longitude: float, latitude: float) -> str:
@@ -197,7 +194,7 @@ class Projection:
                 " of the projection" if sound[i] else ""
             )
             swapped = abs(lat) <= 180.0 and abs(lon) <= 90.0 < abs(lat)
-            advice = EXCHANGED if swapped else ""
+            advice = f"{EXCHANGED} In the other order they are a valid location." if swapped else ""
             problems.error(f"{where}[{i}]" if len(points) > 1 else where, what, "degrees, longitude first", advice)
         problems.raise_errors()
         return local
