@@ -309,9 +309,13 @@ def save_green_tensors(
     points: Path | None,
     duration: float | None,
     say: Callable[[str], None],
+    force: bool = False,
     **overrides: object,
 ) -> Path:
-    """Compute strain Green tensors and write OUTPUT/PREFIX-sgt.nc, which NumPy and xarray read."""
+    """Compute strain Green tensors and write OUTPUT/PREFIX-sgt.nc, which NumPy and xarray read.
+
+    An existing file is an error before the runs, unless ``force``.
+    """
     places = None
     if points is not None:
         places = point_lines(points, "x y z in metres, one point per line").points
@@ -320,6 +324,8 @@ def save_green_tensors(
     settings, problems = load_case(case, overrides)
     problems.raise_errors()
     assert settings is not None
+    path = output / f"{settings.output.prefix}-sgt.nc"
+    world().together(lambda: _refuse(path, force))
     requested = _request(settings, places, duration, 0.0)
     _check_fits_memory(requested, 0, output)
     world().together(lambda: create_folder(output))  # before hours of runs
@@ -329,7 +335,6 @@ def save_green_tensors(
             f"warning: end_time, {settings.end_time:g} s, is before the peak of the forces at {centre:.4g} s: "
             "raise it by this time"
         )
-    path = output / f"{settings.output.prefix}-sgt.nc"
     with ExitStack() as stack:
         file: h5py.Dataset | None = None
         for site, axis, times, strain in _forces(requested, say):
@@ -339,6 +344,13 @@ def save_green_tensors(
                 file = stack.enter_context(_opened(path, requested, times))
             file["strain"][site, axis] = strain
     return path
+
+
+def _refuse(path: Path, force: bool) -> None:
+    """Raise InputError if the file exists, unless ``force``."""
+    if path.exists() and not force:
+        advice = "Choose another --output or output.prefix, or replace it with --force."
+        raise InputError(Problem(str(path), "exists already", advice=advice))
 
 
 @contextmanager

@@ -171,6 +171,18 @@ def test_a_run_that_is_too_short_says_so(tmp_path):
     assert any("is before the peak of the forces at 0.6 s" in text for text in said)
 
 
+def test_a_file_is_replaced_with_force_only(tmp_path):
+    deck = tmp_path / "case.yaml"
+    deck.write_text(yaml.safe_dump(settings({}) | {"end_time": 0.1}))
+    made = save_green_tensors(str(deck), tmp_path / "out", None, 0.1, lambda _: None)
+    before = made.read_bytes()
+    with raises(InputError):
+        save_green_tensors(str(deck), tmp_path / "out", None, 0.05, lambda _: None)
+    assert made.read_bytes() == before
+    save_green_tensors(str(deck), tmp_path / "out", None, 0.05, lambda _: None, force=True)
+    assert read_maps(made).attrs["duration"] == 0.05
+
+
 @pytest.mark.parametrize("text", ["# none\n", "1 2 3\n4 5\n"], ids=str)
 def test_a_file_of_points_that_holds_none(tmp_path, text):
     (tmp_path / "p.txt").write_text(text)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from faultwave.cli import screen
-from faultwave.cli.options import Backend, Precision, Threads, Until, given
+from faultwave.cli.options import Backend, Force, Precision, Threads, Until, given
 
 
 def sgt(
@@ -33,6 +33,7 @@ def sgt(
     backend: Backend = None,
     precision: Precision = None,
     threads: Threads = None,
+    force: Force = False,
 ) -> None:
     """Compute strain Green tensors by reciprocity: three runs with forces at each receiver, strain at the sources.
 
@@ -41,7 +42,7 @@ def sgt(
     from faultwave.green_tensors import save_green_tensors
 
     changes = given(until=until, backend=backend, precision=precision, threads=threads)
-    path = save_green_tensors(case, output, points, duration, screen.out().print, **changes)
+    path = save_green_tensors(case, output, points, duration, screen.out().print, force=force, **changes)
     screen.files([path])
 
 
