@@ -7,6 +7,7 @@ from faultwave.base.errors import Problem
 from faultwave.base.projection import Projection
 from faultwave.case.load import load_case
 from faultwave.case.native import located
+from faultwave.case.sw4.reader import Reader
 from faultwave.case.sw4.sources import double_couple
 from faultwave.media import load_field
 from faultwave.observe.stations.points import read_points
@@ -33,6 +34,17 @@ def sw4(tmp_path):
 
     load.folder = tmp_path
     return load
+
+
+def test_an_input_is_parsed_once(sw4, monkeypatch):
+    parsed, first = list[str](), Reader.__init__
+
+    def counted(self, name, text, problems):
+        parsed.append(name)
+        first(self, name, text, problems)
+
+    monkeypatch.setattr(Reader, "__init__", counted)
+    assert sw4()[0] is not None and len(parsed) == 1
 
 
 def test_a_small_input(sw4):

@@ -61,10 +61,12 @@ def load_sw4(
     except OSError as error:
         problems.error(str(path), f"cannot be read: {error.strerror}", advice=similar([path]))
         return None, problems
-    if not Reader(str(path), text, Problems()).commands:
+    reader = Reader(str(path), text, problems)
+    if not reader.commands:
+        problems = Problems()  # lines that are no commands say less than one text about the whole file
         problems.error(str(path), "contains no command of SW4", f"lines that begin with {', '.join(KEYS)}")
         return None, problems
-    reader = _converted(path, text, problems)
+    _convert(reader, path)
     folders = (path.absolute().parent, Path.cwd())
     case = build(reader.data, folders, reader.place, problems, overrides, reader.spell, partial)
     return (None if problems.errors and not partial else case), problems
@@ -76,12 +78,13 @@ def place_of(path: Path, location: Location) -> str:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:  # removed since it was read
         return str(path)
-    return _converted(path, text, Problems()).place(location)
+    reader = Reader(str(path), text, Problems())
+    _convert(reader, path)
+    return reader.place(location)
 
 
-def _converted(path: Path, text: str, problems: Problems) -> Reader:
-    """Return the reader of an input with all settings."""
-    r = Reader(str(path), text, problems)
+def _convert(r: Reader, path: Path) -> None:
+    """Set all settings of an input in its reader."""
     r.data["engine"] = "fd"
     r.data["title"] = f"SW4 input {path.absolute().parent.name}/{path.name}"
     r.data["source_files"] = (path.absolute(),)
@@ -100,7 +103,6 @@ def _converted(path: Path, text: str, problems: Problems) -> Reader:
     read_sources(r, math.degrees(axes.azimuth), axes.corner is not None, hilly, end_time)
     _stations(r, path, finest, fastest, hilly)
     _images(r)
-    return r
 
 
 def _time(r: Reader) -> float:
