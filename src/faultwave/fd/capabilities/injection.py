@@ -36,6 +36,7 @@ from faultwave.fd.method.scheme import LEVELS
 from faultwave.fd.operators.operator import memory_tables
 from faultwave.fd.operators.points import images
 from faultwave.kernels.stencil import Injection as Push
+from faultwave.observe.boxes import SourceSide
 from faultwave.physics.sources.load import load_sources
 from faultwave.physics.sources.point import Sources
 
@@ -132,7 +133,7 @@ class InjectedWaves(GridCapabilityPlan):
             return self
         checking = checking.of_block(self.block)
         check_border(checking, self.where, "injection")
-        _check_sources(self.case, self.where, checking)
+        _check_sources(self.case, self.where, checking, self.source.recorded)
         reported = tuple(self.source.check(checking, self.where, self.points))
         return replace(self, summary=reported, acts_until=self.case.end_time)
 
@@ -159,8 +160,12 @@ class InjectedWaves(GridCapabilityPlan):
         }
 
 
-def _check_sources(case: Case, where: TotalField, checking: MaterialContext) -> None:
-    """Report an error for sources near a face of the box, a warning for sources on the side of the scattered field."""
+def _check_sources(case: Case, where: TotalField, checking: MaterialContext, recorded: SourceSide) -> None:
+    """Report errors for sources near a face of the box or on the side of the ``recorded`` ones.
+
+    A source of the case on that side would radiate twice: from its place, and as part of the injected waves. Where the
+    side of the sources of the injected waves is unknown, sources on the side of the scattered field cause a warning.
+    """
     placing, problems = checking.placing, checking.problems
     reach = 2 * Update.of(case, placing.order).reach
     lower, upper = box_corners(placing.grid, where)
@@ -182,6 +187,17 @@ def _check_sources(case: Case, where: TotalField, checking: MaterialContext) -> 
     scattered = int((gap >= reach if where.outward else gap <= -reach).sum())
     if scattered:
         side = "inside" if where.outward else "outside of"
+        if recorded in (SourceSide.BOTH, SourceSide.INSIDE if where.outward else SourceSide.OUTSIDE):
+            what = (
+                f"{scattered} of {len(found)} act {side} the injection box, like the sources of the record: their waves would be "
+                "added twice"
+            )
+            allowed = f"sources {'outside of' if where.outward else 'inside'} the box"
+            advice = (
+                "Remove them. Waves of other sources there follow from a separate run and add to those of this one."
+            )
+            problems.error("sources", what, allowed, advice)
+            return
         what = f"{scattered} of {len(found)} act {side} the injection box: their waves are part of the scattered field"
         problems.warn("sources", what, advice="Remove sources whose waves are in the record.")
 

@@ -55,6 +55,7 @@ class H5drmSource:
 
     record: H5drmRecord
     radiating: Sources = Sources.of(())
+    recorded: SourceSide = SourceSide.UNKNOWN
 
     @property
     def box(self) -> tuple[np.ndarray, np.ndarray]:
@@ -202,6 +203,7 @@ class PlaneSource:
 
     setting: Setting
     function: TimeFunction
+    recorded: SourceSide = SourceSide.UNKNOWN
 
     @property
     def box(self) -> tuple[np.ndarray, np.ndarray]:
@@ -379,6 +381,10 @@ class Source(Protocol):
     def radiating(self) -> Sources:
         """Time functions of the source, if it has any."""
 
+    @property
+    def recorded(self) -> SourceSide:
+        """Side of the faces on which the sources of the waves are."""
+
     def check_reach(self, placing: PlacementContext, where: TotalField, points: Mapping[str, Points]) -> None:
         """Report errors for points whose incident field is unknown."""
 
@@ -414,6 +420,10 @@ class RecordSource:
     radiating: Sources = Sources.of(())
 
     @property
+    def recorded(self) -> SourceSide:
+        return self.record.frame.recorder.sources
+
+    @property
     def box(self) -> tuple[np.ndarray, np.ndarray]:
         return self.record.frame.lower, self.record.frame.upper
 
@@ -424,7 +434,7 @@ class RecordSource:
 
     def _check_sources(self, placing: PlacementContext, where: TotalField) -> None:
         """Report an error if the sources of the record are on the side of the total field, a warning if they are on both."""
-        side, problems = self.record.frame.recorder.sources, placing.problems
+        side, problems = self.recorded, placing.problems
         wrong, right = (SourceSide.INSIDE, SourceSide.OUTSIDE)[:: -1 if where.outward else 1]
         if side == wrong:
             what = f"contains waves of sources {wrong} of its box"
