@@ -538,10 +538,7 @@ class Reader:
         reported = {str(p) for p in self.problems.items}
         self.problems.extend(p for p in found.items if str(p) not in reported)
         found.raise_errors()
-        state = law.initial(prepared, c, shear, stress[:, 0])
-        if "slip_rate" in state:  # components along the initial traction
-            scale = state["slip_rate"] / np.where(shear > 0, shear, 1.0)
-            state = state | {"slip_rate1": scale * stress[:, 1], "slip_rate2": scale * stress[:, 2]}
+        state = initial_state(law, prepared, c, stress)
         made = {parameter(n): np.asarray(prepared[n], float) for n in law.kernel_parameters}
         made |= dict(zip(STRESS, stress.T, strict=True)) | {SLIPS: self._slips(grid, places.reshape(-1, 3), extent)}
         made |= self._nucleation(points)
@@ -581,6 +578,28 @@ class Reader:
             report(self.problems, bad, points, f"nucleation stress of episode {i + 1} is", size, STRESS_ALLOWED)
             found |= {f"nucleation{i}_{c}": traction[:, n] for n, c in enumerate(("n", "1", "2"))}
         return found
+
+
+def initial_state(
+    law: FrictionLaw, parameters: Mapping[str, np.ndarray], constants: Mapping[str, float], stress: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return the state variables (n,) that do not start at zero.
+
+    Parameters
+    ----------
+    law : FrictionLaw
+    parameters : mapping of ndarray
+        Values (n,) of ``law.kernel_parameters``.
+    constants : mapping of float
+    stress : ndarray (n, 3)
+        Initial traction [Pa] along the normal, the horizontal axis and z.
+    """
+    shear = np.hypot(stress[:, 1], stress[:, 2])
+    state = law.initial(parameters, constants, shear, stress[:, 0])
+    if "slip_rate" in state:  # components along the initial traction
+        scale = state["slip_rate"] / np.where(shear > 0, shear, 1.0)
+        state = state | {"slip_rate1": scale * stress[:, 1], "slip_rate2": scale * stress[:, 2]}
+    return state
 
 
 def law_of(setting: Setting, problems: Problems) -> FrictionLaw | None:

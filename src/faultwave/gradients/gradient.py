@@ -1,9 +1,10 @@
-"""Gradients of misfits with respect to sources on grids, with two runs for any number of parameters.
+"""Gradients of misfits with respect to sources or to a rupture on grids, with two runs for any number of parameters.
 
 Waves on a grid are reciprocal to rounding: the seismogram at a receiver due to a moment at a point is the strain there due to a force
 at the receiver. A second run with the derivatives of the misfit as forces at the receivers, reversed in time, therefore yields the
 derivative of the misfit with respect to each sample of each moment and force, for the discrete equations themselves
 (``docs/theory/gradients.md``). It is multiplied by the derivatives of these samples with respect to the parameters.
+``gradients.rupture`` does the same for friction and initial stress of a rupture.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from faultwave.comm import world
 from faultwave.engine.receivers import gather_receivers, interpolation_weights
 from faultwave.engine.solver import BlowUp, Unattended
 from faultwave.fd.capabilities.adjoint import Motion, MotionRecording, SeriesForces, unit_forces
+from faultwave.fd.capabilities.fault_history import FaultHistory, LoadRecording
 from faultwave.fd.capabilities.point_sources import mean_amplitudes
 from faultwave.fd.capabilities.receivers import AttachedReceivers, Receivers
+from faultwave.fd.capabilities.rupture import Rupture
 from faultwave.fd.capabilities.strain_green_tensors import COMPONENTS, Strain, lame_parameters
 from faultwave.fd.capability import FdPlan, GridCapabilityPlan
 from faultwave.fd.engine import ENGINE
@@ -39,15 +42,18 @@ from faultwave.gradients.parameters import (
     Parameters,
     difference_of,
     read_parameters,
+    rupture_difference,
 )
+from faultwave.gradients.rupture import AdjointForces, FaultDerivatives, fault_derivatives, listed
 from faultwave.physics.sources.point import Sources
 
 NONLINEAR = {
     "plasticity": "motion of rock that yields",
     "soil": "motion of soil that loses stiffness",
-    "fault": "slip with friction",
 }
-"""Groups of a case with which seismograms are not linear in the sources."""
+"""Groups of a case whose motion is not differentiated."""
+CLEAR = 3
+"""Fewest spacings from a receiver to a fault whose friction is differentiated."""
 FORCE = 1e12
 """Largest adjoint force [N], which is divided out again: numbers far from the smallest of single precision."""
 WORKING = 3
@@ -71,6 +77,8 @@ class Gradient:
         Times of the seismograms [s].
     velocity : ndarray (n, 3, nt)
         Velocity of each receiver [m/s].
+    fault : FaultDerivatives or None
+        Derivatives with respect to friction and initial stress at each point of a fault; None for parameters of sources.
     """
 
     value: float
@@ -78,6 +86,7 @@ class Gradient:
     parameters: tuple[Parameter, ...]
     time: np.ndarray
     velocity: np.ndarray
+    fault: FaultDerivatives | None = None
 
     @property
     def vector(self) -> np.ndarray:
@@ -96,18 +105,19 @@ def gradient(
     case: Case | Settings | str | Path, misfit: Misfit, parameters: Sequence[str] | Mapping[str, float],
     say: Callable[[str], None] = lambda _: None, **overrides: object,
 ) -> Gradient:  # fmt: skip
-    """Compute a misfit of seismograms and its derivatives with respect to parameters of the sources.
+    """Compute a misfit of seismograms and its derivatives with respect to parameters of the sources, or of a fault.
 
     Two runs are needed, whatever the number of parameters. Processes that share the grid all return the same.
 
     Parameters
     ----------
     case : Case, dict, str or Path
-        Case of the engine ``fd`` with sources and ``output.receivers``, without nonlinear groups.
+        Case of the engine ``fd`` with sources or a fault, and with ``output.receivers``.
     misfit : Misfit
         Misfit of the seismograms, such as ``faultwave.gradients.misfits.WaveformMisfit(data)``.
     parameters : sequence of str, or mapping of str to float
-        Paths of numeric settings of sources, such as ``sources[0].location[2]``; a mapping also replaces their values (SI units, degrees).
+        Paths of numeric settings of sources, such as ``sources[0].location[2]``, or of the parameters of a fault, such as
+        ``fault.parameters.constant.d_c``; a mapping also replaces their values (SI units, degrees).
     say : callable
         Receiver of progress messages.
     **overrides
@@ -135,10 +145,12 @@ def gradient(
     problems.raise_errors()
     assert settings is not None
     plan, chosen = _plan(settings, parameters)
+    if settings.fault is not None:
+        return _of_rupture(plan, chosen, misfit, say)
     changes = _Changes.of(plan, chosen)
     _check_memory(plan, len(changes.points))
     say("seismograms")
-    time, velocity, weights = _forward(plan)
+    time, velocity, weights, _ = _forward(plan)
     value, slopes = _evaluated(misfit, time, velocity)
     say("adjoint waves")
     strain, motion = _adjoint(plan, weights(slopes), changes)
@@ -159,7 +171,7 @@ def _plan(case: Case, given: Sequence[str] | Mapping[str, float]) -> tuple[FdPla
         problems.error(
             "output.receivers", "records rotation or strain rate, of which there is no misfit", "velocity alone"
         )
-    if not case.sources:
+    if case.fault is None and not case.sources:
         problems.error(
             "sources", "missing: gradients are derivatives with respect to their settings", "one source or more"
         )
@@ -168,9 +180,9 @@ def _plan(case: Case, given: Sequence[str] | Mapping[str, float]) -> tuple[FdPla
         problems.error("grid.time_dispersion", what, "keep", "With order 8 the default is to remove it.")
     for name, what in NONLINEAR.items():
         if getattr(case, name) is not None:
-            problems.error(
-                name, f"{what} is not linear, as gradients require", "linear ground without a fault", f"Remove {name}."
-            )
+            problems.error(name, f"{what} is not differentiated", "elastic or attenuating ground", f"Remove {name}.")
+    if case.fault is not None and case.fault.modifiers:
+        problems.error("fault.modifiers", "are not differentiated", "friction alone")
     problems.raise_errors()
     retained = {"folder": case.output.folder, "prefix": case.output.prefix}
     output = Output.model_validate(retained).model_copy(update={"receivers": case.output.receivers})
@@ -186,6 +198,52 @@ def _plan(case: Case, given: Sequence[str] | Mapping[str, float]) -> tuple[FdPla
     if isinstance(given, Mapping):
         made = together.agree(lambda: ENGINE.process_plan(chosen.case, together))
     return made, chosen
+
+
+def _of_rupture(plan: FdPlan, chosen: Parameters, misfit: Misfit, say: Callable[[str], None]) -> Gradient:
+    """Return the gradient with respect to parameters of a fault."""
+    rupture = plan.parts["rupture"]
+    assert isinstance(rupture, Rupture) and rupture.plane is not None
+    _check_rupture(plan, rupture)
+    changes = {p.path: rupture_difference(chosen, p, plan, rupture) for p in chosen.listed}
+    history = FaultHistory(rupture.plane)
+    say("rupture")
+    time, velocity, weights, solver = _forward(replace(plan, parts={**plan.parts, history.name: history}))
+    value, slopes = _evaluated(misfit, time, velocity)
+    say("adjoint waves")
+    recording = solver.parts[history.name]
+    assert isinstance(recording, LoadRecording)
+    forces = _forces(plan, weights(slopes))
+    found = fault_derivatives(plan, rupture, recording.histories(), forces)
+    derivatives = {
+        path: float(sum((found[axis][n] * values).sum() for axis in found for n, values in change[axis].items()))
+        for path, change in changes.items()
+    }
+    return Gradient(value, derivatives, chosen.listed, time, velocity, listed(rupture, found))
+
+
+def _check_rupture(plan: FdPlan, rupture: Rupture) -> None:
+    """Raise InputError for ruptures that are not differentiated, or whose histories do not fit into memory."""
+    problems, plane = Problems(), rupture.plane
+    assert plane is not None
+    if plan.world.size > 1:
+        problems.error("processes", f"{plan.world.size} share the grid, gradients of ruptures need one", "1")
+    if rupture.law.solver not in ("closed-form", "newton"):
+        problems.error("fault.friction", f"{rupture.law.name} prescribes the slip", "a friction law")
+    receivers, grid = plan.parts["receivers"], plan.scheme.grid
+    k = "xyz".index(plane.axis)
+    place = grid.lower[k] + (plane.index + 0.5) * grid.spacing
+    for n, point in enumerate(receivers.places):
+        if abs(point[k] - place) < CLEAR * grid.spacing:
+            what = f"is {abs(point[k] - place):.6g} m from the plane of the fault"
+            problems.error(
+                f"output.receivers.points[{n}]", what, f"{CLEAR * grid.spacing:g} m or more: {CLEAR} spacings"
+            )
+    needed, there = 8.0 * 2 * 3 * plan.steps * plane.box.points, machine_memory() or float("inf")
+    if needed > there:
+        what = f"the load on {plane.box.points:,} points in {plan.steps:,} steps needs about {needed / 2**30:.3g} GiB"
+        problems.error("grid.fault", f"{what}, this machine has {there / 2**30:.3g}", "", "Raise the spacing.")
+    problems.raise_errors()
 
 
 def _check_memory(plan: FdPlan, points: int) -> None:
@@ -212,8 +270,8 @@ def _run(plan: FdPlan, parts: Sequence[GridCapabilityPlan], what: str) -> FdSolv
     return solver
 
 
-def _forward(plan: FdPlan) -> tuple[np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-    """Run the sources.
+def _forward(plan: FdPlan) -> tuple[np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray], FdSolver]:
+    """Run the sources or the rupture.
 
     Returns
     -------
@@ -223,10 +281,12 @@ def _forward(plan: FdPlan) -> tuple[np.ndarray, np.ndarray, Callable[[np.ndarray
     transposed : callable
         Function from derivatives (n, 3, nt) with respect to the seismograms to those (n, 3, steps) with respect to the velocities in
         every step.
+    solver : FdSolver
+        Solver after the run.
     """
     receivers = plan.parts["receivers"]
     assert isinstance(receivers, Receivers)
-    solver = _run(plan, list(plan.parts.values()), "the sources")
+    solver = _run(plan, list(plan.parts.values()), "the seismograms")
     recorded = solver.parts["receivers"]
     series = recorded.series() if isinstance(recorded, AttachedReceivers) else None
     time, values = plan.world.broadcast(series)
@@ -239,7 +299,7 @@ def _forward(plan: FdPlan) -> tuple[np.ndarray, np.ndarray, Callable[[np.ndarray
             np.add.at(every.T, start + m, (slopes * weight).T)
         return every[..., 1:]
 
-    return time, velocity, transposed
+    return time, velocity, transposed, solver
 
 
 def _evaluated(misfit: Misfit, time: np.ndarray, velocity: np.ndarray) -> tuple[float, np.ndarray]:
@@ -256,6 +316,15 @@ def _evaluated(misfit: Misfit, time: np.ndarray, velocity: np.ndarray) -> tuple[
     return float(value), slopes
 
 
+def _forces(plan: FdPlan, slopes: np.ndarray) -> AdjointForces:
+    """Return the forces of the adjoint run from derivatives (n, 3, steps), as large as single precision needs."""
+    receivers = plan.parts["receivers"]
+    assert isinstance(receivers, Receivers)
+    scale = FORCE / (float(np.abs(slopes).max()) or 1.0)
+    series = scale * slopes.reshape(-1, slopes.shape[-1])[:, ::-1]
+    return AdjointForces(SeriesForces(series, unit_forces(receivers.points)), scale)
+
+
 def _adjoint(plan: FdPlan, slopes: np.ndarray, changes: _Changes) -> tuple[np.ndarray, np.ndarray]:
     """Run the adjoint waves of derivatives (n, 3, steps).
 
@@ -265,15 +334,12 @@ def _adjoint(plan: FdPlan, slopes: np.ndarray, changes: _Changes) -> tuple[np.nd
     motion : ndarray (steps, points, 3)
         Derivatives of the misfit with respect to the samples of a unit moment [1/(N m)] and force [1/N] at each point.
     """
-    receivers = plan.parts["receivers"]
-    assert isinstance(receivers, Receivers)
-    points, strongest = changes.points, float(np.abs(slopes).max())
+    points = changes.points
     strain, motion = np.zeros((plan.steps, len(points), len(COMPONENTS))), np.zeros((plan.steps, len(points), 3))
-    if strongest == 0.0:
+    if not slopes.any():
         return strain, motion
-    scale = FORCE / strongest
-    series = scale * slopes.reshape(-1, slopes.shape[-1])[:, ::-1]
-    parts: list[GridCapabilityPlan] = [SeriesForces(series, unit_forces(receivers.points))]
+    forces = _forces(plan, slopes)
+    scale, parts = forces.scale, list[GridCapabilityPlan]([forces.part])
     parts += [Strain(points, plan.scheme.step, scale)] if changes.moments else []
     parts += [Motion(points)] if changes.forces else []
     recorded = _run(plan, parts, "the adjoint waves").parts

@@ -1,11 +1,12 @@
-"""Parameters of a gradient: settings of the sources of a case, their values, and cases in which they differ slightly."""
+"""Parameters of a gradient: settings of sources or of a fault, their values, and cases in which they differ slightly."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,9 +17,15 @@ from faultwave.case.native import location_of
 from faultwave.case.settings.model import Case
 from faultwave.case.validate import Location, build, dotted, set_value
 from faultwave.fd.capabilities import point_sources
+from faultwave.fd.capabilities.rupture import Rupture
 from faultwave.fd.capability import FdPlan
 from faultwave.fd.contexts import PlacementContext, Planning
+from faultwave.fd.fault import SLIPS, Given, Reader
+from faultwave.kernels.stencil import Axis
 from faultwave.physics.sources.point import Sources
+
+Read = TypeVar("Read")
+"""Data that a case determines."""
 
 CENTRAL = {-2: 1.0 / 12.0, -1: -2.0 / 3.0, 1: 2.0 / 3.0, 2: -1.0 / 12.0}
 FORWARD = {0: -25.0 / 12.0, 1: 4.0, 2: -3.0, 3: 4.0 / 3.0, 4: -1.0 / 4.0}
@@ -33,6 +40,9 @@ ANGLE = 60.0
 FRACTION = 1e-3
 """Interval of the differences relative to the scale of a parameter."""
 PATHS = "sources[0].location[2], sources[0].tensor.xy, sources[0].time_function.duration, ..."
+FAULT_PATHS = "fault.parameters.constant.d_c, fault.parameters.constant.T_s, ..."
+STRESSES = ("T_", "s_", "nuc_", "Tnuc_", "cohesion")
+"""Beginnings of the names of stresses, whose scale is the largest stress if they are zero."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +105,7 @@ def read_parameters(case: Case, given: Sequence[str] | Mapping[str, float], step
     Raises
     ------
     InputError
-        With every path that is no numeric setting of a source.
+        With every path that is no numeric setting of a source, or of the parameters of a fault if the case has one.
     """
     problems = Problems()
     base = case.model_dump(exclude_unset=True)
@@ -111,7 +121,8 @@ def read_parameters(case: Case, given: Sequence[str] | Mapping[str, float], step
     for path in dict.fromkeys(p for p in given if list(given).count(p) > 1):
         problems.error(path, "is listed twice", "each parameter once")
     for path in given:
-        if (parameter := _read(path, complete, step, spacing, problems)) is not None:
+        read = _read_of_fault if case.fault is not None else _read
+        if (parameter := read(path, complete, step, spacing, problems)) is not None:
             found.append(parameter)
     problems.raise_errors()
     return Parameters(case, base, tuple(found))
@@ -138,10 +149,45 @@ def difference_of(parameters: Parameters, parameter: Parameter, plan: FdPlan) ->
     InputError
         If both leave it, on both sides.
     """
+    return _difference(parameters, parameter, lambda case: sources_of(case, plan))
+
+
+def rupture_difference(
+    parameters: Parameters, parameter: Parameter, plan: FdPlan, rupture: Rupture
+) -> dict[Axis, dict[str, np.ndarray]]:
+    """Return the derivatives of the values at the points of a fault with respect to a parameter, as ``difference_of`` does.
+
+    Returns
+    -------
+    dict of Axis to dict of str to ndarray
+        Derivatives by axis of slip and by the names of ``fd.fault.Given``.
+    """
+    found = dict[Axis, dict[str, np.ndarray]]()
+    for weight, given in _difference(parameters, parameter, lambda case: _given(case, plan, rupture)):
+        for axis, here in given.items():
+            sums = found.setdefault(axis, {})
+            for name, values in here.values.items():
+                change = np.where(np.isfinite(values), weight * values, 0.0)
+                sums[name] = sums.get(name, 0.0) + change
+    return {axis: {n: v for n, v in sums.items() if n != SLIPS} for axis, sums in found.items()}
+
+
+def _given(case: Case, plan: FdPlan, rupture: Rupture) -> dict[Axis, Given]:
+    """Return the values at the points of the fault of a case that differs from a plan's in its fault only."""
+    assert rupture.plane is not None and rupture.directions is not None
+    problems = Problems()
+    reader = Reader(case.fault, rupture.law, rupture.constants, rupture.directions, problems)
+    found = {axis: reader.read(plan.scheme.grid, rupture.plane, axis, rupture.extent) for axis in rupture.plane.sliding}
+    problems.raise_errors()
+    return found
+
+
+def _difference(parameters: Parameters, parameter: Parameter, read: Callable[[Case], Read]) -> list[tuple[float, Read]]:
+    """Return results of ``read`` whose weighted sum is the derivative with respect to a parameter."""
     interval, first = FRACTION * parameter.scale, None
     for weights in (CENTRAL, FORWARD, BACKWARD):
         try:
-            return [(w / interval, sources_of(parameters.changed(parameter, k), plan)) for k, w in weights.items()]
+            return [(w / interval, read(parameters.changed(parameter, k))) for k, w in weights.items()]
         except InputError as error:
             first = first or error
     assert first is not None
@@ -206,6 +252,46 @@ def _read(path: str, complete: Settings, step: float, spacing: float, problems: 
         problems.error(path, what, "a component that is not zero")
         return None
     return Parameter(path, float(value), unit, scale)
+
+
+def _read_of_fault(path: str, complete: Settings, step: float, spacing: float, problems: Problems) -> Parameter | None:
+    """Return the parameter of a fault that a path names; None with a problem if it names none."""
+    location = location_of(path)
+    values: object = complete
+    for part in location:
+        values = values.get(part) if isinstance(values, dict) else (
+            values[part] if isinstance(values, list | tuple) and isinstance(part, int) and part < len(values) else None
+        )  # fmt: skip
+    group = location[:2] == ("fault", "parameters") or location[:2] == ("fault", "nucleation")
+    if not group or location[-2:-1] != ("constant",):
+        allowed = f"uniform values of friction and stress of the fault: {FAULT_PATHS}"
+        advice = "The derivatives at each point, for values that vary, are in the result's attribute fault."
+        problems.error(path, "is no parameter of a gradient of a case with a fault", allowed, advice)
+        return None
+    if not isinstance(values, float | int) or isinstance(values, bool):
+        problems.error(
+            path, f"is {values!r}" if values is not None else "is not in the case", "a setting with a number"
+        )
+        return None
+    name, scale = str(location[-1]), abs(float(values))
+    if not scale:
+        constants = _at(complete, location[:-1])
+        stresses = name.startswith(STRESSES)
+        scale = (
+            max((abs(float(v)) for n, v in constants.items() if n.startswith(STRESSES)), default=0.0)
+            if stresses
+            else 1.0
+        )
+    return Parameter(path, float(values), "Pa" if name.startswith(STRESSES) else "", scale or 1.0)
+
+
+def _at(settings: Settings, location: Location) -> dict[str, float]:
+    """Return the numbers in a group of settings at a location that exists."""
+    group: object = settings
+    for part in location:
+        group = group[part]  # type: ignore[index]
+    assert isinstance(group, dict)
+    return {str(n): float(v) for n, v in group.items() if isinstance(v, float | int)}
 
 
 def _names(group: object, location: Location) -> list[str]:

@@ -61,6 +61,11 @@ class BalancedLaw(LawOfStrength, Protocol):
 
 AnyLaw = TypeVar("AnyLaw")
 
+FindRate = Callable[
+    [Callable[[Number], Balance], Number, tuple[Number, Number], float, int, bool, bool], tuple[Number, Number, Number]
+]
+"""Function that finds the root of a balance, with the parameters of ``newton_rate``."""
+
 # Slip rates below this are negligible; the limit keeps logarithms and L/V finite in double precision.
 SMALLEST_RATE = 1e-45
 _ROUNDING = 8.9e-16
@@ -72,6 +77,8 @@ _GROWTH_ERROR = 1.3e-7
 _VARIED = 1.0 / 64.0
 # Above this curvature of the normal traction, only a small step ends the iteration.
 _STEEP = 0.05
+# Longest step of a converged iteration, in ln V.
+_LAST = 1e-3
 # Steps of ``sliding``; the later ones are for faults that open.
 _SECANTS = 3
 # Compression below this fraction of the shear load does not affect the slip rate in double precision: the fault is open.
@@ -120,8 +127,10 @@ def imposed(law: ImposedLaw, p: Values, c: Values, s: Values, load: Load) -> Sol
     return Solved(rate1, rate2, rate, 0.0 * rate1, 0.0 * rate1, law.modified(p, c, s, rate, load))
 
 
-def newton(law: BalancedLaw, p: Values, c: Values, s: Values, load: Load) -> Solved:
+def newton(law: BalancedLaw, p: Values, c: Values, s: Values, load: Load, find: FindRate | None = None) -> Solved:
     """Solve for slip rate and state at the end of a sub-step by a bracketed Newton method, point by point.
+
+    ``find`` replaces ``newton_rate``, see ``differentiable_rate``.
 
     The state evolves from its value at the start of the sub-step with a mean slip rate: the mean of the rates at start
     and end (``rs_average`` 0), or the rate at the end (1), to which the iteration of Kaneko et al. (2008, section 2.3)
@@ -154,7 +163,7 @@ def newton(law: BalancedLaw, p: Values, c: Values, s: Values, load: Load) -> Sol
     begin = law.guess(p, c, s, trial(start)) if load.guess is None else load.guess, s["state"]
     tolerance, exact = max(c["rs_slip_rate_tolerance"], 1e-14), load.relief is None
     updates = int(c["rs_slip_rate_updates"])
-    root, psi, unbalanced = newton_rate(balance, top, begin, tolerance, updates, exact, law.positive)
+    root, psi, unbalanced = (find or newton_rate)(balance, top, begin, tolerance, updates, exact, law.positive)
     compression = normal(root)
     open_ = compression <= _OPEN * tau
     rate = m.where(open_, top, root)
@@ -242,6 +251,21 @@ def newton_rate(
     initial = (first, 0.0 * top + SMALLEST_RATE, top, begin[1], 0.0 * top + 1.0)
     root, _, _, psi, unbalanced = m.iterate(step, initial, maximum, keep_last=True)
     return root, psi, unbalanced
+
+
+def differentiable_rate(
+    balance: Callable[[Number], Balance], top: Number, begin: tuple[Number, Number], tolerance: float, maximum: int,
+    exact_slope: bool, positive: bool,
+) -> tuple[Number, Number, Number]:  # fmt: skip
+    """Return the result of ``newton_rate`` after one more step of Newton's method outside of the iteration.
+
+    Its derivatives are those of the root and of the state there, while results of iterations count as constants
+    (``kernels.derivatives``). Parameters are those of ``newton_rate``.
+    """
+    root, _, unbalanced = newton_rate(balance, top, begin, tolerance, maximum, exact_slope, positive)
+    b = balance(root)
+    step = m.where(m.abs(b.step) <= _LAST, b.step, 0.0 * b.step)  # a locked fault has no root
+    return root * (1.0 + step), b.state + b.by_rate * step, unbalanced
 
 
 def _error_left(b: Balance, by_log: Condition, length: Number) -> Number:
