@@ -22,7 +22,7 @@ from faultwave.fd.engine import ENGINE
 from faultwave.fd.fault import STRESS as TRACTION
 from faultwave.fd.fault import array_at, parameter
 from faultwave.fd.method.scheme import Scheme
-from faultwave.fd.method.split_nodes import INVERSE_SIDE_NORM, WEIGHTS, high, locked
+from faultwave.fd.method.split_nodes import WEIGHTS, compliance, high, locked
 from faultwave.fd.method.stencils import AXES, normal_stresses
 from faultwave.fd.operators.operator import Operator
 from faultwave.fd.operators.points import norm_weights
@@ -186,15 +186,14 @@ class _AdjointFault:
         assert rupture.plane is not None
         self.operator, self.plane, self.unit = operator, rupture.plane, scale * operator.scheme.step
         scheme, scalars = operator.scheme, operator.runner.program.scalars
-        coefficients = {f"b_{axis}": self._view(f"b_{axis}").astype(float) for axis in self.plane.sliding}
-        self.friction = FrictionStep(rupture, scheme, coefficients, scalars)
+        self.point = _PlanePoint(self, scheme)
+        self.friction = FrictionStep(rupture, scheme, self.point.coefficients, scalars)
         planes = np.arange(self.plane.first[0] - 1, self.plane.end[0] + 1)
         self.area, self.compliance = dict[Axis, np.ndarray](), dict[Axis, np.ndarray]()
         for axis, name in self.plane.sliding.items():
             self.area[axis] = scheme.grid.spacing**2 * norm_weights(scheme, name, planes)[:, None]
-            self.compliance[axis] = 2.0 * INVERSE_SIDE_NORM * scalars["share_s"] * coefficients[f"b_{axis}"]
+            self.compliance[axis] = np.asarray(compliance(self.point, axis))  # type: ignore[arg-type]
         self.volume = scheme.grid.spacing**3 * WEIGHTS[0] * norm_weights(scheme, self.plane.normal, planes)[:, None]
-        self.point = _PlanePoint(self, scheme)
 
     def _view(self, name: str) -> np.ndarray:
         """Return a writable view of an array of the program on the frame."""
@@ -243,11 +242,15 @@ class _PlanePoint:
 
     def __init__(self, fault: _AdjointFault, scheme: Scheme):
         self.fault, self.attenuation = fault, scheme.attenuation
-        names = ("lam", "mu2", *(("defect_p", "defect_s") if scheme.attenuation else ()))
+        buoyancies = (f"b_{axis}" for axis in fault.plane.sliding)
+        names = (*buoyancies, "lam", "mu2", *(("defect_p", "defect_s") if scheme.attenuation else ()))
         self.coefficients = {n: fault._view(n).astype(float) for n in names}
 
     def at(self, name: str) -> np.ndarray | float:
         return self.coefficients.get(name, 0.0)
+
+    def scalar(self, name: str) -> float:
+        return self.fault.operator.runner.program.scalars[name]
 
     def parity(self, name: str) -> np.ndarray:
         table = self.fault.operator.runner.view(name)

@@ -2,7 +2,7 @@
 
 The derivatives come from the same recorded formula as the generated code. Results of iterations (``math.iterate``) count as constants:
 a formula that solves an equation by iteration must end with one more step of Newton's method outside of the iteration, whose
-derivatives are those of the solution (``physics.friction.solvers.differentiable_root``).
+derivatives are those of the solution (``physics.friction.solvers.differentiable_rate``).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.base import formulas
 from faultwave.kernels.expr import Expr, Key
+from faultwave.kernels.math import NUMPY
 from faultwave.kernels.values import NumberedLoop, Numbering
 
 Array = np.ndarray | float
@@ -21,12 +21,10 @@ Array = np.ndarray | float
 Partials = Callable[[Sequence[Array], Array], Sequence[Array | None]]
 """Partial derivatives of an operation from the values of its operands and its own; None for conditions."""
 
-_VALUES: dict[str, Callable[..., Array]] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative, "sqrt": np.sqrt, "exp": np.exp,
-    "log": np.log, "log1p": np.log1p, "expm1": np.expm1, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
-    "asin": np.arcsin, "atan": np.arctan, "sin": np.sin, "cos": np.cos, "erf": formulas.erf, "abs": np.abs, "pow": np.power,
-    "hypot": np.hypot, "minimum": np.minimum, "maximum": np.maximum, "where": np.where, "lt": np.less, "le": np.less_equal,
-    "and": np.logical_and, "or": np.logical_or, "not": np.logical_not,
+_VALUES: Mapping[str, Callable[..., Array]] = {
+    **NUMPY,
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative, "where": np.where, "lt": np.less,
+    "le": np.less_equal, "and": np.logical_and, "or": np.logical_or, "not": np.logical_not,
 }  # fmt: skip
 
 _PARTIALS: dict[str, Partials] = {

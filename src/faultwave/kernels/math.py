@@ -11,19 +11,20 @@ import numpy as np
 from faultwave.base import formulas
 from faultwave.kernels.expr import Condition, Expr, Loop, Number, Other, Value, mask, wrap
 
-_NUMPY: dict[str, Callable[..., np.ndarray]] = {
+NUMPY: dict[str, Callable[..., np.ndarray]] = {
     "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "log1p": np.log1p, "expm1": np.expm1, "sinh": np.sinh,
     "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "asin": np.arcsin, "atan": np.arctan, "sin": np.sin,
     "cos": np.cos, "erf": formulas.erf, "abs": np.abs, "pow": np.power, "hypot": np.hypot,
     "minimum": np.minimum, "maximum": np.maximum,
 }  # fmt: skip
+"""Functions of NumPy that compute the functions of this module, by name."""
 
 
 def _call(name: str, *args: Number) -> Any:
     if any(isinstance(a, Expr) for a in args):
         return Expr(name, tuple(wrap(a) for a in args))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        return _NUMPY[name](*args)
+        return NUMPY[name](*args)
 
 
 def named(label: str, value: Value) -> Value:
